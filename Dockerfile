@@ -7,9 +7,10 @@ RUN python -m venv /opt/athena
 ARG LOCK=image
 COPY requirements-image.lock requirements-trulens.lock ./
 RUN /opt/athena/bin/pip install --quiet --require-hashes --requirement requirements-${LOCK}.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py README.md LICENSE ./
 COPY athena athena
 COPY docs_corpus docs_corpus
+COPY doors doors
 COPY evals evals
 COPY memory memory
 COPY mission mission

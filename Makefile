@@ -4,7 +4,7 @@
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
 
 python := .venv/bin/python
-paths := app.py athena memory pipeline readers mission ui evals bench tests scripts
+paths := app.py setup.py athena doors memory pipeline readers mission ui evals bench training tests scripts
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,7 +53,7 @@ format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
 	@.venv/bin/ruff check --fix --quiet $(paths)
 
-attack: setup  ## attack the program for ten minutes at most, and write the table in docs/security.md
+attack: setup  ## attack the program (six minutes), and write the table in docs/security.md
 	@scripts/chromium.sh
 	@$(python) -m bench.attack $(options)
 

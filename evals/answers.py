@@ -13,11 +13,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, load_queries, with_texts
-from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
-from evals.judging import Judged, Shown, judge, quotes_shown
-from evals.metrics import auroc, bootstrap, percentile
-from evals.retrieval import Search, ask
-from pipeline.answer import Retrieval
+from evals.indexing import Bars, Indexed, Report, bar, dataset_name, index_of, indexed_corpus
+from evals.judging import Heard, Judged, hear, judge
+from evals.metrics import auroc, bootstrap, bootstrap_ratio, mean, percentile
 from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from evals.recording import Recorder
 
 
-Quotes = Callable[[Retrieval], Sequence[Shown]]  # the quotes that an answer would show, in order
+Hear = Callable[[Question], Heard]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +46,7 @@ class AnswersReport:
     ms_per_query: Mapping[str, float]
     ingest_seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    by_kind: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     missed: tuple[str, ...] = ()  # ids of the answerable questions whose quotes lack the answer
     wrongly_abstained: tuple[str, ...] = ()
     wrongly_answered: tuple[str, ...] = ()
@@ -59,12 +58,13 @@ def evaluate_answers(
     *,
     corpus: Path | None = None,
     trulens: str | None = None,
+    indexed: bool = False,
     report: Bars | None = None,
 ) -> AnswersReport:
-    """Index the folder's corpus for the occasion, ask every question and judge what is quoted.
+    """Ask the chat every question and judge what is quoted; the folder's corpus is indexed for the occasion.
 
-    With a TruLens database, the questions go through the whole chat engine and its answers are recorded
-    there; else only what its quotes are made of is run.
+    With `indexed` it is the index of the data folder that is asked, as it is. With a TruLens database, the
+    answers are recorded there.
     """
     queries = load_queries(folder)
     if not queries:
@@ -74,23 +74,20 @@ def evaluate_answers(
     asking = bar(report, "Asking")
     with (
         _recorder(trulens, folder) as recorder,
-        indexed_corpus(athena, folder, corpus, report) as (other, indexed),
+        nullcontext((athena, index_of(athena)))
+        if indexed
+        else indexed_corpus(athena, folder, corpus, report) as (other, index),
     ):
-        hybrid_search = other.hybrid_search
+        threshold = other.hybrid_search.calibration.threshold
         if recorder:
             judgements = recorder.judge_answers(queries, athena=other, report=asking)
         else:
-            judgements = judge_answers(
-                queries,
-                search=hybrid_search.search,
-                quotes=partial(quotes_shown, other),
-                report=asking,
-            )
+            judgements = judge_answers(queries, hear=partial(hear, other), report=asking)
     return report_on(
         judgements,
         dataset=dataset_name(folder),
-        threshold=hybrid_search.calibration.threshold,
-        indexed=indexed,
+        threshold=threshold,
+        indexed=index,
         settings=athena.options.model_dump(),
     )
 
@@ -104,21 +101,15 @@ def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recor
     return open_recorder(trulens, dataset=dataset_name(folder))
 
 
-def judge_answers(
-    queries: Sequence[Question],
-    *,
-    search: Search,
-    quotes: Quotes,
-    report: Report | None = None,
-) -> list[Judged]:
-    """Ask every question and judge its quotes."""
+def judge_answers(queries: Sequence[Question], *, hear: Hear, report: Report | None = None) -> list[Judged]:
+    """Ask every question and judge its quotes; one after a history also in the words that need none."""
     judgements = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        retrieval = ask(query, search=search)
-        shown = quotes(retrieval)
+        heard = hear(query)
         ms = (time.perf_counter() - started) * 1000
-        judgements.append(judge(query, retrieval, shown, ms))
+        alone = hear(Question(_id=query.id, text=query.alone)) if query.alone else None
+        judgements.append(judge(query, heard, ms, alone=alone))
         if report:
             report(done, len(queries))
     return judgements
@@ -139,6 +130,11 @@ def report_on(
     right = [item for item in abstained if not item.answerable]
     times = [item.ms for item in judgements]
     found = {name: bootstrap(values) for name, values in shares(judgements).items()}
+    changed = [item for item in judgements if item.kind == "alone" and item.alone is not None]
+    found["topic_changed"] = bootstrap_ratio(
+        [float(bool(item.section)) for item in changed],
+        [float(bool(item.alone)) for item in changed],
+    )
     return AnswersReport(
         dataset=dataset,
         documents=indexed.documents,
@@ -162,6 +158,10 @@ def report_on(
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
         ingest_seconds=indexed.seconds,
         settings=settings,
+        by_kind={
+            kind: figures([item for item in judgements if item.kind == kind])
+            for kind in sorted({item.kind for item in judgements})
+        },
         missed=tuple(item.query_id for item in quoted if not item.any),
         wrongly_abstained=tuple(item.query_id for item in abstained if item.answerable),
         wrongly_answered=tuple(item.query_id for item in unanswerable if not item.abstained),
@@ -173,8 +173,13 @@ def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
     quoted = [item for item in judgements if item.first is not None]
     answerable = [item for item in judgements if item.answerable]
     near = [item for item in judgements if not item.answerable and item.kind == "near"]
+    known = {
+        name: [value for item in judgements if (value := getattr(item, name)) is not None]
+        for name in ("section", "marked", "parts", "headed", "alone")
+    }
     far = [item for item in judgements if not item.answerable and item.kind == "far"]
     found = {
+        **known,
         "first_quote": [item.first is True for item in quoted],
         "unfolded_quote": [item.unfolded is True for item in quoted],
         "any_quote": [item.any is True for item in quoted],
@@ -184,3 +189,9 @@ def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
         "far_refused": [item.abstained for item in far],
     }
     return {name: [float(value) for value in values] for name, values in found.items()}
+
+
+def figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
+    """How many questions there are of one kind, and each share; None where it is about none of them."""
+    found = {name: mean(values) if values else None for name, values in shares(judgements).items()}
+    return {"questions": len(judgements), **found}

@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from memory.turns.index import Turn
+from memory.recalling.turn_index import Turn
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
 
 CHAT = "chat.json"
 QUESTIONS = Path("probing_questions") / "probing_questions.json"
 DEPTH = 3  # folders down to a chat
+NEVER_SAID = ("5", "abstention")  # categories: LoCoMo's adversarial questions, BEAM's that it cannot answer
 EXPECTED = f"Name a JSON file or a folder of them (LoCoMo), or a folder with N/{CHAT} (BEAM)."
 DATES = (
     "%I:%M %p on %d %B, %Y",  # LoCoMo: 1:56 pm on 8 May, 2023
@@ -38,21 +39,27 @@ _SESSION = re.compile(r"session_(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question with the ids of the turns that answer it."""
+    """One question with the ids of the turns that answer it, and the answer where the data has one."""
 
     question: str
     evidence: tuple[str, ...]
     category: str
+    gold: str = ""
+
+    @property
+    def never_said(self) -> bool:
+        """Whether nobody said what is asked for, so that it is right not to answer."""
+        return self.category in NEVER_SAID
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One user's turns, in order, and the questions that have evidence among them."""
+    """One user's turns, in order, and the questions that have evidence among them or need none."""
 
     name: str
     turns: tuple[Turn, ...]
     asked: tuple[Asked, ...]
-    left_out: int  # questions without evidence
+    left_out: int  # questions without evidence that need some
 
 
 def load_conversations(path: Path) -> list[Conversation]:
@@ -71,12 +78,13 @@ def load_conversations(path: Path) -> list[Conversation]:
     found += [held for file in _sorted(files) for held in _locomo(file)]
     if not found:
         raise DatasetError(f"There is no conversation in '{path}'.", EXPECTED)
-    if not any(held.asked for held in found):
+    if not any(asked.evidence for held in found for asked in held.asked):
         raise DatasetError(f"No question of '{path}' has evidence.", "Give the ids of turns as evidence.")
     return found
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """What a file says; raises `DatasetError`."""
     try:
         return json.loads(read_given(path, most_bytes=DATA_BYTES, encoding="utf-8-sig"))
     except OSError as error:
@@ -96,12 +104,12 @@ def _conversation(name: str, turns: list[Turn], questions: list[Asked]) -> Conve
     asked = []
     for item in questions:
         evidence = tuple(dict.fromkeys(found for found in item.evidence if found in known))
-        if evidence:
-            asked.append(Asked(item.question, evidence, item.category))
+        if evidence or item.never_said:
+            asked.append(replace(item, evidence=evidence))
     return Conversation(name, tuple(turns), tuple(asked), len(questions) - len(asked))
 
 
-def _seconds(date: str) -> float | None:
+def seconds(date: str) -> float | None:
     """A date of one of the formats, or ISO 8601, as seconds since the epoch, local time; None for others."""
     text = " ".join(date.split())
     for form in DATES:
@@ -124,6 +132,11 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     elif value is not None:
         yield value
+
+
+def _text(gold: Any) -> str:
+    """An answer as text: it may be a number, or a list of what it has to say."""
+    return " ".join(map(str, _leaves(gold)))
 
 
 def _misshapen(path: Path, form: str, error: ValidationError, expected: str) -> DatasetError:
@@ -149,6 +162,9 @@ class _ChatTurn(_Row):
 class _Probing(_Row):
     question: str
     source_chat_ids: Any = None
+    gold: Any = Field(
+        None, validation_alias=AliasChoices("answer", "ideal_response", "ideal_answer", "rubric")
+    )
 
 
 _KINDS = TypeAdapter(dict[str, list[_Probing]])
@@ -157,16 +173,16 @@ _KINDS = TypeAdapter(dict[str, list[_Probing]])
 def _beam(folder: Path) -> Conversation:
     """One chat with its questions."""
     try:
-        batches = list(_batches(_json(folder / CHAT)))
+        batches = list(_batches(read_json(folder / CHAT)))
         turns = [turn for number, batch in enumerate(batches) for turn in _chat_turns(batch, str(number))]
-        kinds = _KINDS.validate_python(_json(folder / QUESTIONS))
+        kinds = _KINDS.validate_python(read_json(folder / QUESTIONS))
     except ValidationError as error:
         expected = f"{CHAT} has batches with `turns`, {QUESTIONS} has questions by kind."
         raise _misshapen(folder, "BEAM's", error, expected) from error
     if not turns:
         raise DatasetError(f"'{folder / CHAT}' has no turns.", "It is a list of batches with `turns`.")
     questions = [
-        Asked(item.question, tuple(str(found) for found in _leaves(item.source_chat_ids)), kind)
+        Asked(item.question, tuple(map(str, _leaves(item.source_chat_ids))), kind, _text(item.gold))
         for kind, items in kinds.items()
         for item in items
     ]
@@ -192,7 +208,7 @@ def _chat_turns(batch: dict[str, Any], session: str) -> Iterator[Turn]:
             session=session,
             text=turn.content,
             role="user" if turn.role == "user" else "assistant",
-            at=_seconds(str(anchor or "")),
+            at=seconds(str(anchor or "")),
         )
 
 
@@ -225,6 +241,7 @@ class _Question(_Row):
     question: str
     evidence: Any = None
     category: str = ""
+    answer: Any = None
 
 
 class _Sample(_Row):
@@ -245,7 +262,7 @@ def repaired(evidence: Any) -> tuple[str, ...]:
 
 def _locomo(path: Path) -> list[Conversation]:
     """The samples of a file."""
-    found = _json(path)
+    found = read_json(path)
     try:
         samples = _SAMPLES.validate_python(found if isinstance(found, list) else [found])
         return [_sample(sample, number) for number, sample in enumerate(samples, start=1)]
@@ -257,12 +274,14 @@ def _locomo(path: Path) -> list[Conversation]:
 def _sample(sample: _Sample, number: int) -> Conversation:
     sessions = sorted(int(found[1]) for key in sample.conversation if (found := _SESSION.fullmatch(key)))
     turns = [turn for session in sessions for turn in _session(sample.conversation, f"session_{session}")]
-    questions = [Asked(item.question, repaired(item.evidence), item.category) for item in sample.qa]
+    questions = [
+        Asked(item.question, repaired(item.evidence), item.category, _text(item.answer)) for item in sample.qa
+    ]
     return _conversation(sample.sample_id or str(number), turns, questions)
 
 
 def _session(held: dict[str, Any], name: str) -> Iterator[Turn]:
-    at = _seconds(str(held.get(f"{name}_date_time", "")))
+    at = seconds(str(held.get(f"{name}_date_time", "")))
     for turn in _SAID.validate_python(held[name] or []):
         turn_id = next(iter(repaired(turn.dia_id)), turn.dia_id)
         yield Turn(id=turn_id, session=name, text=turn.seen, speaker=turn.speaker, at=at)

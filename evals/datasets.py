@@ -63,11 +63,19 @@ class Span(_Row):
     end: int | None = None
 
 
+class Part(_Row):
+    """One of two questions in a message, or one side of a comparison: its words, and what answers it."""
+
+    text: str
+    answers: tuple[Span, ...]
+
+
 class Question(_Row):
     """One question, with what was said before, and what a right answer contains.
 
-    `answers` are alternatives: each of them is enough. `kind` says what sort of question it is; of those that
-    the documents do not answer, `near` ones are about their topics and `far` ones are not. MTRAG-UN says
+    `answers` are alternatives: each of them is enough; of a message with `parts` each wants its own. `alone`
+    is a question after a history in words that need none. `kind` says what sort of question it is; of those
+    that the documents do not answer, `near` ones are about their topics and `far` ones are not. MTRAG-UN says
     `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
     """
 
@@ -76,8 +84,10 @@ class Question(_Row):
     history: tuple[HistoryTurn, ...] = ()
     answer: str | None = None
     answers: tuple[Span, ...] = ()
+    parts: tuple[Part, ...] = ()
     answerable: bool = True
     kind: str = ""
+    alone: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -89,10 +99,12 @@ class Question(_Row):
     @property
     def gold(self) -> tuple[Span, ...]:
         """The spans of which a right answer contains one."""
-        return (*([Span(text=self.answer)] if self.answer else ()), *self.answers)
+        spans = [span for part in self.parts for span in part.answers]
+        return (*([Span(text=self.answer)] if self.answer else ()), *self.answers, *spans)
 
 
 Row = TypeVar("Row", bound=_Row)
+Answered = TypeVar("Answered", Question, Part)
 Qrels = dict[str, dict[str, int]]  # query id → document id → relevance, above 0 only
 
 
@@ -124,7 +136,12 @@ def with_texts(queries: Iterable[Question], corpus: Path) -> list[Question]:
             return span
         return span.model_copy(update={"text": texts(corpus / span.source)[span.start : span.end]})
 
-    return [query.model_copy(update={"answers": tuple(map(read, query.answers))}) for query in queries]
+    def read_all(row: Answered) -> Answered:
+        return row.model_copy(update={"answers": tuple(map(read, row.answers))})
+
+    return [
+        read_all(query).model_copy(update={"parts": tuple(map(read_all, query.parts))}) for query in queries
+    ]
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:

@@ -148,6 +148,12 @@ def indexed_corpus(
             other.close()
 
 
+def index_of(athena: Athena) -> Indexed:
+    """The index of the data folder as it is."""
+    documents = len(athena.store.sections.documents())
+    return Indexed(section_names(athena.store), documents, athena.store.sentences.count(), 0.0)
+
+
 def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
     return index_corpus(
         load_corpus(folder),

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evals.datasets import Question, Span
-from pipeline.answer import Retrieval, Verdict
+from evals.datasets import Part, Question, Span
+from pipeline.answer import Answer, Retrieval, Verdict
 from pipeline.answering.quotes import choose_quotes
+from pipeline.messages import Message
+from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound
 
 if TYPE_CHECKING:
     from athena import Athena
+    from pipeline.chat import ChatRecipe
+
+MARKER = re.compile(r"\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,18 @@ class Shown:
     text: str
     source: str = ""
     folded: bool = False
+    marked: str = ""  # the sentence, row or step that is marked as what answers; "" = the whole
+    marker: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of a question: what was found, the quotes, and what is written around them."""
+
+    retrieval: Retrieval
+    quotes: Sequence[Shown] = ()
+    text: str = ""
+    verdict: Verdict | None = None  # None: the search's
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +55,64 @@ class Judged:
     words: int  # seen without a click
     ms: float
     kind: str = ""
+    section: bool | None = None  # whether the first passage's whole text holds it
+    marked: bool | None = None  # whether what is marked in the first quote does; None where that holds none
+    alone: bool | None = None  # `section` of the question that needs no history
+    parts: bool | None = None  # whether a quote that is seen holds each part's answer
+    headed: bool | None = None  # whether it stands below the part's own words
 
     @property
     def abstained(self) -> bool:
         """True where the verdict is that the documents do not answer."""
         return self.verdict == "not in the documents"
+
+
+def hear(athena: Athena, query: Question) -> Heard:
+    """What a chat without a language model finds and quotes after the history; nothing of it is kept.
+
+    The turns of a history without replies are asked as well. Where it abstains, the quotes are those that it
+    would show.
+    """
+    chat = athena.chat(private=True)
+    chat.parts = replace(chat.parts, llm=None)
+    said = [Message(turn.role, turn.text) for turn in query.history]
+    if all(message.role == "user" for message in said):
+        for message in said:
+            _run(chat, message.text)
+        said = []
+    retrieval, answer = _run(chat, query.text, said)
+    retrieval = retrieval or athena.hybrid_search.search(query.text)
+    quotes = quotes_shown(athena, retrieval) if answer.abstained else quotes_in(answer)
+    return Heard(retrieval, quotes, answer.text, answer.verdict)
+
+
+def _run(chat: ChatRecipe, message: str, history: Sequence[Message] = ()) -> tuple[Retrieval | None, Answer]:
+    """What the first search found, if there was one, and the answer; raises what the run failed with."""
+    found: Retrieval | None = None
+    for event in chat.run(message, history=history or None):
+        match event:
+            case SourcesFound(retrieval):
+                found = found or retrieval
+            case AnswerFinished(answer):
+                return found, answer
+            case RunFailed(error=error) if error:
+                raise error
+    raise ValueError("the run ended without an answer")
+
+
+def quotes_in(answer: Answer) -> list[Shown]:
+    """The quotes of an answer, in order."""
+    units = {unit.marker: unit for unit in answer.units}
+    shown = []
+    for citation in answer.citations:
+        text, marked, unit = citation.quote, "", units.get(citation.marker)
+        if unit and unit.answer_start is not None and unit.answer_end is not None:
+            marked = text[unit.answer_start - citation.start : unit.answer_end - citation.start]
+        if unit and unit.lead:
+            text = f"{unit.lead}\n{text}"
+        folded = bool(unit and unit.folded)
+        shown.append(Shown(text, citation.source, folded, marked, citation.marker))
+    return shown
 
 
 def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
@@ -52,24 +122,82 @@ def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
     return [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]
 
 
-def judge(query: Question, retrieval: Retrieval, shown: Sequence[Shown], ms: float) -> Judged:
-    """One question's quotes and verdict against what the data set knows."""
-    holds = [any(holds_gold(quote.text, quote.source, gold) for gold in query.gold) for quote in shown]
-    unfolded = [not quote.folded for quote in shown]
+def judge(query: Question, heard: Heard, ms: float, *, alone: Heard | None = None) -> Judged:
+    """One question's quotes and verdict against what the data set knows.
+
+    `alone` is what came of the question in words that need no history.
+    """
     known = bool(query.answerable and query.gold)
-    verdict = retrieval.answerability
-    return Judged(
+    answers = heard.retrieval.answerability
+    judged = Judged(
         query.id,
         query.answerable,
-        verdict.probability,
-        verdict.verdict,
-        first=bool(holds and holds[0]) if known else None,
-        unfolded=any(here and seen for here, seen in zip(holds, unfolded, strict=True)) if known else None,
-        any=any(holds) if known else None,
-        words=sum(len(quote.text.split()) for quote in shown if not quote.folded),
+        answers.probability,
+        heard.verdict or answers.verdict,
+        first=None,
+        unfolded=None,
+        any=None,
+        words=sum(len(quote.text.split()) for quote in heard.quotes if not quote.folded),
         ms=ms,
         kind=query.kind,
     )
+    return _with_gold(judged, query, heard, alone) if known else judged
+
+
+def _with_gold(judged: Judged, query: Question, heard: Heard, alone: Heard | None) -> Judged:
+    """What the quotes hold of the answer that the data set names."""
+    seen = [quote for quote in heard.quotes if not quote.folded]
+    holds = [_holds(quote, query.gold) for quote in heard.quotes]
+    first = bool(holds and holds[0])
+    return replace(
+        judged,
+        first=first,
+        unfolded=any(_holds(quote, query.gold) for quote in seen),
+        any=any(holds),
+        section=_in_first(query, heard),
+        marked=_marks(heard.quotes[0], query.gold) if first and heard.quotes[0].marked else None,
+        alone=_in_first(query, alone) if alone else None,
+        parts=all(_holds_any(seen, part) for part in query.parts) if query.parts else None,
+        headed=all(_holds_any(_below(part, query, heard), part) for part in query.parts)
+        if query.parts
+        else None,
+    )
+
+
+def _holds(quote: Shown, golds: Sequence[Span]) -> bool:
+    return any(holds_gold(quote.text, quote.source, gold) for gold in golds)
+
+
+def _holds_any(quotes: Sequence[Shown], part: Part) -> bool:
+    return any(_holds(quote, part.answers) for quote in quotes)
+
+
+def _marks(quote: Shown, golds: Sequence[Span]) -> bool:
+    """Whether what is marked has the gold in it, or is a part of a gold of several sentences."""
+    inside = [gold for gold in golds if gold.source in ("", quote.source)]
+    return any(contains(quote.marked, gold.text) or contains(gold.text, quote.marked) for gold in inside)
+
+
+def _in_first(query: Question, heard: Heard) -> bool:
+    sections = [passage.section for passage in heard.retrieval.passages[:1]]
+    return any(
+        holds_gold(section.text, section.metadata["source"], gold)
+        for section in sections
+        for gold in query.gold
+    )
+
+
+def _below(part: Part, query: Question, heard: Heard) -> list[Shown]:
+    """The quotes below a line with the part's words, up to the one with another part's."""
+    others = [other.text for other in query.parts if other != part]
+    markers: list[str] = []
+    inside = False
+    for line in heard.text.splitlines():
+        if line.startswith(">"):
+            markers += MARKER.findall(line) if inside else []
+        elif contains(line, part.text) or any(contains(line, other) for other in others):
+            inside = contains(line, part.text)
+    return [quote for quote in heard.quotes if str(quote.marker) in markers]
 
 
 def holds_gold(text: str, source: str, gold: Span) -> bool:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from evals.datasets import Question
 from evals.feedback import Asked, contexts, feedback_on, until_answered, until_found
 from evals.indexing import Report
-from evals.judging import Judged, judge, quotes_shown
+from evals.judging import Heard, Judged, judge, quotes_shown
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import ConfigurationError
 from pipeline.messages import Message
@@ -109,8 +109,8 @@ class Recorder:
                 asked = assistant.asked(query)
             ms = (time.perf_counter() - started) * 1000
             self._add_metrics(recording.get(), asked, athena)
-            quotes = quotes_shown(athena, asked.retrieval)
-            judgements.append(judge(query, asked.retrieval, quotes, ms))
+            heard = Heard(asked.retrieval, quotes_shown(athena, asked.retrieval))
+            judgements.append(judge(query, heard, ms))
             if report:
                 report(done, len(queries))
         return judgements

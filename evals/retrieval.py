@@ -13,7 +13,7 @@ from evals.datasets import Qrels, Question, load_qrels, load_queries
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from pipeline.answer import Retrieval
-from pipeline.asking.follow_ups import Condensed, condense
+from pipeline.asking.follow_ups import Condensed, condense, topic_leads
 from pipeline.errors import DatasetError
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
@@ -38,8 +38,12 @@ def condensed(query: Question) -> Condensed:
 
 def ask(query: Question, *, search: Search) -> Retrieval:
     """What a chat without a language model finds for a question after its history."""
-    alone = condensed(query)
-    return search(alone.question, beside=alone.beside)
+    asked = condensed(query)
+    found = search(asked.question, beside=asked.beside)
+    if asked.other is None:
+        return found
+    with_topic = search(asked.other.question, beside=asked.other.beside)
+    return with_topic if topic_leads(found, with_topic) else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,22 @@
-"""`athena eval memory`: whether the turns that answer a question are found among a user's turns."""
+"""`athena eval memory`: whether the turns that answer a question are found, and the question answered.
+
+The turns are ranked by the search alone; then the same conversations are played through the chat.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from evals.chats import play
 from evals.conversations import Conversation, load_conversations
 from evals.indexing import Bars, Report, bar
 from evals.metrics import mean, percentile, recall_at, reciprocal_rank_at
-from memory.turns.index import TurnIndex
-from memory.turns.search import WEIGHTS, Weights, search_turns
+from memory.recalling.turn_index import TurnIndex
+from memory.recalling.turn_search import WEIGHTS, Weights, look_up
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -41,14 +45,18 @@ class MemoryReport:
     ms_per_read: dict[str, float]
     conversations: int
     turns: int
-    left_out: int  # questions without evidence
+    left_out: int  # questions without evidence that need some
+    never_said: int = 0  # questions that count as that, and in `chat` alone
+    chat: Mapping[str, Any] = field(default_factory=dict)  # as the product recalls and answers
+    made: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def evaluate_memory(athena: Athena, path: Path, *, report: Bars | None = None) -> MemoryReport:
-    """Remember each conversation as one user's turns, in memory alone, and ask what is asked about it."""
-    return evaluate(
-        load_conversations(path), encoder=athena.encoder, report=bar(report, "Remembering and asking")
-    )
+    """Rank each conversation's turns as one user's, then play it; what is asked is asked both times."""
+    conversations = load_conversations(path)
+    ranked = evaluate(conversations, encoder=athena.encoder, report=bar(report, "Searching"))
+    chat, made = play(athena, conversations, report=bar(report, "Talking"))
+    return replace(ranked, chat=chat, made=made)
 
 
 def evaluate(
@@ -78,6 +86,7 @@ def evaluate(
         conversations=len(conversations),
         turns=sum(len(held.turns) for held in conversations),
         left_out=sum(held.left_out for held in conversations),
+        never_said=sum(asked.never_said for held in conversations for asked in held.asked),
     )
 
 
@@ -85,8 +94,10 @@ def _ask(held: Conversation, *, encoder: Encoder, weights: Weights) -> list[Rank
     index = TurnIndex(held.turns, embed=encoder.encode_passages)
     found = []
     for asked in held.asked:
+        if asked.never_said:
+            continue
         started = time.perf_counter()
-        ranking = search_turns(index, asked.question, encoder=encoder, top_k=len(index), weights=weights)
+        ranking = look_up(index, asked.question, encoder=encoder, top_k=len(index), weights=weights).found
         ms = (time.perf_counter() - started) * 1000
         ids = tuple(item.turn.id for item in ranking)
         found.append(RankedTurns(asked.category, ids, asked.evidence, ms))

@@ -11,8 +11,8 @@ here=$(pwd -P)
 
 stage=${1:-test}
 case $stage in
-  run) extras=openai group="" what="Installing Athena into .venv (one to two minutes) …" ;;
-  test) extras=files,openai,server,tracing,neo4j group="--group dev"
+  run) extras=openai,page group="" what="Installing Athena into .venv (one to two minutes) …" ;;
+  test) extras=doors,files,openai,page,server,tracing,neo4j group="--group dev"
     what="Installing Athena and what its tests need into .venv (two minutes) …" ;;
   *) echo "usage: scripts/setup.sh run|test" >&2; exit 2 ;;
 esac

@@ -18,20 +18,31 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("athena", "memory", "pipeline", "readers", "mission", "ui", "evals", "bench")
-SHIPPED = ("athena", "memory", "pipeline", "readers", "mission", "ui", "evals")
+PACKAGES = ("athena", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals", "bench", "training")
+SHIPPED = ("athena", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals")
 
 # Who may import whom among what is ours. The command line, which shows what `athena` assembles, is a part
 # of its own.
 ALLOWED = {
     "app": {"ui"},
-    "ui": {"ui", "athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission"},
+    "ui": {"ui", "doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission"},
     "athena.cli": {
-        *("athena.cli", "athena", "ui", "memory", "pipeline", "pipeline.markup", "pipeline.ingesting"),
+        *(
+            "athena.cli",
+            "athena",
+            "ui",
+            "doors",
+            "memory",
+            "pipeline",
+            "pipeline.markup",
+            "pipeline.ingesting",
+        ),
         *("mission", "evals"),
     },
+    "doors": {"doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers"},
     "athena": {"athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission"},
     "evals": {"evals", "athena", "memory", "pipeline", "readers"},
+    "training": {"training", "evals", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
     "memory": {"memory", "pipeline", "pipeline.markup"},
     "pipeline": {"pipeline", "pipeline.ingesting", "pipeline.markup", "pipeline.patterns"},
@@ -59,6 +70,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.steps.records",
     "pipeline.stores.base",
     "pipeline.stores.conversations",
+    "pipeline.stores.globs",
     "pipeline.stores.memories",
     "pipeline.stores.memory_records",
     "pipeline.terms",
@@ -78,13 +90,14 @@ DRIVERS = {
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "onnxscript", "tensorflow")
 """Not installed by default: imported inside functions, in the models and in what measures or makes them."""
-MAY_BE_HEAVY = ("pipeline/models/", "bench/")
+MAY_BE_HEAVY = ("pipeline/models/", "bench/", "training/")
 
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
     "memory/llamaindex.py",
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
+    "pipeline/models/given.py",
     "pipeline/models/reader.py",
     "pipeline/models/llm.py",
     "pipeline/stores/neo4j/connecting.py",
@@ -114,7 +127,7 @@ KNOWN_AS = {
 
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
-    "memory/after.py": 1,  # nobody waits: it is logged with its traceback, and the other jobs are done
+    "memory/conversing/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
     "pipeline/models/reader.py": 1,
 }
 
@@ -359,17 +372,29 @@ def test_llama_indexs_global_settings_are_left_alone() -> None:
 
 # -- what a quick command loads ------------------------------------------------------------------------
 
-SLOW = ("llama_index.core", "onnxruntime", "streamlit", "nltk", "torch", "numpy", "httpx")
+SLOW = (
+    "llama_index.core",
+    "onnxruntime",
+    "streamlit",
+    "nltk",
+    "torch",
+    "numpy",
+    "httpx",
+    "mcp",
+    "fastapi",
+    "doors",
+)
 ANSWERING = ["numpy", "onnxruntime"]  # what the bundled embedding model needs
 REPORT = "import sys; print('LOADED', *[name for name in {slow!r} if name in sys.modules])"
 
 
-def loaded(code: str, *arguments: str, cwd: Path) -> list[str]:
+def loaded(code: str, *arguments: str, cwd: Path, lines: str = "") -> list[str]:
     """The slow modules that a program has loaded by its end."""
     program = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{code}\n{REPORT.format(slow=SLOW)}"
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120
-    )
+        [sys.executable, "-c", program, *arguments],
+        cwd=cwd, capture_output=True, text=True, timeout=120, input=lines,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.rpartition("LOADED")[2].split()
 
@@ -421,3 +446,30 @@ def test_searching_and_quoting_load_the_embedding_model_and_nothing_else_slow(
 ) -> None:
     monkeypatch.setenv("ATHENA_OLLAMA_URL", "http://127.0.0.1:9")
     assert sorted(loaded(RUN, f"{command} --data-dir data", cwd=indexed)) == ANSWERING
+
+
+HANDSHAKE = """\
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},\
+"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+"""
+
+
+@pytest.mark.slow
+def test_an_mcp_client_is_welcomed_before_a_model_or_the_index_is_loaded(tmp_path: Path) -> None:
+    assert sorted(loaded(RUN, "mcp --data-dir data", cwd=tmp_path, lines=HANDSHAKE)) == ["doors", "mcp"]
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.slow
+def test_the_doors_alone_are_served_without_streamlit(indexed: Path) -> None:
+    serve = """
+from athena import open_athena
+from athena.settings import Settings
+from ui.launch import doors_alone
+doors_alone(open_athena(Settings(data_dir="data", doors="api")))
+"""
+    found = loaded(serve, cwd=indexed)
+    assert "fastapi" in found
+    assert not {"streamlit", "mcp"} & set(found)

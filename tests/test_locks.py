@@ -17,7 +17,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
 ALL = [extra for extra in EXTRAS if extra != "hf"]  # torch alone would be gigabytes
 LOCKS = {
     "requirements.lock": ALL,
-    "requirements-image.lock": ["files", "openai", "server", "tracing", "neo4j"],
+    "requirements-image.lock": ["page", "doors", "files", "openai", "server", "tracing", "neo4j"],
     "requirements-trulens.lock": ["openai", "server", "trulens"],
 }
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;]+)(?: ; [^\\]+)?(?: \\)?$")

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 import zipfile
 from pathlib import Path
@@ -20,7 +21,8 @@ from ui.ports import is_athena
 pytestmark = [pytest.mark.package, pytest.mark.xdist_group("package"), pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parent.parent
-SHIPPED = {"athena", "memory", "pipeline", "readers", "mission", "ui", "evals", "docs_corpus"}
+ROOMS = {"doors", "memory", "pipeline", "readers", "mission", "ui", "evals", "docs_corpus"}
+OTHERS = 'raise RuntimeError("this is somebody else\'s")\n'
 QUESTION = "What does the cabin fan do?"
 
 
@@ -67,13 +69,18 @@ def names(wheel: Path) -> list[str]:
 
 def test_only_what_is_ours_is_at_the_top(wheel: Path) -> None:
     tops = {name.partition("/")[0] for name in names(wheel)}
-    assert {top for top in tops if not top.endswith(".dist-info")} == SHIPPED
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"athena"}
+    with zipfile.ZipFile(wheel) as archive:
+        (named,) = (name for name in archive.namelist() if name.endswith("top_level.txt"))
+        assert archive.read(named).split() == [b"athena"]
 
 
 def test_every_file_of_the_packages_is_in_it(wheel: Path) -> None:
-    files = {path for name in SHIPPED for path in (ROOT / name).rglob("*") if path.is_file()}
-    expected = {str(path.relative_to(ROOT)) for path in files if path.parent.name != "__pycache__"}
-    assert "ui/entry/app.py" in expected
+    files = {path for name in {"athena", *ROOMS} for path in (ROOT / name).rglob("*") if path.is_file()}
+    found = {path.relative_to(ROOT) for path in files if path.parent.name != "__pycache__"}
+    expected = {str(path if path.parts[0] == "athena" else "athena" / path) for path in found}
+    assert "athena/ui/entry/app.py" in expected
+    assert "athena/py.typed" in expected
     assert not expected - set(names(wheel))
 
 
@@ -98,6 +105,31 @@ def test_it_serves_away_from_the_repository(installed: Path, tmp_path: Path) -> 
     finally:
         process.terminate()
         process.wait(20)
+
+
+def test_packages_of_the_rooms_names_are_not_in_its_way(wheel: Path, tmp_path: Path) -> None:
+    """In a new environment, beside others' `pipeline`, `memory` and so on; dependencies are this one's."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    asked = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    for name in ROOMS:
+        (packages / name).mkdir()
+        (packages / name / "__init__.py").write_text(OTHERS)
+    pip("install", "--target", str(packages), str(wheel))
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    doctor = subprocess.run(
+        [python, "-m", "athena", "doctor", "--json"],
+        cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    checks = {check["name"]: check["ok"] for check in json.loads(doctor.stdout)["checks"]}
+    assert checks["embedding works"], doctor.stdout + doctor.stderr
+    program = "import athena.llamaindex, sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [python, "-c", program], cwd=tmp_path, env=clean, check=True, capture_output=True, text=True
+    )
+    assert not ROOMS & set(loaded.stdout.split())
 
 
 def run(installed: Path, folder: Path, *arguments: str) -> str:

@@ -25,8 +25,8 @@ from typing import Any
 from typer import echo
 
 from evals.datasets import default_folder, read_text
-from memory.extracting import entities_in, normalised, relations_in, statements_in
-from memory.extracting.intervals import UNKNOWN
+from memory.reading import entities_in, normalised, relations_in, statements_in
+from memory.reading.intervals import UNKNOWN
 from pipeline.errors import DatasetError
 from pipeline.terms import content_terms
 

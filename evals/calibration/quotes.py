@@ -28,7 +28,7 @@ import numpy as np
 from typer import echo
 
 from evals.datasets import Question, Span, held_out, load_queries, with_texts
-from evals.judging import Judged, Shown, judge
+from evals.judging import Heard, Judged, Shown, judge
 from evals.retrieval import condensed
 from pipeline.answer import Passage, Retrieval
 from pipeline.answering.leaf_chances import SIGNALS, Candidate, Floats, leaf_signals
@@ -151,7 +151,7 @@ def judged(example: Example, weights: Weights) -> Judged:
         weights=weights,
     )
     shown = [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]
-    return judge(example.query, example.retrieval, shown, ms=0.0)
+    return judge(example.query, Heard(example.retrieval, shown), ms=0.0)
 
 
 def cross_validated(examples: Sequence[Example], fold: Callable[[Example], object]) -> list[Judged]:

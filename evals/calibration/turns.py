@@ -24,7 +24,7 @@ import numpy as np
 
 from evals.conversations import Asked, Conversation, load_conversations
 from evals.turn_search import MemoryReport, evaluate
-from memory.turns.search import WEIGHTS, Weights
+from memory.recalling.turn_search import WEIGHTS, Weights
 from pipeline.models.embedding import OnnxEncoder
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.errors import TurnChanged, UnknownConversation
-from pipeline.steps.records import CondenseStep, SearchStep
+from pipeline.steps.records import CondenseStep, RememberStep, SearchStep
 from pipeline.stores.base import Hit
-from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
+from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations, RecallableTurn
 from pipeline.stores.embedded.conversations import _INSERT, EmbeddedConversations, _row_of
 from pipeline.stores.embedded.database import transaction
 from pipeline.stores.private import PrivateConversations
@@ -298,3 +298,181 @@ def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversa
     assert [turn.id for turn in conversations.unremembered("ann")] == [second]
     conversations.save_turn(mine, answer("One?", "More [1].", turn_id=first))
     assert conversations.get(mine).turns[0].remembered  # also once it is written over
+
+
+def recalled(conversations: Conversations, *ids: str, user: str = "local") -> list[tuple[str, str]]:
+    """What is found again of some conversations: questions and answers."""
+    return [(turn.question, turn.answer) for turn in conversations.recallable(user, ids)]
+
+
+NOTHING_KEPT = RememberStep(forgotten=1, disputed=("m",))
+FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
+    ({}, ("Why?", "So.")),
+    ({"mode": "quote"}, ("Why?", "")),
+    ({"text": "So [1], `x[1]` [2, 3]."}, ("Why?", "So, `x[1]`.")),
+    ({"text": "a" * 3000}, ("Why?", "a" * 2000)),
+    ({"status": "stopped"}, ("Why?", "")),
+    ({"status": "failed", "text": ""}, ("Why?", "")),
+    ({"verdict": "closest"}, ("Why?", "")),
+    ({"verdict": None}, ("Why?", "")),
+    ({"abstained": True}, ("Why?", "")),
+    ({"mode": "reply"}, ("Why?", "")),
+    ({"mode": "reply", "steps": (NOTHING_KEPT,)}, ("Why?", "")),
+    ({"mode": "memory"}, ("", "")),
+    ({"mode": "memory", "steps": (NOTHING_KEPT,)}, ("", "")),
+    *(
+        ({"mode": "memory", "steps": (RememberStep(**{kept: ("m",)}),)}, ("Why?", ""))  # type: ignore[arg-type]
+        for kept in ("added", "known", "touched", "replaced")
+    ),
+]
+"""What an answer is, and what is found again of its turn."""
+
+
+def test_turns_are_found_again_by_what_was_said_and_answered(conversations: Conversations) -> None:
+    mine, other = (conversations.create(user="ann").info.id for _ in range(2))
+    theirs = conversations.create(user="bob").info.id
+    ids = [
+        conversations.save_turn(mine, answer(**{"verdict": "answered"} | given))  # type: ignore[arg-type]
+        for given, _ in FOUND_AGAIN
+    ]
+    for id_ in (other, theirs):
+        conversations.save_turn(id_, answer(f"{id_}?"))
+    expected = [found for _, found in FOUND_AGAIN]
+    assert recalled(conversations, mine, user="ann") == expected
+    assert recalled(conversations, other, theirs, "gone", mine, user="ann") == [(f"{other}?", ""), *expected]
+    first = conversations.recallable("ann", [mine])[0]
+    at = conversations.get(mine).turns[0].created_at
+    assert first == RecallableTurn(id=ids[0], conversation_id=mine, question="Why?", answer="So.", at=at)
+
+
+def test_what_the_memory_keeps_after_its_answer_decides_again(conversations: Conversations) -> None:
+    id_ = conversations.create().info.id
+    turn = conversations.save_turn(id_, answer(mode="memory", steps=(RememberStep(pending=True),)))
+    assert recalled(conversations, id_) == [("", "")]
+    conversations.change_answer(turn, lambda found: replace(found, steps=(RememberStep(added=("m",)),)))
+    assert recalled(conversations, id_) == [("Why?", "")]
+
+
+def test_what_is_left_out_stays_so_and_in_its_conversation(conversations: Conversations) -> None:
+    id_, theirs = conversations.create(user="ann").info.id, conversations.create(user="bob").info.id
+    known = answer(verdict="answered")
+    turns = [conversations.save_turn(id_, known) for _ in range(2)]
+    other = conversations.save_turn(theirs, known)
+    found = conversations.recallable("ann", [id_])
+    conversations.leave_out("ann", [turns[0], other, "gone"])
+    left = [("", ""), ("Why?", "So.")]
+    assert recalled(conversations, id_, user="ann") == left
+    assert recalled(conversations, theirs, user="bob") == [("Why?", "So.")]  # it is not ann's
+    conversations.change_answer(turns[0], lambda answer: replace(answer, notices=("Noted.",)))
+    conversations.save_turn(id_, replace(known, text="Or so.", turn_id=turns[0]))
+    conversations.keep_embeddings([replace(found[0], embedding=b"abcd", embedded_by="m")])
+    whole = conversations.get(id_)
+    assert whole.turns[0].answer.text == "Or so."
+    conversations.restore(whole)  # as a migration copies it
+    assert recalled(conversations, id_, user="ann") == left
+    assert conversations.recallable("ann", [id_])[0].embedding == b""
+
+
+def test_an_embedding_stays_as_long_as_its_text(conversations: Conversations) -> None:
+    id_ = conversations.create().info.id
+    known = answer(verdict="answered")
+    turn = conversations.save_turn(id_, known)
+    before = conversations.revisions("local")
+    (found,) = conversations.recallable("local", [id_])
+    embedded = replace(found, embedding=b"\x00\x80\xff\n" * 400, embedded_by="model")
+    others = [replace(embedded, **{name: "Else."}) for name in ("id", "question", "answer")]  # type: ignore[arg-type]
+    conversations.keep_embeddings(others)
+    assert conversations.recallable("local", [id_]) == [found]
+    for embedding in (b"abcd", embedded.embedding):
+        conversations.keep_embeddings([replace(embedded, embedding=embedding)])
+    assert conversations.recallable("local", [id_]) == [embedded]
+    assert conversations.revisions("local") == before
+    conversations.change_answer(turn, lambda answer: replace(answer, notices=("Noted.",)))
+    conversations.set_feedback(turn, 1)
+    assert conversations.recallable("local", [id_]) == [embedded]
+    conversations.save_turn(id_, replace(known, text="Or so.", turn_id=turn))
+    assert conversations.recallable("local", [id_]) == [replace(found, answer="Or so.")]
+
+
+def test_a_revision_rises_with_every_change_of_its_turns(conversations: Conversations) -> None:
+    id_, other = (conversations.create(user="ann").info.id for _ in range(2))
+    theirs = conversations.create(user="bob").info.id
+    turn = ""
+
+    def begin() -> None:
+        nonlocal turn
+        turn = conversations.save_turn(id_, answer())
+
+    changes = [
+        begin,
+        lambda: conversations.save_turn(id_, answer(text="Or so.", turn_id=turn)),
+        lambda: conversations.change_answer(turn, lambda found: replace(found, text="Or not.")),
+        lambda: conversations.leave_out("ann", [turn]),
+        lambda: conversations.restore(replace(whole := conversations.get(id_), turns=whole.turns * 0)),
+    ]
+    at_first = conversations.revisions("ann")
+    assert at_first.keys() == {id_, other}
+    assert [*conversations.revisions("bob")] == [theirs]
+    before = at_first[id_]
+    for change in changes:
+        change()
+        now = conversations.revisions("ann")
+        assert now[id_] > before
+        assert now[other] == at_first[other]
+        before = now[id_]
+    kept = conversations.get(id_)
+    conversations.delete(id_)
+    assert conversations.revisions("ann").keys() == {other}
+    conversations.restore(kept)
+    assert conversations.revisions("ann")[id_] > before
+
+
+def _said(conversations: Conversations, id_: str) -> list[str]:
+    return [turn.question for turn in conversations.get(id_).turns]
+
+
+def test_versions_of_a_turn_are_chosen_with_what_follows_them(conversations: Conversations) -> None:
+    made = conversations.create(user="ann").info.id
+    first, why, _ = (
+        conversations.save_turn(made, answer(question, verdict="answered"))
+        for question in ("What?", "Why?", "Then?")
+    )
+    again = conversations.save_turn(made, answer("Why again?", verdict="answered"), instead_of=why)
+    assert _said(conversations, made) == ["What?", "Why again?"]
+    assert (conversations.list()[0].turns, conversations.get(made).info.turns) == (2, 2)
+    after = conversations.save_turn(made, answer("And after?"))
+    conversations.save_turn(made, replace(answer("Why again?", "Because."), turn_id=again))
+    found = conversations.get(made)
+    assert [found.versions(turn) for turn in found.turns] == [(first,), (why, again), (after,)]
+    assert {turn.question for turn in found.aside} == {"Why?", "Then?"}
+    revision = conversations.revisions("ann")[made]
+    conversations.choose(why)
+    assert _said(conversations, made) == ["What?", "Why?", "Then?"]
+    assert conversations.list()[0].turns == 3
+    if not isinstance(conversations, PrivateConversations):  # of which nothing is recalled
+        assert conversations.revisions("ann")[made] > revision
+    recalled = [turn.question for turn in conversations.recallable("ann", [made])]
+    assert [question for question in recalled if question] == ["What?", "Why?", "Then?"]
+    third = conversations.save_turn(made, answer("What else?"), instead_of=first)
+    assert _said(conversations, made) == ["What else?"]
+    conversations.choose(first)
+    assert _said(conversations, made)[:2] == ["What?", "Why again?"]  # the latest of its versions
+    whole = conversations.get(made)
+    conversations.delete(made)
+    conversations.restore(whole)
+    assert conversations.get(made) == whole
+    conversations.choose(third)
+    assert _said(conversations, made) == ["What else?"]
+    with pytest.raises(UnknownConversation):
+        conversations.choose("none")
+    with pytest.raises(UnknownConversation):
+        conversations.save_turn(made, answer("Why?"), instead_of="none")
+
+
+def test_what_is_left_out_is_so_in_every_version(conversations: Conversations) -> None:
+    made = conversations.create(user="ann").info.id
+    first = conversations.save_turn(made, answer("Why?", verdict="answered"))
+    again = conversations.save_turn(made, answer("Why?", verdict="answered"), instead_of=first)
+    conversations.leave_out("ann", [again])
+    conversations.choose(first)
+    assert [turn.question for turn in conversations.recallable("ann", [made])] == ["", ""]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.errors import MemoriesChanged, TurnChanged
+from pipeline.errors import MemoriesChanged, TurnChanged, UnknownConversation
 from pipeline.messages import Message
 from pipeline.steps.records import CondenseStep, PromptStep
 from pipeline.stores.conversations import Conversations, answer_json
@@ -392,3 +392,76 @@ def test_hundreds_come_back_in_their_order(memories: Memories) -> None:
     rows = many(300)
     memories.apply("ann", adding(*rows))
     assert memories.load("ann").memories == rows
+
+
+def test_turns_that_are_forgotten_are_gone_and_what_is_left_of_their_conversations_stays(
+    stored: Stored,
+) -> None:
+    conversations, memories = stored.conversations, stored.memories
+    mixed, whole, other = (conversations.create(user="ann").info.id for _ in range(3))
+    theirs = conversations.create(user="bob").info.id
+    first, second = (conversations.save_turn(mixed, answer(question)) for question in ("One?", "Two?"))
+    gone = [first, *(conversations.save_turn(whole, answer(f"{number}?")) for number in range(2))]
+    conversations.save_turn(other, answer())
+    bobs = conversations.save_turn(theirs, answer())
+    sources = (MemorySource(turn_id=first, quote="One"), MemorySource(turn_id=second, quote="Two"))
+    memories.apply("ann", adding(memory("Kept.", sources=sources), memory("Not kept.", id="m")))
+    before = conversations.revisions("ann")
+    version = memories.version("ann")
+    with pytest.raises(MemoriesChanged):
+        memories.forget("ann", MemoryChanges(), turns=gone, expected=version - 1)
+    assert conversations.revisions("ann") == before
+    memories.forget("ann", MemoryChanges(removed=("m",)), turns=[*gone, bobs, "x"], expected=version)
+    after = conversations.revisions("ann")
+    assert after.keys() == {mixed, other}
+    assert after[mixed] > before[mixed]
+    left = conversations.get(mixed)
+    assert (left.info.title, left.info.turns, [turn.id for turn in left.turns]) == ("Two?", 1, [second])
+    assert [turn.id for turn in conversations.recallable("ann", [mixed, whole])] == [second]
+    assert [turn.id for turn in conversations.get(theirs).turns] == [bobs]  # it is not ann's
+    (kept,) = memories.load("ann").memories
+    assert kept.sources == (replace(sources[0], turn_id=""), sources[1])
+    assert memories.version("ann") > version
+
+
+def test_a_turn_is_forgotten_in_every_version(stored: Stored) -> None:
+    conversations = stored.conversations
+    made = conversations.create(user="ann").info.id
+    first = conversations.save_turn(made, answer("One?"))
+    old = conversations.save_turn(made, answer("Two?"))
+    conversations.save_turn(made, answer("Of the old one?"))
+    new = conversations.save_turn(made, answer("Two again?"), instead_of=old)
+    last = conversations.save_turn(made, answer("Three?"))
+    stored.memories.forget("ann", MemoryChanges(), turns=[new])
+    found = conversations.get(made)
+    assert ([turn.id for turn in found.turns], found.aside) == ([first, last], ())
+    again = conversations.save_turn(made, answer("Three again?"), instead_of=last)
+    assert [turn.id for turn in conversations.get(made).turns] == [first, again]
+    stored.memories.forget("ann", MemoryChanges(), turns=[first, again])
+    with pytest.raises(UnknownConversation):
+        conversations.get(made)
+
+
+def test_whoever_read_a_turn_that_is_forgotten_meanwhile_keeps_nothing_of_it(stored: Stored) -> None:
+    turn = stored.conversations.save_turn(stored.conversations.create(user="ann").info.id, answer())
+    before = stored.memories.version("ann")
+    stored.memories.forget("ann", MemoryChanges(), turns=[turn])
+    with pytest.raises((TurnChanged, MemoriesChanged)):
+        stored.memories.apply("ann", adding(memory(), rests_on=((turn, "Why?"),)), expected=before)
+
+
+def test_what_is_found_again_of_a_turn_loses_forgotten_words(stored: Stored) -> None:
+    conversations = stored.conversations
+    id_ = conversations.create(user="ann").info.id
+    said = answer("Is it Zoë?", f"{'It is Zoë’s [1]. ' * 150}", verdict="answered")
+    conversations.save_turn(id_, said)
+    conversations.save_turn(id_, replace(said, question="And?", text="It hums."))
+    found = conversations.recallable("ann", [id_])
+    embedded = [replace(turn, embedding=b"abcd", embedded_by="model") for turn in found]
+    conversations.keep_embeddings(embedded)
+    before = conversations.revisions("ann")[id_]
+    stored.memories.forget("ann", MemoryChanges(), words=["Zoë"])
+    changed, same = conversations.recallable("ann", [id_])
+    assert (changed.question, changed.answer) == ("Is it ███?", found[0].answer.replace("Zoë", "███"))
+    assert (changed.embedding, changed.embedded_by, same) == (b"", "", embedded[1])
+    assert conversations.revisions("ann")[id_] > before

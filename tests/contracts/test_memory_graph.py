@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from memory.graph import neighbourhood
-from memory.index import UserIndex
-from memory.indexes import Indexes
+from memory.recalling.graph import neighbourhood
+from memory.recalling.user_index import UserIndex
+from memory.recalling.user_indexes import Indexes
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError
 from pipeline.stores.embedded.memories import EmbeddedMemories

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from evals.answers import AnswersReport, judge_answers, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
-from evals.judging import Judged, Shown, contains
+from evals.judging import Heard, Judged, Shown, contains
 from pipeline.answer import Answerability, Retrieval, Verdict
-from pipeline.finding.beside import Beside
 
+UNKNOWN = dict.fromkeys(("section", "marked", "parts", "headed", "alone", "topic_changed"))
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
 
 
@@ -36,11 +37,12 @@ def judge(query: Question, quotes: Sequence[str], *, probability: float = 0.6) -
 
 
 def judged_by(query: Question, quotes: Sequence[Shown], *, probability: float) -> Judged:
-    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
-        return Retrieval(question, (), Answerability(probability, 0.5))
-
-    (judged,) = judge_answers([query], search=search, quotes=lambda _: quotes)
+    (judged,) = judge_answers([query], hear=lambda _: heard(quotes, probability=probability))
     return judged
+
+
+def heard(quotes: Sequence[Shown] = (), *, text: str = "", probability: float = 0.6) -> Heard:
+    return Heard(Retrieval("?", (), Answerability(probability, 0.5)), quotes, text)
 
 
 @pytest.mark.parametrize(
@@ -74,17 +76,16 @@ def test_questions_are_asked_and_counted() -> None:
     asked: list[str] = []
     told: list[tuple[int, int]] = []
 
-    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
-        asked.append(question)
-        return Retrieval(question, (), Answerability(0.0, 0.5))
+    def hear(query: Question) -> Heard:
+        asked.append(query.text)
+        return heard()
 
     judge_answers(
-        [Question(_id="a", text="one"), Question(_id="b", text="two")],
-        search=search,
-        quotes=lambda _: [],
+        [Question(_id="a", text="one"), Question(_id="b", text="it?", alone="two")],
+        hear=hear,
         report=lambda done, total: told.append((done, total)),
     )
-    assert (asked, told) == (["one", "two"], [(1, 2), (2, 2)])
+    assert (asked, told) == (["one", "it?", "two"], [(1, 2), (2, 2)])
 
 
 def judged(
@@ -111,17 +112,48 @@ def report(*judgements: Judged) -> AnswersReport:
 
 def test_a_span_counts_in_its_own_document_only() -> None:
     query = Question(_id="q", text="?", answers=[{"text": "power on", "source": "fan.md"}])
-
-    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
-        return Retrieval(question, (), Answerability(0.6, 0.5))
-
     for source, expected in (("fan.md", True), ("pump.md", False)):
-        (found,) = judge_answers(
-            [query],
-            search=search,
-            quotes=lambda _, source=source: [Shown("`power on` it", source)],
-        )
-        assert found.first is expected
+        assert judged_by(query, [Shown("`power on` it", source)], probability=0.6).first is expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [("The fan is OFF.", True), ("is off", True), ("It hums.", False), ("", None)],
+)
+def test_what_is_marked_in_the_first_quote(marked: str, expected: bool | None) -> None:
+    query = Question(_id="q", text="?", answer="fan is off")
+    quote = Shown("It hums. The fan is OFF.", marked=marked)
+    assert judged_by(query, [quote], probability=0.6).marked is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "quotes", "expected"),
+    [
+        ("Fan\n> hums [1]\nPump\n> leaks [2]", ["hums", "leaks"], (True, True)),
+        ("Pump\n> hums [1]\nFan\n> leaks [2]", ["hums", "leaks"], (True, False)),
+        ("> hums [1]\n> leaks [2]", ["hums", "leaks"], (True, False)),
+        ("Fan\n> hums [1]", ["hums"], (False, False)),
+    ],
+)
+def test_each_part_is_answered_below_its_words(
+    text: str, quotes: list[str], expected: tuple[bool, bool]
+) -> None:
+    parts = [{"text": "fan", "answers": [{"text": "hums"}]}, {"text": "pump", "answers": [{"text": "leaks"}]}]
+    query = Question(_id="q", text="fan? pump?", parts=parts)
+    shown = [Shown(quote, marker=number) for number, quote in enumerate(quotes, start=1)]
+    (found,) = judge_answers([query], hear=lambda _: heard(shown, text=text))
+    assert (found.parts, found.headed) == expected
+
+
+def test_a_changed_topic_is_compared_with_the_question_alone() -> None:
+    changed = [
+        replace(judged(name, 0.9, kind="alone"), section=section, alone=alone)
+        for name, section, alone in (("a", True, True), ("b", False, True), ("c", False, False))
+    ]
+    found = report(*changed, judged("d", 0.9, kind="define"))
+    assert found.metrics["topic_changed"] == pytest.approx(1 / 2)
+    assert found.by_kind["alone"]["alone"] == pytest.approx(2 / 3)
+    assert found.by_kind["define"]["alone"] is None
 
 
 def test_what_is_folded_counts_for_itself() -> None:
@@ -155,6 +187,7 @@ def test_the_report_by_hand() -> None:
     )
     # AUROC: 12 pairs; only a3 (.4) under u1 (.6) is wrong. Abstained: a3, u2, u3.
     assert found.metrics == {
+        **UNKNOWN,
         "first_quote": pytest.approx(1 / 3),
         "unfolded_quote": pytest.approx(1 / 3),
         "any_quote": pytest.approx(2 / 3),
@@ -175,6 +208,7 @@ def test_the_report_by_hand() -> None:
 
 def test_a_figure_without_data_is_none() -> None:
     assert report(judged("a", 0.9)).metrics == {
+        **UNKNOWN,
         "first_quote": None,
         "unfolded_quote": None,
         "any_quote": None,

@@ -31,7 +31,9 @@ PROBING: dict[str, Any] = {
         {"question": "Which Flask?", "source_chat_ids": {"original_info": [0], "updated_info": [[3]]}}
     ],
     "information_extraction": [{"question": "Which database?", "source_chat_ids": ["2"]}],
-    "event_ordering": [{"question": "In which order?", "source_chat_ids": 0}],
+    "event_ordering": [
+        {"question": "In which order?", "source_chat_ids": 0, "rubric": ["First Flask,", "then SQLite."]}
+    ],
     "abstention": [{"question": "Which shoes?"}, {"question": "Which hat?", "source_chat_ids": [99]}],
 }
 
@@ -63,8 +65,11 @@ def test_ids_of_any_depth_and_kinds_as_categories(tmp_path: Path) -> None:
         ("knowledge_update", ("0", "3")),
         ("information_extraction", ("2",)),
         ("event_ordering", ("0",)),
+        ("abstention", ()),
+        ("abstention", ()),
     ]
-    assert found.left_out == 2
+    assert found.asked[2].gold == "First Flask, then SQLite."
+    assert found.left_out == 0
 
 
 def test_folders_of_chats_in_the_order_of_their_numbers_and_one_chat(tmp_path: Path) -> None:

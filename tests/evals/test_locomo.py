@@ -73,9 +73,10 @@ def test_sessions_in_order_captions_among_the_words_and_times(tmp_path: Path) ->
 
 def test_questions_without_evidence_are_left_out_and_counted(tmp_path: Path) -> None:
     (found,) = load_conversations(written(tmp_path, [SAMPLE]))
-    assert [asked.evidence for asked in found.asked] == [("D2:2", "D10:1"), ("D2:1", "D2:3")]
-    assert [asked.category for asked in found.asked] == ["1", ""]
-    assert found.left_out == 2
+    assert [asked.evidence for asked in found.asked] == [("D2:2", "D10:1"), (), ("D2:1", "D2:3")]
+    assert [asked.never_said for asked in found.asked] == [False, True, False]
+    assert [asked.gold for asked in found.asked] == ["7", "", ""]
+    assert found.left_out == 1
 
 
 def test_one_sample_or_a_folder_of_files(tmp_path: Path) -> None:

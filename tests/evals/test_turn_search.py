@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from athena.cli import app
 from evals.conversations import Asked, Conversation
 from evals.turn_search import evaluate
-from memory.turns.index import Turn
+from memory.recalling.turn_index import Turn
 from tests.fakes import FakeEncoder
 
 DATA = Path(__file__).parents[2] / "evals" / "data" / "memory"
@@ -44,11 +44,13 @@ def test_the_command_prints_what_it_promises(path: str) -> None:
     assert list(found["ms_per_read"]) == ["p50", "p95"]
     assert found["metrics"]["R@5"] > 0.65  # .72 and .79 when it was written
     assert sum(row["questions"] for row in found["by_category"].values()) == found["questions"]
+    asked = sum(row["questions"] for row in found["chat"]["by_category"].values())
+    assert asked == found["questions"] + found["never_said"]
 
 
 def test_a_table_for_people_and_a_clear_error(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["eval", "memory", str(DATA / "beam" / "dev")])
-    assert "left out: 2 questions without evidence" in done.stdout
+    assert "2 questions about what was never said" in done.stdout
     broken = tmp_path / "broken.json"
     broken.write_text("[1]", encoding="utf-8")
     done = CliRunner().invoke(app, ["eval", "memory", str(broken)])

@@ -1,0 +1,143 @@
+"""Conversations played through the product, in a data folder of their own and at their own time."""
+
+from __future__ import annotations
+
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from athena import stores
+from athena.assistant import Athena
+from athena.once import made_once
+from evals.datasets import Document
+from evals.indexing import index_corpus
+from pipeline.errors import AthenaError
+from pipeline.steps.events import AnswerFinished, RunFailed
+from pipeline.steps.records import RecallStep, step_of
+from pipeline.stores.embedded.database import FILE_NAME, open_database
+from pipeline.terms import content_terms, share, text_terms
+
+if TYPE_CHECKING:
+    from athena.settings import Settings
+    from pipeline.answer import Answer
+    from pipeline.stores.base import DocumentStore
+
+ENOUGH = 0.6  # of the gold's content terms
+ARTICLES = frozenset({"a", "an", "the"})
+EMPTY = Document(_id="empty", title="Empty", text="Nothing.")  # a chat needs an index
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was answered to a question: the text as it is shown, and what the recall found."""
+
+    answer: Answer
+    text: str
+
+    @property
+    def step(self) -> RecallStep:
+        """What was looked up; an empty record where nothing was."""
+        return step_of(self.answer.steps, RecallStep)
+
+    @property
+    def from_memory(self) -> bool:
+        """Whether the memory answers, and says so without reserve."""
+        if self.answer.mode != "memory":
+            return False
+        return self.step.verdict == "remembered" if self.step.verdict else bool(self.answer.recalled)
+
+    @property
+    def left_alone(self) -> bool:
+        """Whether nothing claims to answer: neither the memory nor the documents."""
+        if self.answer.mode == "memory":
+            return not self.from_memory
+        return self.answer.abstained or self.answer.verdict != "answered"
+
+    @property
+    def recalls(self) -> bool:
+        """Whether anything that was said before comes with the answer."""
+        return self.from_memory or bool(self.answer.recalled) or self.step.verdict == "remembered"
+
+
+class PlayedAthena(Athena):
+    """An Athena with conversations and memories of its own, over the documents and models of another."""
+
+    def __init__(self, live: Athena, settings: Settings, *, documents: DocumentStore) -> None:
+        super().__init__(settings)
+        self.models = live.models
+        self.at = 0.0  # the time that it is
+        self._documents = documents
+        self.conversations.clock = lambda: self.at
+
+    @made_once
+    def store(self) -> DocumentStore:
+        """The other's."""
+        return self._documents
+
+    def _release(self, name: str) -> None:
+        if name != "store":
+            super()._release(name)
+
+    def reply_to(self, question: str, *, user: str) -> Reply:
+        """The answer in a new conversation, of which nothing is kept."""
+        answer = self.say(question, user=user, private=True)
+        return Reply(answer, self.with_memories(answer, user=user)[0].text)
+
+    def say(self, message: str, **given: Any) -> Answer:
+        """The answer in the chat that is given; what is to be remembered is."""
+        *_, last = self.chat(**given).run(message)
+        if isinstance(last, RunFailed):
+            raise AthenaError(f"'{message}': {last.message}", last.fix)
+        assert isinstance(last, AnswerFinished)  # noqa: S101  (a run ends with one of the two)
+        self.finish()
+        return last.answer
+
+    def bytes(self) -> int:
+        """The size of the data folder's files, written out."""
+        folder = self.settings.data_dir
+        with closing(open_database(folder / FILE_NAME)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
+    """One in a temporary folder, which is gone afterwards; `changes` are of the settings.
+
+    It answers from the live index, or from an empty one where nothing is indexed.
+    """
+    with ExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="athena-eval-")))
+        here = {"data_dir": folder, "store": "embedded", "neo4j_url": "", "phoenix_url": ""}
+        settings = live.settings.model_copy(update=here | changes)
+        documents = live.store
+        if documents.sections.manifest() is None:
+            elsewhere = settings.model_copy(update={"data_dir": folder / "documents"})
+            documents = opened.enter_context(closing(stores.open_store(elsewhere, live.manifest)))
+            index_corpus(
+                [EMPTY],
+                store=documents,
+                cutter=live.sentence_cutter(),
+                encoder=live.encoder,
+                manifest=live.manifest,
+            )
+        yield opened.enter_context(closing(PlayedAthena(live, settings, documents=documents)))
+
+
+def has_span(text: str, gold: str) -> bool:
+    """Whether the gold answer stands in a text word for word, but for case, punctuation and articles."""
+    return f" {_plain(gold)} " in f" {_plain(text)} "
+
+
+def has_terms(text: str, gold: str) -> bool:
+    """Whether a text has enough of the gold answer's content terms."""
+    return share(content_terms(gold), text_terms(text)) >= ENOUGH
+
+
+def _plain(text: str) -> str:
+    letters = (char if char.isalnum() else " " for char in unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(word for word in "".join(letters).split() if word not in ARTICLES)

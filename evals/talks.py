@@ -1,0 +1,221 @@
+"""Talks with the product, step by step: what it answers later, and what it takes for true.
+
+`evals/data/memory/talks/README.md` has the format, and what is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from evals.conversations import read_json, seconds
+from evals.indexing import Bars, bar
+from evals.playing import PlayedAthena, Reply, playing
+from pipeline.errors import DatasetError
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from pipeline.stores.memories import Memory
+
+ASKED, KEPT = "inject", "agent"  # the presets for what is answered, and for what is live
+NO_FACTS = ("qa", "summary")
+SHOWN = 300  # characters of an answer in a list of failures
+
+Words = list[str]
+
+
+class Step(BaseModel):
+    """What is said, asked or looked at, and when."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    at: str
+    say: str = ""
+    session: int | None = None
+    ask: str = ""
+    any: list[Words] = []
+    lacks: Words = []
+    never_said: bool = False
+    unrelated: str = ""
+    live: list[Words] = []
+    ended: list[Words] = []
+    never: list[Words] = []
+    true: list[Words] = []
+
+
+class Talk(BaseModel):
+    """One user's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    kind: Literal["hurried", "sessions", "unrelated"]
+    steps: list[Step]
+
+
+_TALKS = TypeAdapter(list[Talk])
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One thing that was looked at: what it counts for, whether it does, and what there was."""
+
+    kind: str
+    metric: str
+    counts: bool
+    failed: str = ""  # "" = it is as it should be
+
+
+@dataclass(frozen=True, slots=True)
+class TalksReport:
+    """What `athena eval memory --json` prints of talks: by kind and metric, how many `of` how many."""
+
+    talks: dict[str, dict[str, dict[str, int]]]
+    failures: tuple[str, ...] = ()
+
+
+def load_talks(path: Path) -> list[Talk]:
+    """The talks of a file, or of a folder's files; none where it has something else."""
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.is_file() else []
+    found = []
+    for file in files:
+        held = read_json(file)
+        if isinstance(held, dict) and "talks" in held:
+            try:
+                found += _TALKS.validate_python(held["talks"])
+            except ValidationError as error:
+                fix = "evals/data/memory/talks/README.md has the format."
+                raise DatasetError(f"'{file}' has a bad talk: {error.errors()[0]['msg']}.", fix) from error
+    return found
+
+
+def evaluate_talks(
+    live: Athena, talks: Sequence[Talk], *, failures: bool = False, report: Bars | None = None
+) -> TalksReport:
+    """Play all talks twice: with the preset that answers, and with the one that keeps statements unasked."""
+    judged: list[Judged] = []
+    for preset, judge in ((ASKED, _answered), (KEPT, _believed)):
+        said = bar(report, f"Talking ({preset})")
+        with playing(live, memory=preset) as athena:
+            for done, talk in enumerate(talks, start=1):
+                judged += _played(athena, talk, judge)
+                if said:
+                    said(done, len(talks))
+    shares: dict[str, dict[str, dict[str, int]]] = {}
+    for item in judged:
+        share = shares.setdefault(item.kind, {}).setdefault(item.metric, {"count": 0, "of": 0})
+        share["count"] += item.counts
+        share["of"] += 1
+    return TalksReport(shares, tuple(item.failed for item in judged if item.failed and failures))
+
+
+Judge = Callable[[PlayedAthena, Talk, Step], Iterator[Judged]]
+
+
+def _played(athena: PlayedAthena, talk: Talk, judge: Judge) -> Iterator[Judged]:
+    conversation = ""
+    for step in talk.steps:
+        athena.at = seconds(step.at) or athena.at
+        if step.say:
+            conversation = "" if step.session else conversation
+            answer = athena.say(step.say, user=talk.name, conversation_id=conversation or None)
+            conversation = answer.conversation_id
+        else:
+            yield from judge(athena, talk, step)
+
+
+# -- what is answered ---------------------------------------------------------------------------------
+
+
+def _answered(athena: PlayedAthena, talk: Talk, step: Step) -> Iterator[Judged]:
+    if not (question := step.ask or step.unrelated):
+        return
+    reply = athena.reply_to(question, user=talk.name)
+    came = f"{talk.name}: {question} → [{reply.answer.mode}, {reply.step.verdict}] {reply.text[:SHOWN]}"
+    if step.unrelated:
+        yield _judged(talk, "unrelated_recalled", reply.recalls, came, wanted=False)
+    elif step.never_said:
+        yield _judged(talk, "never_said_left_alone", reply.left_alone, came)
+    else:
+        yield _judged(talk, "answered_right", is_right(reply, step), came)
+
+
+def is_right(reply: Reply, step: Step) -> bool:
+    """Whether the memory answers with all words of a list, and tells nothing before that it must lack.
+
+    A line that has both is right: a message that says what changed names both.
+    """
+    if reply.answer.mode != "memory":
+        return False
+
+    def tells(text: str) -> bool:
+        return any(has_words(text, words) for words in step.any)
+
+    def is_wrong(text: str) -> bool:
+        return any(has_words(text, [word]) for word in step.lacks)
+
+    lines = reply.text.splitlines()
+    first = next((line for line in lines if tells(line) or is_wrong(line)), reply.text)
+    return tells(first)
+
+
+# -- what is believed ---------------------------------------------------------------------------------
+
+
+def _believed(athena: PlayedAthena, talk: Talk, step: Step) -> Iterator[Judged]:
+    memory = athena.memory_of(talk.name)
+    live, ever = _facts(memory.list()), _facts(memory.list(history=True))
+    where = f"{talk.name}, {step.at}:"
+    for words in step.live:
+        was_kept = _any(ever, words)
+        yield _judged(talk, "kept", was_kept, f"{where} {words}")
+        if was_kept:
+            is_over = not _any(live, words)
+            yield _judged(talk, "undue_retirements", is_over, f"{where} {words}", wanted=False)
+    for words in step.ended:
+        if _any(ever, words):
+            yield _judged(talk, "due_retirements", not _any(live, words), f"{where} {words}")
+    for words in step.never:
+        yield _judged(talk, "never_kept_violations", _any(live, words), f"{where} {words}", wanted=False)
+    for text in live if step.true else ():
+        is_false = not any(has_words(text, words) for words in step.true)
+        yield _judged(talk, "false_live", is_false, f"{where} {text}", wanted=False)
+
+
+def _facts(memories: Sequence[Memory]) -> list[str]:
+    """What the user said, in the memories' words."""
+    return [item.text for item in memories if item.origin == "user" and item.kind not in NO_FACTS]
+
+
+def _any(texts: Sequence[str], words: Words) -> bool:
+    return any(has_words(text, words) for text in texts)
+
+
+def _judged(talk: Talk, metric: str, counts: bool, came: str, *, wanted: bool = True) -> Judged:
+    return Judged(talk.kind, metric, counts, "" if counts is wanted else f"{metric}: {came}")
+
+
+# -- words --------------------------------------------------------------------------------------------
+
+
+def has_words(text: str, words: Sequence[str]) -> bool:
+    """Whether all words stand in a text, and none of those that begin with a minus."""
+    return all(
+        _pattern(word.removeprefix("-")).search(text) is None
+        if word.startswith("-")
+        else _pattern(word).search(text) is not None
+        for word in words
+    )
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    """A whole word in whatever case; with a star, one that begins so."""
+    rest = r"\w*" if word.endswith("*") else ""
+    return re.compile(rf"(?<!\w){re.escape(word.removesuffix('*'))}{rest}(?!\w)", re.IGNORECASE)

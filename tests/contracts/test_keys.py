@@ -1,0 +1,57 @@
+"""Keys, in every store: what is kept of them, and when they open nothing any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import ConfigurationError
+from pipeline.stores.embedded.keys import EmbeddedKeys
+from pipeline.stores.keys import Keys, found, new_key
+from tests.contracts.conftest import BACKENDS
+from tests.server_stores import server_addresses
+
+
+@pytest.fixture(params=BACKENDS)
+def keys(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Keys]:
+    """No keys yet, in each store in turn."""
+    with ExitStack() as stack:
+        if request.param == "server":
+            from pipeline.stores.server.keys import ServerKeys
+
+            yield stack.enter_context(closing(ServerKeys(stack.enter_context(server_addresses()))))
+        else:
+            yield stack.enter_context(closing(EmbeddedKeys(tmp_path / "athena.sqlite")))
+
+
+def test_a_key_opens_until_it_is_revoked_and_is_stored_nowhere(keys: Keys, tmp_path: Path) -> None:
+    key, secret = new_key("ann's laptop", user="ann", rights=("write", "read"), days=1)
+    keys.add(key)
+    keys.add(new_key("another")[0])
+    assert found(keys, secret) == key
+    assert (key.user, key.rights) == ("ann", ("read", "write"))
+    assert [kept.name for kept in keys.list()] == ["ann's laptop", "another"]
+    assert not found(keys, f"{secret[:-1]}-") and not found(keys, secret.replace("athena_", "other_"))
+    assert not found(keys, "") and not found(keys, f"athena_{key.id}_")
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert secret.rpartition("_")[2].encode() not in stored
+    assert keys.revoke("ann's laptop") and not keys.revoke("ann's laptop")
+    assert found(keys, secret) is None
+
+
+def test_a_key_expires(keys: Keys) -> None:
+    key, secret = new_key("short", days=1)
+    keys.add(replace(key, expires_at=key.created_at - 1))
+    assert found(keys, secret) is None
+
+
+def test_a_name_is_one_keys_and_a_right_is_a_known_one(keys: Keys) -> None:
+    keys.add(new_key("one")[0])
+    with pytest.raises(ConfigurationError, match="There is a key 'one' already"):
+        keys.add(new_key("one")[0])
+    with pytest.raises(ConfigurationError, match="Rights are read, remember, write"):
+        new_key("two", rights=("fly",))

@@ -1,0 +1,172 @@
+"""Talks and conversations played through the product, by bags of words and with nothing indexed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from athena.assistant import Athena
+from athena.settings import Settings
+from evals.chats import play
+from evals.conversations import Asked, Conversation
+from evals.playing import PlayedAthena, Reply, has_span, has_terms
+from evals.talks import Step, Talk, evaluate_talks, has_words, is_right, load_talks
+from memory.recalling.turn_index import Turn
+from pipeline.answer import Answer, Mode
+from pipeline.errors import DatasetError
+from pipeline.steps.records import RecalledId, RecallStep
+from tests.fakes import FakeEncoder
+
+TALKS = Path(__file__).parents[2] / "evals" / "data" / "memory" / "talks"
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Athena]:
+    athena = Athena(Settings(data_dir=tmp_path, llm="none", rerank=False))
+    choice = SimpleNamespace(name="", fix="")
+    athena.models = SimpleNamespace(  # type: ignore[assignment]
+        encoder=(FakeEncoder(), None), language_model=lambda *_: (None, choice)
+    )
+    yield athena
+    athena.close()
+
+
+def replied(text: str, *, mode: Mode = "memory", step: RecallStep | None = None) -> Reply:
+    return Reply(Answer("?", "?", text, mode, "", abstained=False, steps=(step or RecallStep(),)), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "has"),
+    [
+        ("Karl's in Munich.", ["karl", "munich"], True),
+        ("He ran it in 1:56:40", ["1:56*"], True),
+        ("Row 240", ["24"], False),
+        ("Was 880, now 940", ["940", "-was"], False),
+    ],
+)
+def test_words_are_whole_unless_starred(text: str, words: list[str], has: bool) -> None:
+    assert has_words(text, words) is has
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("Karl is in Munich.\nBefore: Karl lives in Berlin.", True),
+        ("Karl lives in Berlin.\nThen: Karl is in Munich.", False),
+        ("Karl is in Munich, not in Berlin.", True),
+        ("He lives in Munich.", False),
+    ],
+)
+def test_a_right_answer_tells_what_holds_first(text: str, right: bool) -> None:
+    step = Step(at="2026-01-01", ask="Where is Karl?", any=[["karl", "munich"]], lacks=["berlin"])
+    assert is_right(replied(text), step) is right
+    assert not is_right(replied(text, mode="quote"), step)
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "span", "terms"),
+    [
+        ("On 8 May: “I was at the beach.”", "A beach", True, True),
+        ("She bought red boots and hats", "the red hats and boots", False, True),
+        ("She bought a scarf", "red boots", False, False),
+    ],
+)
+def test_gold_as_a_span_or_by_its_terms(text: str, gold: str, span: bool, terms: bool) -> None:
+    assert (has_span(text, gold), has_terms(text, gold)) == (span, terms)
+
+
+def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> None:
+    said = [
+        Step(at="2026-01-01T10:00", say="Remember that my locker is 12."),
+        Step(at="2026-01-01T10:01", say="I live in Bonn."),
+        Step(at="2026-01-02T10:00", live=[["bonn"], ["whale"]], never=[["locker"]]),
+        Step(at="2026-03-01T10:00", say="I live in Rome now.", session=2),
+        Step(at="2026-03-02T10:00", ask="What do you know about my locker?", any=[["12"]]),
+        Step(at="2026-03-02T10:01", ask="Which ship is mine?", never_said=True),
+        Step(at="2026-03-02T10:02", unrelated="What do you know about my locker?"),
+        Step(at="2026-03-02T10:03", live=[["rome"]], ended=[["bonn"], ["whale"]], true=[["rome"]]),
+    ]
+    report = evaluate_talks(live, [Talk(name="t", kind="hurried", steps=said)], failures=True)
+    assert {name: (share["count"], share["of"]) for name, share in report.talks["hurried"].items()} == {
+        "answered_right": (1, 1),
+        "never_said_left_alone": (1, 1),
+        "unrelated_recalled": (1, 1),
+        "kept": (2, 3),
+        "undue_retirements": (0, 2),
+        "due_retirements": (1, 1),
+        "never_kept_violations": (1, 1),
+        "false_live": (1, 2),
+    }
+    assert len(report.failures) == 4
+    assert not live.conversations.list()
+
+
+def test_conversations_are_stored_at_their_time_and_asked(
+    live: Athena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = datetime(2024, 5, 8, tzinfo=UTC).timestamp()
+    turns = (
+        Turn(id="1", session="a", text="I have a red boat.", role="user", at=at),
+        Turn(id="2", session="a", text="How nice.", role="assistant", at=at),
+        Turn(id="3", session="b", text="I sail.", speaker="Ann", at=at),
+    )
+    asked = (
+        Asked("What colour?", ("2", "3"), "4", gold="red"),
+        Asked("Who sails?", ("1",), "4"),
+        Asked("Which car?", (), "5", gold="blue"),
+    )
+
+    def ask(athena: PlayedAthena, question: str, *, user: str) -> Reply:
+        infos = athena.conversations.list(user=user)
+        first, second = sorted(
+            (turn for info in infos for turn in athena.conversations.get(info.id).turns),
+            key=lambda turn: turn.created_at,
+        )
+        assert [first.created_at, second.created_at, athena.at] == [at, at + 30, at + 30 + 86_400]
+        assert (second.question, first.answer.text) == ("Ann: I sail.", "How nice.")
+        found = (RecalledId(f"{first.id}-answer", 1, 0, None, 1),)
+        verdict = "remembered" if question == "What colour?" else "closest"
+        return replied("A red boat.", step=RecallStep(turns=found, verdict=verdict))
+
+    monkeypatch.setattr(PlayedAthena, "reply_to", ask)
+    chat, made = play(live, [Conversation("one", turns, asked, left_out=0)])
+    figures = {name: chat[name] for name in ("R@5", "hit@10", "answered", "span", "tokens", "left_alone")}
+    assert figures == {
+        "R@5": 0.25,
+        "hit@10": 0.5,
+        "answered": 1,
+        "span": 1,
+        "tokens": 1,
+        "left_alone": 1,
+    }
+    assert made["memories"] == 0
+    assert made["ms_per_turn"]
+
+
+def test_the_halves_are_equally_large_and_share_no_sentence() -> None:
+    def counts(talks: list[Talk]) -> Counter[str]:
+        steps = [(talk.kind, step) for talk in talks for step in talk.steps]
+        fields = ("say", "ask", "never_said", "unrelated", "live", "ended", "never", "true")
+        return Counter(f"{kind} {name}" for kind, step in steps for name in fields if getattr(step, name))
+
+    dev, test = load_talks(TALKS / "dev.json"), load_talks(TALKS / "test.json")
+    assert counts(dev) == counts(test)
+    assert counts(dev)["hurried say"] == 60
+    assert counts(dev)["unrelated unrelated"] == 100
+    one, other = ({step.say or step.ask for talk in half for step in talk.steps} for half in (dev, test))
+    assert one & other == {""}
+
+
+def test_a_bad_talk_is_said_and_other_files_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "talks.json"
+    path.write_text(json.dumps({"talks": [{"name": "a", "kind": "loud", "steps": []}]}), encoding="utf-8")
+    with pytest.raises(DatasetError, match="has a bad talk"):
+        load_talks(path)
+    path.write_text("[]", encoding="utf-8")
+    assert load_talks(tmp_path) == []
