@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
 from doors import completions, documents, memories
@@ -61,9 +61,9 @@ def _status(asks: Annotated[Here, Depends(here)]) -> dict[str, Any]:
     }
 
 
-def _failed(_: Request, error: Exception) -> JSONResponse:
+def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, AthenaError)  # noqa: S101  (registered for these, as below)
-    return refused(error)
+    return refused(error, at=request.url.path)
 
 
 def _invalid(_: Request, error: Exception) -> JSONResponse:
@@ -80,7 +80,7 @@ def _invalid(_: Request, error: Exception) -> JSONResponse:
 def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101
     said = {
-        404: f"There is nothing at {request.url.path:.200}.",
+        404: f"There is nothing at {request.url.path}.",
         405: f"{request.method} is not answered here.",
         400: "The body cannot be read: it must be JSON in UTF-8.",
     }.get(error.status_code, f"{error.detail}.")

@@ -16,6 +16,7 @@ from athena.settings import Settings
 from athena.stores import open_keys
 from doors.entrance import Entrance, Limits
 from doors.keys import require_key
+from doors.refusals import MCP
 from pipeline.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ def _opened(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> 
         api = Entrance(make_api(athena, page=page), athena=athena, limits=limits)
         routes += [_below(path, api) for path in ("/api", "/v1")]
     if settings.doors in ("mcp", "all"):
-        from doors.mcp.http import PATH, McpDoor
+        from doors.mcp.http import McpDoor
 
         door = McpDoor(athena, page=page)
-        routes.append(Route(PATH, Entrance(door, athena=athena, limits=limits)))
+        routes.append(Route(MCP, Entrance(door, athena=athena, limits=limits)))
         lifespans.append(door.lifespan)
     return Doors(tuple(routes), tuple(lifespans))
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Header
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
@@ -20,9 +18,9 @@ from athena.shapes import answer_shape
 from doors.asking import MODEL, Asked, answers, model_names
 from doors.citing import source_events, url_citations
 from doors.given import ERRORS, Here, here
-from doors.keys import NoKey, holds
+from doors.keys import ENDED, SEND_A_KEY, NoKey, holds
 from doors.refusals import Refusal, shape_of
-from doors.running import EventStream, Run, events_of, stop_with
+from doors.running import EventStream, Run, events_of
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
@@ -32,7 +30,6 @@ from pipeline.steps.records import GenerateStep, step_of
 PING_TICKS = 15  # seconds without a word after which a comment keeps proxies from hanging up
 PING = ": still at work\n\n"
 DONE = "data: [DONE]\n\n"
-REVOKED = "This key was revoked while it was answered."
 TOO_MANY_MESSAGES = 1_000
 
 STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
@@ -177,7 +174,6 @@ def model(name: str, asks: Annotated[Here, Depends(here)]) -> dict[str, Any]:
 @router.post("/chat/completions", summary="Ask, in OpenAI's shape", responses=STREAMED)
 async def complete(
     given: Completion,
-    request: Request,
     asks: Annotated[Here, Depends(here)],
     x_athena_events: Annotated[str, Header(description="`sources`: Open WebUI's events, too")] = "",
 ) -> Response:
@@ -185,14 +181,9 @@ async def complete(
     asked = await run_in_threadpool(given.asked)
     run = await run_in_threadpool(answers, asks.athena, asks.caller, asked)
     reply = Reply(asks, asked, given, events=x_athena_events.strip().lower() == "sources")
-    stop = threading.Event()
     if given.stream:
-        return EventStream(reply.stream(run, stop), stop=stop)
-    hung_up = asyncio.create_task(stop_with(request, stop))
-    try:
-        return JSONResponse(await reply.whole(run, stop))
-    finally:
-        hung_up.cancel()
+        return EventStream(reply.stream(run), stop=asks.stop)
+    return JSONResponse(await reply.whole(run))
 
 
 class Reply:
@@ -209,9 +200,9 @@ class Reply:
             "model": asked.model,
         }
 
-    async def whole(self, run: Run, stop: threading.Event) -> dict[str, Any]:
+    async def whole(self, run: Run) -> dict[str, Any]:
         """All of it at once; raises the error that ended it."""
-        answer = await finished(run, stop, self._asks)
+        answer = await finished(run, self._asks)
         text, shape = await run_in_threadpool(self._shown, answer)
         message = {
             "role": "assistant",
@@ -228,12 +219,12 @@ class Reply:
             "athena": shape,
         }
 
-    async def stream(self, run: Run, stop: threading.Event) -> AsyncIterator[str]:
+    async def stream(self, run: Run) -> AsyncIterator[str]:
         """The same piece by piece, as server-sent events."""
         yield self._chunk({"role": "assistant", "content": ""})
         sent, quiet = "", 0
         try:
-            async with aclosing(watched(run, stop, self._asks)) as events:
+            async with aclosing(watched(run, self._asks)) as events:
                 async for event in events:
                     quiet += 1
                     match event:
@@ -273,26 +264,26 @@ class Reply:
         return _event({**self._head, "object": "chat.completion.chunk", "choices": [choice], **more})
 
 
-async def finished(run: Run, stop: threading.Event, asks: Here) -> Answer:
+async def finished(run: Run, asks: Here) -> Answer:
     """The answer at its end; raises the error that ended it."""
-    async with aclosing(watched(run, stop, asks)) as events:
+    async with aclosing(watched(run, asks)) as events:
         async for event in events:
             if isinstance(event, AnswerFinished):
                 return event.answer
     raise AthenaError("The answer ended unexpectedly.", "Ask again.")
 
 
-async def watched(run: Run, stop: threading.Event, asks: Here) -> AsyncGenerator[ChatEvent | None, None]:
+async def watched(run: Run, asks: Here) -> AsyncGenerator[ChatEvent | None, None]:
     """The events of an answer, for as long as its key holds; raises the error that ended it."""
     looked = time.monotonic()
-    async with aclosing(events_of(run, stop)) as events:
+    async with aclosing(events_of(run, asks.stop)) as events:
         async for event in events:
             if isinstance(event, RunFailed):
                 raise event.error or AthenaError(event.message, event.fix)
             if time.monotonic() - looked >= 1:
                 looked = time.monotonic()
                 if not await run_in_threadpool(holds, asks.athena.keys, asks.caller):
-                    raise NoKey(REVOKED)
+                    raise NoKey(ENDED, SEND_A_KEY)
             yield event
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-import threading
 import zipfile
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import ConfigDict, Field, StrictBool
 from starlette.concurrency import run_in_threadpool
 
@@ -21,7 +19,6 @@ from doors.asking import MODEL, Asked, answers
 from doors.completions import finished
 from doors.given import ERRORS, Given, Here, here
 from doors.refusals import Refusal, without_paths
-from doors.running import stop_with
 from memory.times import iso
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
@@ -97,7 +94,7 @@ def search(given: Search, asks: Caller) -> Shape:
 
 
 @router.post("/ask", summary="An answer with its citations, as `athena ask --json` prints it")
-async def ask(given: Ask, request: Request, asks: Caller) -> Shape:
+async def ask(given: Ask, asks: Caller) -> Shape:
     """One answer; a client that hangs up stops it."""
     _words(given.question, "question")
     asked = Asked(
@@ -108,12 +105,7 @@ async def ask(given: Ask, request: Request, asks: Caller) -> Shape:
         paths=as_globs(map(well_formed, given.paths)),
     )
     run = await run_in_threadpool(answers, asks.athena, asks.caller, asked)
-    stop = threading.Event()
-    hung_up = asyncio.create_task(stop_with(request, stop))
-    try:
-        answer = await finished(run, stop, asks)
-    finally:
-        hung_up.cancel()
+    answer = await finished(run, asks)
     shown, recalled = await run_in_threadpool(asks.athena.with_memories, answer, user=asks.caller.user)
     return answer_shape(asked.as_kept(shown), recalled)
 
@@ -146,7 +138,7 @@ def document(source: Source, asks: Caller) -> Shape:
 def put(source: Source, given: Text, asks: Caller) -> Shape:
     """The document as it is indexed now; what an ingest says of it beside."""
     asks.caller.require("write")
-    athena = asks.athena
+    athena, source = asks.athena, uploads.name_of(source)
     infos = {info.source: info for info in athena.store.sections.documents()}
     folder = athena.settings.data_dir / UPLOADS
     if (info := infos.get(source)) and info.root != str(folder.resolve()):
@@ -160,16 +152,13 @@ def put(source: Source, given: Text, asks: Caller) -> Shape:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr(source, well_formed(given.text))
     upload = uploads.UploadedFile("upload.zip", packed.getvalue())
-    accepted = uploads.accept([upload], folder, limits=upload_limits(athena.settings), replace=True)
-    report = athena.ingest([folder])
-    wrong = [
-        without_paths(f"{item.reason}. {item.fix}")
-        for item in report.problems
-        if item.source in accepted.paths
-    ]
-    if wrong:
-        uploads.remove(accepted.paths[0], folder)
-        raise UploadRefused(f"'{source}' cannot be indexed: {wrong[0]}")
+    with uploads.put_back(source, folder):
+        accepted = uploads.accept([upload], folder, limits=upload_limits(athena.settings), replace=True)
+        report = athena.ingest([folder], should_stop=asks.stop.is_set)
+        asks.go_on()
+        wrong = [f"{item.reason}. {item.fix}" for item in report.problems if item.source in accepted.paths]
+        if wrong:
+            raise UploadRefused(f"'{source}' cannot be indexed: {wrong[0]}")
     stored = athena.store.sections.document(accepted.paths[0])
     return document_shape(stored.info) | {"warnings": [without_paths(text) for text in report.warnings]}
 

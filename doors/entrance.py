@@ -91,7 +91,7 @@ class Entrance:
                 known = {**scope, "state": {**scope.get("state", {}), "caller": caller}}
                 await self._app(known, _replayed(body, receive), send)
         except AthenaError as error:
-            await refused(error)(scope, receive, send)
+            await refused(error, at=scope["path"])(scope, receive, send)
 
     def _caller(self, scope: Scope) -> Caller:
         athena = self._athena()

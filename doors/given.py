@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict
+from starlette.concurrency import run_in_threadpool
 
 from doors.citing import Addresses
 from doors.keys import Caller
+from doors.refusals import Refusal
+from doors.running import stop_with
 
 if TYPE_CHECKING:
     from athena import Athena
+
+
+HUNG_UP = 499  # nobody reads it
 
 
 class Given(BaseModel):
@@ -49,10 +58,21 @@ class Here:
     athena: Athena
     caller: Caller
     addresses: Addresses
+    stop: threading.Event  # set as soon as the client hangs up
+
+    def go_on(self, *_: object) -> None:
+        """Nothing; raises `Refusal` where nobody waits any more for what is being done."""
+        if self.stop.is_set():
+            raise Refusal(HUNG_UP, "The client hung up.")
 
 
-def here(request: Request) -> Here:
+async def here(request: Request) -> AsyncIterator[Here]:
     """What a route is given."""
     app = request.app.state
     addresses = Addresses(str(request.base_url), page=app.page)
-    return Here(app.athena(), request.state.caller, addresses)
+    stop = threading.Event()
+    hung_up = asyncio.create_task(stop_with(request, stop))
+    try:
+        yield Here(await run_in_threadpool(app.athena), request.state.caller, addresses, stop)
+    finally:
+        hung_up.cancel()

@@ -18,6 +18,7 @@ NO_RIGHT = {
     "remember": "keep conversations or memories",
     "write": "change documents",
 }
+ENDED = "This key was revoked, or expired, while it was answered."
 SEND_A_KEY = "Send one that `athena keys add NAME` printed, as the header `Authorization: Bearer KEY`."
 
 
@@ -61,8 +62,11 @@ def local_caller(settings: Settings) -> Caller:
 
 
 def holds(keys: Keys, caller: Caller) -> bool:
-    """Whether the key that a caller came in with is still there."""
-    return not caller.key_id or keys.get(caller.key_id) is not None
+    """Whether the key that a caller came in with is still there, and has not expired."""
+    if not caller.key_id:
+        return True
+    key = keys.get(caller.key_id)
+    return key is not None and key.holds()
 
 
 def require_key(keys: Keys, settings: Settings) -> None:
@@ -76,7 +80,7 @@ def require_key(keys: Keys, settings: Settings) -> None:
 
 def is_loopback(host: str) -> bool:
     """Whether a name or address is that of this machine alone."""
-    name = host.strip("[]").lower()
+    name = host.strip("[]").lower().rstrip(".")  # as names of DNS may end
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:

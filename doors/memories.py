@@ -261,7 +261,9 @@ def forget(given: Forget, asks: Caller) -> Shape:
 def rate(given: Ids, asks: Caller) -> Shape:
     """Those whose rating changed, 0 to 1, with the reason in `why`."""
     asks.caller.require("remember")
-    return {"memories": [memory_shape(item) for item in upkeep.rate(memory_of(asks), given.ids)]}
+    return {
+        "memories": [memory_shape(item) for item in upkeep.rate(memory_of(asks), given.ids, go_on=asks.go_on)]
+    }
 
 
 @router.post("/plan", summary="Plan the rest of the day; needs a language model")
@@ -276,7 +278,7 @@ def embed(given: Texts, asks: Caller) -> Shape:
     """A vector of unit length each, as memories and passages have them."""
     asks.caller.require("read")
     encoder = asks.athena.encoder
-    vectors = encoder.encode_passages(given.texts)
+    vectors = encoder.encode_passages(given.texts, on_progress=asks.go_on)
     return {"model": encoder.name, "dimensions": encoder.dimensions, "embeddings": vectors.tolist()}
 
 

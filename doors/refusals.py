@@ -1,4 +1,4 @@
-"""What went wrong, as the doors say it: a status and OpenAI's shape of an error, with what to do."""
+"""What went wrong, as each door says it, with what to do: OpenAI's shape of an error, or JSON-RPC's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from doors.keys import NoKey
 from pipeline import errors
@@ -24,6 +24,7 @@ STATUS: Mapping[type[errors.AthenaError], int] = {
     errors.UploadTooLarge: 413,
     errors.UploadRefused: 422,
     errors.ConfigurationError: 422,
+    errors.DiskFull: 507,
     errors.StoreError: 503,
     errors.ModelTimeout: 504,
     errors.ModelUnavailable: 503,
@@ -36,11 +37,20 @@ TYPES = {
     409: "conflict_error",
     429: "rate_limit_error",
 }
+MCP = "/mcp"
+HTTP = ("/api/", "/v1/")
+INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603  # of JSON-RPC 2.0, whose errors have no others for these
 LONGEST = 1_000
-"""Characters of a message that are told: one that repeats a request may have any length."""
+"""Characters of a message that are told."""
+LONGEST_NAME = 200
+"""Characters of an id, a path or another name that a message repeats: a request may send any length."""
 
-ABSOLUTE = re.compile(r"'(?:[A-Za-z]:)?[/\\][^']*?([^'/\\]+)[/\\]?'|(?<!\S)/(?:[^\s/'\"]+/)+([^\s/'\",:;]+)")
-"""A path of this machine, quoted or between blanks, and its last part."""
+LONG = re.compile(rf"'([^']{{{LONGEST_NAME}}})[^']+'?|(\S{{{LONGEST_NAME}}})\S+")
+ABSOLUTE = re.compile(
+    r"'(?:[A-Za-z]:)?[/\\][^']*?([^'/\\]+)[/\\]?'|(?<!\S)/(?!api/|v1/)(?:[^\s/'\"]+/)+([^\s/'\",:;]+)"
+)
+"""A path of this machine, quoted or between blanks, and its last part; no address of ours."""
+INTERNAL_STATUS = 500
 OTHERS = 400  # an error of ours without a status is about what was given
 
 
@@ -71,26 +81,38 @@ def status_of(error: errors.AthenaError) -> int:
 
 def error_shape(status: int, said: str, *, param: str | None = None) -> dict[str, Any]:
     """OpenAI's shape of an error."""
-    kind = TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
-    return {"error": {"message": said, "type": kind, "param": param, "code": str(status)}}
+    kind = TYPES.get(status, "invalid_request_error" if status < INTERNAL_STATUS else "server_error")
+    told = None if param is None else without_paths(param)
+    return {"error": {"message": without_paths(said), "type": kind, "param": told, "code": str(status)}}
 
 
 def shape_of(error: errors.AthenaError) -> dict[str, Any]:
     """The same of an error of ours."""
     param = error.param if isinstance(error, Refusal) else None
-    return error_shape(status_of(error), without_paths(str(error)), param=param)
+    return error_shape(status_of(error), str(error), param=param)
 
 
-def refused(error: errors.AthenaError) -> JSONResponse:
-    """The response to what failed."""
+def refused(error: errors.AthenaError, *, at: str) -> Response:
+    """The response to what failed, in the shape of the protocol that is spoken at that address."""
     status = status_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if status == STATUS[NoKey] else {}
     if isinstance(error, Refusal) and error.retry_s is not None:
         headers["Retry-After"] = str(error.retry_s)
-    return JSONResponse(shape_of(error), status_code=status, headers=headers)
+    if at == MCP:
+        return JSONResponse(_rpc_shape(status, str(error)), status, headers)
+    if at.startswith(HTTP):
+        return JSONResponse(shape_of(error), status, headers)
+    return PlainTextResponse(without_paths(str(error)), status, headers)
 
 
 def without_paths(text: str) -> str:
-    """A message without where things lie on this machine: their last names alone, and no secrets."""
-    told = well_formed(text[:LONGEST])
+    """A message without where things lie on this machine: their last names alone, no secrets, not endless."""
+    told = LONG.sub(lambda match: f"'{match[1]}…'" if match[1] else f"{match[2]}…", text)
+    told = well_formed(told[:LONGEST])
     return redacted(ABSOLUTE.sub(lambda match: f"'{match[1] or match[2]}'", told))
+
+
+def _rpc_shape(status: int, said: str) -> dict[str, Any]:
+    """JSON-RPC's shape of an error; whose request it was is not known before it is read."""
+    code = INVALID_REQUEST if status < INTERNAL_STATUS else INTERNAL_ERROR
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": without_paths(said)}}

@@ -5,6 +5,7 @@ AthenaError
 ├── StoreError                the store cannot be read or written
 │   ├── StoreDamaged          what is stored cannot be read, or is not what was written
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
+│   ├── DiskFull              no room is left where something was to be written
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
 │   ├── MemoriesChanged       somebody else wrote to a user's memories meanwhile
 │   ├── TurnChanged           a turn is gone, or its words are, of which something was to be kept
@@ -55,6 +56,10 @@ class StoreDamaged(StoreError):
 
 class StoreUnavailable(StoreError):
     """A server of the store does not answer, or does not let us in."""
+
+
+class DiskFull(StoreError):
+    """No room is left where something was to be written."""
 
 
 class ManifestMismatch(StoreError):

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
 from starlette.websockets import WebSocketClose
+
+from doors.refusals import refused
+from pipeline.errors import NotAllowed
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from athena.settings import Settings
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (only compared with)
-READING = ("GET", "HEAD", "OPTIONS")
+FROM_A_PROGRAM = "A program sends no header `Origin`."
 POLICY_VIOLATION = 1008  # of a WebSocket, RFC 6455
 STANDARD_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -102,7 +104,8 @@ class Guard:
         elif scope["type"] == "websocket":
             await WebSocketClose(POLICY_VIOLATION, refusal)(scope, receive, send)
         else:
-            await PlainTextResponse(refusal, status_code=403)(scope, receive, send_with_headers)
+            response = refused(NotAllowed(refusal), at=scope["path"])
+            await response(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> str:
         """Why a request is refused; "" where it is not."""
@@ -112,16 +115,15 @@ class Guard:
             name = host[0] if host else "this name"
             return f"Athena does not answer to {name!r}. If it should, add it to ATHENA_ALLOWED_HOSTS."
         origin = headers.get("origin")
-        only_reads = scope["type"] == "http" and scope["method"] in READING
-        if origin is None or only_reads:
+        if origin is None:
             return ""
         theirs = _authority(origin) if origin.lower().startswith(("http://", "https://")) else None
         if theirs is None:
-            return "Athena takes no requests from a page without an origin."
+            return f"Athena takes no requests from a page without an origin. {FROM_A_PROGRAM}"
         ports = {host[1]} if host[1] else {*STANDARD_PORTS.values()}  # a browser leaves a standard one out
         if theirs[0] in self._hosts.proxies or (theirs[0] == host[0] and theirs[1] in ports):
             return ""
-        return "Athena takes requests from its own pages only."
+        return f"Athena takes requests from its own pages only. {FROM_A_PROGRAM}"
 
 
 def security_headers(page: str) -> list[tuple[str, str]]:

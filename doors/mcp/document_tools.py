@@ -253,6 +253,8 @@ def _multi_get(call: Call, given: MultiGet) -> Texts:
     texts: list[Text] = []
     room = ROOM
     for source in sources:
+        if call.stop.is_set():
+            break
         place = Place(sections.document(source))
         text = replace(_text(call, place, cut_lines(place.document.text, room=given.max_bytes)), notice="")
         room -= size(text.text) + 600  # what stands around a text

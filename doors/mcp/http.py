@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from doors.keys import Caller
 from doors.mcp.server import Context, make_server
-from doors.refusals import error_shape
+from doors.refusals import MCP, Refusal, refused
 
 if TYPE_CHECKING:
     from athena import Athena
 
-PATH = "/mcp"
 NOT_ALLOWED = 405
 GONE: Message = {"type": "http.disconnect"}
-ONLY_POST = "MCP is spoken here by POST alone. Send one request at a time: there are no sessions."
+ONLY_POST = "MCP is spoken here by POST alone."
+SENT_ALONE = "Send one request at a time: there are no sessions."
 
 
 class McpDoor:
-    """The ASGI app at `PATH`, as long as its lifespan is entered."""
+    """The ASGI app at `MCP`, as long as its lifespan is entered."""
 
     def __init__(self, athena: Callable[[], Athena], *, page: bool) -> None:
         self._server = make_server(athena, _caller_of, page=page)
@@ -35,7 +34,8 @@ class McpDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; what is stateless has nothing to tell unasked, and no session to end."""
         if scope["method"] != "POST":
-            refusal = JSONResponse(error_shape(NOT_ALLOWED, ONLY_POST), NOT_ALLOWED, {"Allow": "POST"})
+            refusal = refused(Refusal(NOT_ALLOWED, ONLY_POST, SENT_ALONE), at=MCP)
+            refusal.headers["Allow"] = "POST"
             await refusal(scope, receive, send)
             return
         assert self._answer is not None, "the lifespan is not entered"  # noqa: S101

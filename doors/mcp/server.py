@@ -25,7 +25,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
-from doors.keys import holds
+from doors.keys import ENDED, SEND_A_KEY, NoKey, holds
 from doors.mcp import answer_tools, document_tools, memory_tools, prompts, resources, writing_tools
 from doors.mcp.addresses import Addresses
 from doors.mcp.cutting import as_json
@@ -240,10 +240,10 @@ def _told(tool: Tool) -> types.Tool:
 
 
 def _called(tool: Tool, given: Any, call: Call) -> types.CallToolResult:
-    """What a tool gives; nothing where the key was revoked meanwhile."""
+    """What a tool gives; nothing where the key ended meanwhile."""
     result = _result(tool.run(call, given))
     if call.caller.key_id and not holds(call.athena.keys, call.caller):
-        raise NotAllowed("This key was revoked meanwhile.", "Make one with `athena keys add NAME`.")
+        raise NoKey(ENDED, SEND_A_KEY)
     return result
 
 

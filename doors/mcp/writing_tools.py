@@ -54,12 +54,9 @@ def _store_note(call: Call, given: StoreNote) -> Stored:
     source = f"{_slug(title)}-{mark}.md"
     content = _front_matter(title, given.tags) + f"# {title}\n\n{text}\n"
     file = uploads.UploadedFile(source, content.encode())
-    uploads.accept([file], folder, limits=upload_limits(call.athena.settings))
-    try:
+    with uploads.put_back(source, folder):
+        uploads.accept([file], folder, limits=upload_limits(call.athena.settings))
         _index(call, folder, source)
-    except BaseException:
-        uploads.remove(source, folder)
-        raise
     return Stored(source, call.addresses.document(source), True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from memory.deciding.made import believed, made_of
 from memory.deciding.writing import Writing
 from memory.ids import id_of
 from memory.reading import entities_in, reads_as_instruction
+from memory.reading.importance import Importance
 from memory.reading.records import Statement
 from memory.recalling.user_index import plain
 from pipeline.errors import ModelError
@@ -31,17 +32,24 @@ REFLECTION_IMPORTANCE = 0.6
 TOPICS = 5  # of a conversation
 
 
-def rate(user: UserMemory, ids: Iterable[str] = ()) -> Sequence[Memory]:
+def rate(
+    user: UserMemory, ids: Iterable[str] = (), *, go_on: Callable[[], None] = lambda: None
+) -> Sequence[Memory]:
     """Rate memories 1 to 10, all of them or some; those whose rating changed.
 
-    Rules know no better than who asked for a memory to be kept.
+    Rules know no better than who asked for a memory to be kept. `go_on` is called before each and may raise.
     """
+
+    def rated(text: str) -> Importance:
+        go_on()
+        return rating.rate(text, complete=complete)
+
     chosen = [changeable(user, given) for given in ids] or [
         memory for memory in user.list() if memory.tier != "static"
     ]
     complete = user.complete
     ratings = {
-        memory.id: rating.rate(memory.text, complete=complete)
+        memory.id: rated(memory.text)
         for memory in chosen
         if complete is not None or memory.why != WAS_ASKED_FOR
     }

@@ -7,8 +7,10 @@ what goes beyond the limits of an upload, or is there already, refuses all of it
 
 from __future__ import annotations
 
+import errno
 import lzma
 import re
+import shutil
 import stat
 import struct
 import tempfile
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
-from pipeline.errors import UploadRefused, UploadTooLarge
+from pipeline.errors import AthenaError, DiskFull, UploadRefused, UploadTooLarge
 from readers.files import FileLimits
 from readers.formats import MARKDOWN, is_text
 
@@ -33,6 +35,7 @@ LONGEST_NAME = 1_000  # bytes; a path may have 4,096 on Linux, with the folder b
 MOST_PARTS = 30
 LONGEST_SHOWN = 4_096  # characters
 MOST_MEMBERS = 100_000  # of a zip, documents or not: each takes memory before the first is unpacked
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 IGNORED_FOLDERS = frozenset({"__MACOSX"})
 ENCRYPTED = 0x1
 LISTED = b"PK\x01\x02"  # how a zip's list of members begins each
@@ -88,7 +91,7 @@ def accept(
     """Keep the documents of some uploaded files and zips in a folder, but for the files that are refused.
 
     Raises `UploadRefused` where nothing is left to keep, the upload is over a limit, or a file is there
-    already (unless `replace`).
+    already (unless `replace`), and `DiskFull` where there is no room for it.
     """
     with _staging(folder) as staging:
         accepted = _stage(files, staging, limits)
@@ -122,6 +125,27 @@ def _staging(folder: Path) -> Iterator[Path]:
         raise _unwritable(str(folder), error) from error
     with temporary as name:
         yield Path(name)
+
+
+@contextmanager
+def put_back(path: str, folder: Path) -> Iterator[None]:
+    """Put the file of that name back as it was, or its absence, where the block raises."""
+    target = folder / PurePosixPath(path)
+    with _staging(folder) as staging:
+        former = staging / "former"
+        try:
+            if path in uploaded(folder):
+                shutil.copy2(target, former)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        try:
+            yield
+        except BaseException:
+            if former.exists():
+                former.replace(target)
+            else:
+                remove(path, folder)
+            raise
 
 
 def collisions(paths: Iterable[str], folder: Path) -> list[str]:
@@ -286,9 +310,13 @@ def _shown(text: str) -> str:
     return text[:LONGEST_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _unwritable(name: str, error: OSError) -> UploadRefused:
+def _unwritable(name: str, error: OSError) -> AthenaError:
+    if error.errno in NO_ROOM:
+        return DiskFull(f"Cannot write '{name}': the disk is full.", "Free some space and try again.")
     reason = error.strerror or type(error).__name__
-    return UploadRefused(f"Cannot write '{name}': {reason}.", "Shorten its name, or make room for it.")
+    return UploadRefused(
+        f"Cannot write '{name}': {reason}.", "Shorten its name, or let its folder be written."
+    )
 
 
 def _check_plain(member: zipfile.ZipInfo, name: str) -> None:
@@ -300,6 +328,11 @@ def _check_plain(member: zipfile.ZipInfo, name: str) -> None:
         raise UploadRefused(f"'{name}' in the zip is no plain file.", "Pack plain files only.")
     if member.flag_bits & ENCRYPTED:
         raise UploadRefused(f"'{name}' in the zip is encrypted.", "Pack it without a password.")
+
+
+def name_of(written: str) -> str:
+    """The relative path that a file of that name is kept at; raises `UploadRefused` where it is none."""
+    return _safe_name(written, written)
 
 
 def _safe_name(written: str, shown: str) -> str:

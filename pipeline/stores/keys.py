@@ -37,8 +37,11 @@ class Key:
 
     def opens(self, secret: str) -> bool:
         """Whether this is its secret, and it has not expired."""
-        expired = self.expires_at is not None and time.time() >= self.expires_at
-        return hmac.compare_digest(self.hash, _hashed(self.salt, secret)) and not expired
+        return hmac.compare_digest(self.hash, _hashed(self.salt, secret)) and self.holds()
+
+    def holds(self) -> bool:
+        """Whether it has not expired."""
+        return self.expires_at is None or time.time() < self.expires_at
 
 
 class Keys(Protocol):

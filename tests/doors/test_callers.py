@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import time
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -30,6 +32,9 @@ def message(response: httpx.Response) -> str:
 def test_what_an_error_repeats_is_cut_before_it_is_looked_through() -> None:
     assert len(without_paths("'/" + "a" * 1_000_000 + "//' ")) <= LONGEST
     assert without_paths("\ud800 '/home/me/manual.md'") == "? 'manual.md'"
+    assert without_paths("POST /api/search, not /home/me/manual.md") == "POST /api/search, not 'manual.md'"
+    assert without_paths(f"'{'a' * 9_000}' is long. Shorten it.") == f"'{'a' * 200}…' is long. Shorten it."
+    assert without_paths(f"{'a' * 9_000} is long.") == f"{'a' * 200}… is long."
 
 
 def test_what_would_be_forgotten_is_shown_to_readers_alone(serve: Serve) -> None:
@@ -73,14 +78,44 @@ def test_doors_do_not_open_to_others_without_a_key(serve: Serve) -> None:
     assert open_doors(Settings(host="0.0.0.0"), lambda: served.athena).routes == ()
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "http://127.0.0.1:9"}],
-)
-def test_other_sites_are_kept_out(serve: Serve, headers: dict[str, str]) -> None:
-    answered = serve().client().post("/v1/chat/completions", json=ASKED, headers=headers)
-    assert answered.status_code == 403
-    assert not [name for name in answered.headers if name.startswith("access-control")]
+def test_other_sites_are_kept_out_in_the_shape_of_each_protocol(serve: Serve) -> None:
+    client = serve().client()
+    for method, at in itertools.product(("GET", "POST", "OPTIONS"), ("/v1/models", "/api/status", "/mcp")):
+        for headers, what_to_do in (
+            ({"Host": "evil.example"}, "add it to ATHENA_ALLOWED_HOSTS"),
+            ({"Origin": "http://evil.example"}, "sends no header `Origin`"),
+            ({"Origin": "http://127.0.0.1:9"}, "sends no header `Origin`"),
+        ):
+            answered = client.request(method, at, headers=headers)
+            assert answered.status_code == 403
+            assert what_to_do in message(answered)
+            shape = answered.json()
+            assert shape.get("jsonrpc") == ("2.0" if at == "/mcp" else None)
+            assert shape["error"]["code"] == (-32600 if at == "/mcp" else "403")
+            assert not [name for name in answered.headers if name.startswith("access-control")]
+
+
+def test_a_name_of_this_machine_may_end_in_a_dot(serve: Serve) -> None:
+    client = serve().client(headers={"Host": "localhost."})
+    assert client.get("/api/status").json()["user"] == "local"
+
+
+def test_at_mcp_what_does_not_come_in_has_json_rpcs_shape(serve: Serve) -> None:
+    served = serve(doors_a_minute=2, doors_max_mb=0.001)
+    client = served.client(served.key("ann"))
+    answers = [
+        client.post("/mcp", headers={"Authorization": "Bearer x"}),
+        client.post("/mcp", content=b"x" * 2000),
+        client.delete("/mcp"),
+        client.post("/mcp"),
+    ]
+    assert [answer.status_code for answer in answers] == [401, 413, 405, 429]
+    assert answers[2].headers["allow"] == "POST"
+    for answer, what_to_do in zip(
+        answers, ("athena keys add", "Send less", "one request", "Wait"), strict=True
+    ):
+        assert (answer.json()["jsonrpc"], answer.json()["error"]["code"]) == ("2.0", -32600)
+        assert what_to_do in message(answer)
 
 
 def test_a_key_does_what_its_rights_say(serve: Serve) -> None:
@@ -171,7 +206,8 @@ def test_so_many_are_answered_at_once(serve: Serve) -> None:
         assert time.monotonic() < deadline, answered.text
 
 
-def test_a_key_that_is_revoked_in_mid_answer_ends_it(serve: Serve) -> None:
+@pytest.mark.parametrize("ending", ["revoked", "expired"])
+def test_a_key_that_ends_in_mid_answer_ends_it(serve: Serve, ending: str) -> None:
     served = serve(llm=FakeLLM(["word " * 3000], pause_s=0.01))
     ann = served.client(served.key("ann"))
     lines: list[str] = []
@@ -179,9 +215,12 @@ def test_a_key_that_is_revoked_in_mid_answer_ends_it(serve: Serve) -> None:
     with ann.stream("POST", "/v1/chat/completions", json=body) as response:
         for line in response.iter_lines():
             if "word" in line and not lines:
+                [key] = served.athena.keys.list()
                 served.athena.keys.revoke("ann")
+                if ending == "expired":
+                    served.athena.keys.add(replace(key, expires_at=key.created_at))
             lines += [line] if "word" in line or "error" in line else []
-    assert "This key was revoked" in lines[-1]
+    assert "This key was revoked, or expired" in lines[-1] and "athena keys add" in lines[-1]
     assert json.loads(lines[-1].removeprefix("data: "))["error"]["code"] == "401"
     [info] = served.athena.conversations.list()
     deadline = time.monotonic() + 20

@@ -86,11 +86,11 @@ def test_names_that_it_answers_to(name: str, listens_on: str, allowed: str, expe
         (f"chrome-extension://{HERE}", False),
     ],
 )
-def test_pages_that_may_open_a_websocket_or_write(origin: str | None, accepted: bool) -> None:
+def test_pages_that_may_open_a_websocket_read_or_write(origin: str | None, accepted: bool) -> None:
     headers = {"host": HERE} | ({"origin": origin} if origin else {})
     app = client()
     assert app.delete("/", headers=headers).status_code == (200 if accepted else 403)
-    assert app.get("/", headers=headers).status_code == 200  # what it reads, browsers keep from it
+    assert app.get("/", headers=headers).status_code == (200 if accepted else 403)
     if accepted:
         with app.websocket_connect("/stream", headers=headers) as stream:
             assert stream.receive_text() == "here"

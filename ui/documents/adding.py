@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from athena.reading import is_address, upload_limits
-from pipeline.errors import UploadRefused
+from pipeline.errors import AthenaError
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile
 from pipeline.words import counted
@@ -66,7 +66,7 @@ def _web_page(*, busy: bool) -> None:
 def _add(uploaded: list[UploadedFile], *, busy: bool) -> None:
     try:
         found = uploads.inspect(uploaded, uploads_folder(), limits=upload_limits(process.athena().settings))
-    except UploadRefused as error:
+    except AthenaError as error:
         st.error(plain(str(error)))
         return
     _confirm(uploaded, found, busy=busy)
@@ -121,7 +121,7 @@ def _keep(sent: list[UploadedFile], *, replace: bool) -> None:
     folder = uploads_folder()
     try:
         added = uploads.accept(sent, folder, limits=upload_limits(process.athena().settings), replace=replace)
-    except UploadRefused as error:
+    except AthenaError as error:
         st.error(plain(str(error)))
         return
     start_indexing(f"Adding {counted(len(added.paths), 'file')}", [folder])

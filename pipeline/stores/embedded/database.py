@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import StoreDamaged, StoreError
+from pipeline.errors import DiskFull, StoreDamaged, StoreError
 from pipeline.stores.embedded import erasing
 from pipeline.stores.embedded.checksums import Damaged
 from pipeline.stores.embedded.reading_only import (
@@ -217,7 +217,7 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     if has_no_room(error, path):
         fix = "Free some space and try again: what was stored before is whole."
-        return StoreError(f"Cannot write '{path}': the disk is full.", fix)
+        return DiskFull(f"Cannot write '{path}': the disk is full.", fix)
     if isinstance(error, Damaged) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
         return damaged(path, error)
     match name.split("_")[1:2]:

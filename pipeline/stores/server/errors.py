@@ -9,7 +9,7 @@ import httpx
 import pymongo.errors
 import weaviate.exceptions
 
-from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
+from pipeline.errors import AthenaError, ConfigurationError, DiskFull, StoreError, StoreUnavailable
 from pipeline.redaction import without_password
 from pipeline.stores.server.addresses import (
     MONGODB_SETTING,
@@ -78,7 +78,7 @@ def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddres
             f"Name the primary, or the whole replica set, in {MONGODB_SETTING}.",
         )
     if code in _DISK_FULL or any(words in detail.lower() for words in _DISK_FULL_WORDS):
-        return StoreError(
+        return DiskFull(
             f"{server} cannot write: its disk is full.",
             "Free some space there and try again: what was stored before is whole.",
         )
@@ -136,7 +136,7 @@ def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaErr
             "Lower ATHENA_WEAVIATE_REPLICAS, or add servers to its cluster.",
         )
     if "no space left" in lower:
-        return StoreError(  # the logs of its vector index stay closed, and the end of them may be lost
+        return DiskFull(  # the logs of its vector index stay closed, and the end of them may be lost
             f"{server} cannot write: its disk is full ({detail}).",
             "Free some space there, restart it and ingest again: that also mends what it may have lost.",
         )

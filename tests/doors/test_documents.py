@@ -1,0 +1,158 @@
+"""Documents that are put and deleted over HTTP: whole or not at all, whatever fails."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from athena.reading import UPLOADS
+from doors.mcp.document_tools import MultiGet, _multi_get
+from doors.mcp.tools import Call
+from pipeline.errors import DiskFull, StoreUnavailable
+from tests.doors.conftest import Serve, Served
+from tests.doors.test_callers import ASKED, message
+
+FIRST = {"text": "# Pump\n\nThe pump hums.\n"}
+OTHER = {"text": "# Pump\n\nThe quokka hums.\n"}
+
+
+def files(served: Served) -> dict[str, str]:
+    """What lies in the folder of the uploads."""
+    folder = served.athena.settings.data_dir / UPLOADS
+    return {path.name: path.read_text() for path in folder.rglob("*.md")}
+
+
+def test_a_document_is_put_replaced_and_deleted(serve: Serve) -> None:
+    served = serve()
+    client = served.client()
+    assert client.put("/api/documents/notes/./pump.md", json=FIRST).json()["source"] == "notes/pump.md"
+    assert client.put("/api/documents/notes/pump.md", json=OTHER).is_success
+    assert "quokka" in client.get("/api/documents/notes/pump.md").json()["text"]
+    for name in ("notes/Pump.md", "FAN.md"):
+        taken = client.put(f"/api/documents/{name}", json=FIRST)
+        assert taken.status_code == 409
+        assert f"'{name}' would take the place of" in message(taken)
+    assert client.put("/api/documents/fan.md", json=FIRST).status_code == 409
+    assert client.delete("/api/documents/notes/pump.md").json()["file_deleted"]
+    assert files(served) == {}
+
+
+@pytest.mark.parametrize(
+    ("failing", "status", "what_to_do"),
+    [
+        (
+            DiskFull("Cannot write '/data/athena.sqlite': the disk is full.", "Free some space."),
+            507,
+            "Free some",
+        ),
+        (StoreUnavailable("Weaviate does not answer.", "Start it."), 503, "Start it."),
+    ],
+)
+def test_what_cannot_be_indexed_leaves_the_former_document(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, failing: Exception, status: int, what_to_do: str
+) -> None:
+    served = serve()
+    client = served.client()
+    client.put("/api/documents/pump.md", json=FIRST)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise failing
+
+    with monkeypatch.context() as broken:
+        broken.setattr(served.athena, "ingest", fails)
+        for name in ("pump.md", "new.md"):
+            answered = client.put(f"/api/documents/{name}", json=OTHER)
+            assert answered.status_code == status
+            assert what_to_do in message(answered)
+            assert "/data" not in answered.text
+    assert client.put("/api/documents/pump.md", json={"text": "\0" * 100}).status_code == 422
+    assert files(served) == {"pump.md": FIRST["text"]}
+    served.athena.ingest([served.athena.settings.data_dir / UPLOADS])
+    assert "quokka" not in client.get("/api/documents/pump.md").json()["text"]
+
+
+def test_a_full_disk_is_507_and_says_what_to_do(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = serve()
+    client = served.client()
+    client.put("/api/documents/pump.md", json=FIRST)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pipeline.ingesting.uploads.Path.open", full)
+    answered = client.put("/api/documents/other.md", json=OTHER)
+    assert answered.status_code == 507
+    assert "the disk is full. Free some space" in message(answered)
+    monkeypatch.undo()
+    assert files(served) == {"pump.md": FIRST["text"]}
+
+
+def test_a_store_that_is_down_is_503_in_the_shape_of_each_protocol(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = serve()
+    client = served.client(headers={"Accept": "application/json, text/event-stream"})
+    down = StoreUnavailable(
+        "Weaviate at 'http://127.0.0.1:9' does not answer.", "Start it: /home/me/start.sh"
+    )
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise down
+
+    tool = {"name": "search", "arguments": {"query": "fan"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    with monkeypatch.context() as searching:
+        searching.setattr(served.athena.store.sentences, "search", fails)
+        answers = [
+            client.post("/api/search", json={"query": "fan"}),
+            client.post("/v1/chat/completions", json=ASKED),
+        ]
+        assert [answer.status_code for answer in answers] == [503, 503]
+        streamed = client.post("/v1/chat/completions", json=ASKED | {"stream": True})
+        called = client.post("/mcp", json=call)
+    [error] = [line for line in streamed.text.splitlines() if '"error"' in line]
+    assert json.loads(error.removeprefix("data: "))["error"]["code"] == "503"
+    assert called.json()["result"]["isError"]
+    monkeypatch.setattr(served.athena.keys, "list", fails)  # also who calls cannot be known
+    answers += [client.get("/v1/models"), client.post("/mcp", json=call)]
+    assert [answer.status_code for answer in answers[2:]] == [503, 503]
+    assert answers[3].json()["error"]["code"] == -32603
+    for answer in (*answers, streamed, called):
+        assert "Weaviate at 'http://127.0.0.1:9' does not answer. Start it" in answer.text
+        assert "/home" not in answer.text and "Traceback" not in answer.text
+    assert client.get("/health").is_success
+
+
+def test_work_for_a_client_that_hung_up_ends(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = serve()
+    client = served.client()
+    heard = threading.Event()
+
+    def slow(*_: Any, should_stop: Any, **__: Any) -> None:
+        heard.wait(0.6)  # the client waits for less
+        for _ in range(400):
+            if should_stop():
+                heard.set()
+                break
+            threading.Event().wait(0.01)
+        raise DiskFull("Nobody reads this.")
+
+    monkeypatch.setattr(served.athena, "ingest", slow)
+    client.timeout = 0.3
+    with pytest.raises(Exception, match="timed out"):
+        client.put("/api/documents/pump.md", json=FIRST)
+    assert heard.wait(5)
+
+
+def test_several_documents_are_read_until_the_client_hangs_up(serve: Serve, tmp_path: Path) -> None:
+    served = serve()
+    stop = threading.Event()
+    stop.set()
+    call = Call(served.athena, None, None, stop, print)  # type: ignore[arg-type]
+    assert _multi_get(call, MultiGet(pattern="*.md")).documents == []
