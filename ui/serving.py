@@ -21,7 +21,7 @@ from doors.app import Doors, open_doors
 from pipeline.redaction import guard_tracebacks
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
-from ui.ports import IDENTITY, PROGRAM
+from ui.ports import CHANGES, IDENTITY, PROGRAM
 from ui.sessions import WindowLimit, letting_go, most_windows, raise_file_limit
 from ui.shared import process
 from ui.watched import watched
@@ -54,7 +54,12 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     limit = Middleware(WindowLimit, most=most_windows(), pages={route.path for route in pages})
     return {
         "middleware": [guard, limit],
-        "routes": [Route(IDENTITY, _identity), *pages, *doors.routes],
+        "routes": [
+            Route(IDENTITY, _identity),
+            Route(f"/{CHANGES}{{conversation}}", _changes),
+            *pages,
+            *doors.routes,
+        ],
         "lifespan": partial(_serving, settings=settings, doors=doors, ingest=ingest),
     }
 
@@ -76,6 +81,12 @@ async def _serving(
 
 async def _identity(_: Request) -> JSONResponse:
     return JSONResponse(PROGRAM)
+
+
+async def _changes(request: Request) -> JSONResponse:
+    from ui.conversation.runner import runner
+
+    return JSONResponse({"changes": runner().changes(request.path_params["conversation"])})
 
 
 @cache

@@ -231,7 +231,9 @@ class App:
     def drop(self, *paths: Path) -> None:
         """Drag files over the page and drop them where files are chosen, once nothing is being indexed."""
         self.choose()
-        zone = box(self.page.get_by_test_id("stFileUploaderDropzone"))
+        dropzone = self.page.get_by_test_id("stFileUploaderDropzone")
+        dropzone.hover(trial=True)  # waits until it stands still: the form unfolds
+        zone = box(dropzone)
         place = {"x": zone["x"] + zone["width"] / 2, "y": zone["y"] + zone["height"] / 2}
         data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
         mouse = self.page.context.new_cdp_session(self.page)

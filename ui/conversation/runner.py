@@ -122,7 +122,7 @@ class Runner:
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        self._turns_taken: Counter[str] = Counter()
+        self._changes: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def ask(
@@ -135,6 +135,7 @@ class Runner:
                 self._runs[conversation_id] = running
                 return None
             run = self._runs[conversation_id] = Run(question, in_place_of=in_place_of)
+            self._changes[conversation_id] += 1
             self._drop_ended()
         run.start(engine)
         return run
@@ -148,19 +149,20 @@ class Runner:
         """The latest run of a conversation; None also where it ended long ago."""
         return self._runs.get(conversation_id)
 
-    def turned(self, conversation_id: str) -> None:
-        """Note that another version was chosen in a conversation: all its windows follow."""
+    def changed(self, conversation_id: str) -> None:
+        """Note that something else is to be shown of a conversation: all its windows follow."""
         with self._lock:
-            self._turns_taken[conversation_id] += 1
+            self._changes[conversation_id] += 1
 
-    def shown(self, conversation_id: str) -> tuple[Run | None, int]:
-        """What a window shows of a conversation, to compare: its latest run, how often it turned."""
-        return self.of(conversation_id), self._turns_taken[conversation_id]
+    def changes(self, conversation_id: str) -> int:
+        """How often a conversation changed while this process ran, for its windows to compare."""
+        return self._changes[conversation_id]
 
     def forget(self, conversation_id: str) -> None:
         """Stop and drop the run of a conversation, which was deleted."""
         with self._lock:
             run = self._runs.pop(conversation_id, None)
+            self._changes[conversation_id] += 1
         if run:
             run.stop.set()
 

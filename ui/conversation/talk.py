@@ -28,6 +28,7 @@ from ui.conversation.runner import Run, runner
 from ui.conversation.source import ask_for_source
 from ui.conversation.turns import changed_view, failed_view, running_view, stored_view
 from ui.conversation.units import View
+from ui.ports import CHANGES
 from ui.shared import components, links, messages, process
 from ui.shared.corpus import documents_are
 from ui.shared.state import ANSWER, OpenEvidence, sent, shared
@@ -42,7 +43,6 @@ OnGoOn = Callable[[str, str], None]  # called with the question and the turn's i
 LONGEST_COMMAND = 200  # characters
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
 LOOK_AGAIN_EVERY = 1.0  # where something is still to be kept of it
-OTHERS_EVERY = 2.0  # between two looks at what is asked in other windows
 OFFERED_BEFORE = 4  # turns whose suggestions are not made again
 PENDING_S = 60.0  # after which nobody waits for that
 
@@ -88,6 +88,7 @@ def turns(
     none if `noted` elsewhere. `working` is what the rest of the page was drawn for; once it changes, the
     fragment runs the whole page.
     """
+    seen = runner().changes(conversation.info.id)
     stored = _noted_once(conversation.turns, noted=noted)
     if run is not None and (working or not _is_stored(run, (*stored, *conversation.aside))):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
@@ -108,11 +109,14 @@ def turns(
     )
     for position, turn in enumerate(finished):
         _show(_view_of(turn, conversation), place, position)
-    shown = run, runner().shown(place.conversation_id)[1]
-    st.fragment(_look_for_others, run_every=OTHERS_EVERY)(place.conversation_id, shown)
     every = DRAIN_EVERY if working else LOOK_AGAIN_EVERY if place.pending else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
     components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
+    components.others(
+        key="others",
+        data={"address": CHANGES + conversation.info.id, "seen": seen},
+        on_changed_change=lambda: None,  # the page is drawn again
+    )
 
 
 def _is_pending(stored: Sequence[Turn]) -> bool:
@@ -187,12 +191,6 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
     }
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
-
-
-def _look_for_others(conversation_id: str, shown: tuple[Run | None, int]) -> None:
-    """Draw the page again where something was asked or chosen in another window since it was drawn."""
-    if runner().shown(conversation_id) != shown:
-        st.rerun()
 
 
 def _follow_ups(turns: Sequence[Turn]) -> list[str]:
@@ -324,7 +322,7 @@ def _choose(key: str, conversation_id: str, position: int) -> None:
     if wanted := sent(key, "version"):
         whose.get(conversation_id)  # this user's
         whose.store_of(conversation_id).choose(str(wanted["version"]))
-        runner().turned(conversation_id)
+        runner().changed(conversation_id)
         st.query_params[ANSWER] = str(position + 1)
 
 
