@@ -125,24 +125,26 @@ def copy_to(
     force: bool = False,
     report: Callable[[str, int, int], None] | None = None,
 ) -> Migration:
-    """Copy index, conversations and memories from the other store into this one: "embedded" or "server"."""
+    """Copy index, conversations, memories and keys from the other store into this: "embedded" or "server"."""
     from pipeline.stores.migration import migrate
 
     with ExitStack() as opened:
 
-        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories]:
+        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories, Keys]:
             chosen = settings.model_copy(update={"store": name})
             store = opened.enter_context(closing(open_store(chosen, manifest)))
             conversations = opened.enter_context(closing(open_conversations(chosen)))
-            return store, conversations, opened.enter_context(closing(open_memories(chosen)))
+            memories = opened.enter_context(closing(open_memories(chosen)))
+            return store, conversations, memories, opened.enter_context(closing(open_keys(chosen)))
 
-        store, conversations, memories = all_of("server" if target == "embedded" else "embedded")
-        into, into_conversations, into_memories = all_of(target)
+        store, conversations, memories, keys = all_of("server" if target == "embedded" else "embedded")
+        into, into_conversations, into_memories, into_keys = all_of(target)
         return migrate(
             store,
             into,
             conversations=(conversations, into_conversations),
             memories=(memories, into_memories),
+            keys=(keys, into_keys),
             force=force,
             report=report,
         )

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def migrate(
     to: Annotated[
         Literal["embedded", "server"],
-        typer.Option(help="The store that is to have the index and conversations."),
+        typer.Option(help="The store that is to have them."),
     ],
     force: Annotated[bool, typer.Option(help="Write over documents that read otherwise there.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the index, all conversations and memories to the other store; nothing is embedded again."""
+    """Copy the index, all conversations, memories and keys to the other store; nothing is embedded again."""
     from athena.cli.progress import counter
     from athena.stores import copy_to
 
@@ -35,9 +35,16 @@ def migrate(
 
 def migration_text(done: Migration, to: str) -> str:
     """What a copy between stores did."""
-    before = (done.documents_unchanged, done.conversations_unchanged, done.memories_unchanged)
-    there = "; {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
+    before = (
+        done.documents_unchanged,
+        done.conversations_unchanged,
+        done.memories_unchanged,
+        done.keys_unchanged,
+    )
+    there = "; {:,}, {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
     documents = counted(done.documents, "document")
     conversations = counted(done.conversations, "conversation")
     memories = counted(done.memories, "memory")
-    return f"{documents}, {conversations} and {memories} copied{there}.\nUse them with ATHENA_STORE={to}."
+    keys = counted(done.keys, "key")
+    copied = f"{documents}, {conversations}, {memories} and {keys} copied{there}."
+    return f"{copied}\nUse them with ATHENA_STORE={to}."

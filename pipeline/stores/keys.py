@@ -57,7 +57,10 @@ class Keys(Protocol):
         """All keys, by name."""
 
     def revoke(self, name: str) -> bool:
-        """Remove the key of a name or id; False where there is none."""
+        """Remove the key of a name or id, but for its id; False where there is none."""
+
+    def revoked(self) -> Sequence[str]:
+        """The ids of keys that were revoked here: a copy of another store does not bring them back."""
 
     def close(self) -> None:
         """Release files and connections."""
@@ -80,6 +83,11 @@ def new_key(
     expires = None if days is None else now + days * DAY_S
     known = tuple(right for right in RIGHTS if right in rights)
     return Key(id_, name, user, known, salt, _hashed(salt, secret), now, expires), f"{PREFIX}_{id_}_{secret}"
+
+
+def as_revoked(key: Key) -> Key:
+    """What is left of a key that was revoked: its id, which is also its name, so that its name is free."""
+    return Key(key.id, key.id, "", (), "", "", key.created_at)
 
 
 def found(keys: Keys, sent: str) -> Key | None:

@@ -1,4 +1,4 @@
-"""An index, conversations and memories copied from one store into another, vectors and all.
+"""An index, conversations, memories and keys copied from one store into another, vectors and all.
 
 Nothing is embedded again.
 
@@ -18,6 +18,7 @@ from pipeline.stores.memories import Entity, MemoryChanges, Mention, Relation
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import ConversationInfo, Conversations
+    from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories, MemoryEvent
 
 Row = TypeVar("Row", Entity, Mention, Relation)
@@ -35,6 +36,8 @@ class Migration:
     conversations_unchanged: int
     memories: int = 0
     memories_unchanged: int = 0
+    keys: int = 0
+    keys_unchanged: int = 0
 
 
 def migrate(
@@ -43,13 +46,15 @@ def migrate(
     *,
     conversations: tuple[Conversations, Conversations],
     memories: tuple[Memories, Memories],
+    keys: tuple[Keys, Keys],
     force: bool = False,
     report: Report | None = None,
 ) -> Migration:
-    """Copy documents, then conversations and memories (pairs: from, to), into a store that may have some.
+    """Copy documents, then conversations, memories, keys (pairs: from, to), into a store that may have some.
 
     Only `force` writes over documents of the target that read otherwise; nothing is deleted, on either side:
     what was forgotten in one store alone stays in the other, and what the target forgot does not come back.
+    So it is with keys that were revoked; of two keys with one name, the target's stays.
 
     Raises:
         StoreError: nothing to copy, or the target has other documents and `force` is not given.
@@ -59,7 +64,7 @@ def migrate(
     copied, kept = _copy_documents(source, target, force=force, report=report)
     moved, known = _copy_conversations(*conversations, report=report)
     remembered, left = _copy_memories(*memories, report=report)
-    return Migration(copied, moved, kept, known, remembered, left)
+    return Migration(copied, moved, kept, known, remembered, left, *_copy_keys(*keys))
 
 
 def _copy_documents(
@@ -139,6 +144,17 @@ def _copy_conversations(source: Conversations, target: Conversations, *, report:
 def _older(there: ConversationInfo | None, info: ConversationInfo) -> bool:
     """True where the target does not have it, or has less of it; one that went on there is left alone."""
     return there is None or (there.updated_at, there.turns) < (info.updated_at, info.turns)
+
+
+def _copy_keys(source: Keys, target: Keys) -> tuple[int, int]:
+    """Copy keys with the hashes by which they are checked: what their owners send opens both stores."""
+    wanted, present = source.list(), target.list()
+    known = {*target.revoked(), *(key.id for key in present)}
+    names = {key.name for key in present}
+    missing = [key for key in wanted if key.id not in known and key.name not in names]
+    for key in missing:
+        target.add(key)
+    return len(missing), len(wanted) - len(missing)
 
 
 def _copy_memories(source: Memories, target: Memories, *, report: Report) -> tuple[int, int]:

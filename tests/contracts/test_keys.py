@@ -35,12 +35,15 @@ def test_a_key_opens_until_it_is_revoked_and_is_stored_nowhere(keys: Keys, tmp_p
     assert found(keys, secret) == key
     assert (key.user, key.rights) == ("ann", ("read", "write"))
     assert [kept.name for kept in keys.list()] == ["ann's laptop", "another"]
-    assert not found(keys, f"{secret[:-1]}-") and not found(keys, secret.replace("athena_", "other_"))
+    assert not found(keys, secret[:-1]) and not found(keys, secret.replace("athena_", "other_"))
     assert not found(keys, "") and not found(keys, f"athena_{key.id}_")
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert secret.rpartition("_")[2].encode() not in stored
-    assert keys.revoke("ann's laptop") and not keys.revoke("ann's laptop")
+    assert keys.revoke("ann's laptop") and not keys.revoke("ann's laptop") and not keys.revoke(key.id)
     assert found(keys, secret) is None
+    assert [kept.name for kept in keys.list()] == ["another"] and keys.revoked() == [key.id]
+    keys.add(new_key("ann's laptop")[0])  # the name is free
+    assert keys.revoke(keys.list()[0].id) and len(keys.revoked()) == 2
 
 
 def test_a_key_expires(keys: Keys) -> None:

@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,6 +18,7 @@ from doors.app import open_doors
 from doors.keys import caller_of
 from doors.refusals import LONGEST, without_paths
 from pipeline.errors import ConfigurationError, NotAllowed
+from pipeline.stores.keys import DAY_S, new_key
 from tests.doors.conftest import Serve
 from tests.fake_llm import FakeLLM
 
@@ -207,18 +208,23 @@ def test_so_many_are_answered_at_once(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("ending", ["revoked", "expired"])
-def test_a_key_that_ends_in_mid_answer_ends_it(serve: Serve, ending: str) -> None:
+def test_a_key_that_ends_in_mid_answer_ends_it(
+    serve: Serve, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served = serve(llm=FakeLLM(["word " * 3000], pause_s=0.01))
-    ann = served.client(served.key("ann"))
+    key, secret = new_key("ann", user="ann", days=1)
+    served.athena.keys.add(key)
+    ann = served.client(secret)
+    tomorrow = SimpleNamespace(time=lambda: key.created_at + DAY_S)
     lines: list[str] = []
     body = ASKED | {"stream": True, "store": True}
     with ann.stream("POST", "/v1/chat/completions", json=body) as response:
         for line in response.iter_lines():
             if "word" in line and not lines:
-                [key] = served.athena.keys.list()
-                served.athena.keys.revoke("ann")
-                if ending == "expired":
-                    served.athena.keys.add(replace(key, expires_at=key.created_at))
+                if ending == "revoked":
+                    served.athena.keys.revoke("ann")
+                else:
+                    monkeypatch.setattr("pipeline.stores.keys.time", tomorrow)
             lines += [line] if "word" in line or "error" in line else []
     assert "This key was revoked, or expired" in lines[-1] and "athena keys add" in lines[-1]
     assert json.loads(lines[-1].removeprefix("data: "))["error"]["code"] == "401"

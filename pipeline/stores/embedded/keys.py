@@ -12,8 +12,13 @@ from pipeline.stores.embedded.database import ConnectionPool
 from pipeline.stores.keys import Key, Keys, name_taken
 
 _FIELDS = [field.name for field in fields(Key)]
-_SELECT = f"SELECT {', '.join(_FIELDS)} FROM access_key"
+_SELECT = f"SELECT {', '.join(_FIELDS)} FROM access_key WHERE hash != ''"
 _INSERT = f"INSERT INTO access_key ({', '.join(_FIELDS)}) VALUES ({', '.join('?' * len(_FIELDS))})"
+
+_REVOKE = """
+    UPDATE access_key SET name = id, user = '', rights = '', salt = '', hash = '', expires_at = NULL
+    WHERE hash != '' AND ? IN (name, id)
+"""
 
 
 class EmbeddedKeys(Keys):
@@ -35,7 +40,7 @@ class EmbeddedKeys(Keys):
     def get(self, key_id: str) -> Key | None:
         """The key of an id, if it is stored."""
         with self._pool.borrow() as connection:
-            row = connection.execute(f"{_SELECT} WHERE id = ?", (key_id,)).fetchone()
+            row = connection.execute(f"{_SELECT} AND id = ?", (key_id,)).fetchone()
         return _key(row) if row else None
 
     def list(self) -> Sequence[Key]:
@@ -44,10 +49,15 @@ class EmbeddedKeys(Keys):
             return [_key(row) for row in connection.execute(f"{_SELECT} ORDER BY name").fetchall()]
 
     def revoke(self, name: str) -> bool:
-        """Remove the key of a name or id; False where there is none."""
+        """Remove the key of a name or id, but for its id; False where there is none."""
         with self._pool.borrow() as connection:
-            done = connection.execute("DELETE FROM access_key WHERE ? IN (name, id)", (name,))
+            done = connection.execute(_REVOKE, (name,))
         return done.rowcount > 0
+
+    def revoked(self) -> Sequence[str]:
+        """The ids of keys that were revoked here."""
+        with self._pool.borrow() as connection:
+            return [id_ for (id_,) in connection.execute("SELECT id FROM access_key WHERE hash = ''")]
 
     def close(self) -> None:
         """Release the file."""

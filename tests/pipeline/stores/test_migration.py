@@ -14,7 +14,9 @@ from pipeline.stores.base import DocumentStore, NewDocument
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.keys import EmbeddedKeys
 from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.keys import Keys, found, new_key
 from pipeline.stores.memories import Entity, Memories, MemoryChanges, MemoryEvent, MemorySource, Mention
 from pipeline.stores.migration import Migration, migrate
 from tests.contracts.conftest import BACKENDS
@@ -26,7 +28,7 @@ from tests.server_stores import server_addresses
 FAN = make_document("fan.md", {"Fan": ["It moves air.", "It hums."], "Filter": ["Clean it weekly."]})
 TANK = make_document("tank.md", {"Tank": ["It holds nitrogen."]})
 
-Pair = tuple[DocumentStore, Conversations, Memories]
+Pair = tuple[DocumentStore, Conversations, Memories, Keys]
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def source(tmp_path: Path) -> Iterator[Pair]:
     turn = conversations.save_turn(conversations.create("About fans").info.id, answer())
     conversations.set_feedback(turn, 1, "helped")
     memories = EmbeddedMemories(tmp_path / "source" / "athena.sqlite")
-    yield from _closed(store, conversations, memories)
+    yield from _closed(store, conversations, memories, EmbeddedKeys(tmp_path / "source" / "athena.sqlite"))
 
 
 @pytest.fixture(params=BACKENDS)
@@ -47,20 +49,29 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     if request.param == "embedded":
         path = tmp_path / "target" / "athena.sqlite"
         yield from _closed(
-            EmbeddedStore(tmp_path / "target"), EmbeddedConversations(path), EmbeddedMemories(path)
+            EmbeddedStore(tmp_path / "target"),
+            EmbeddedConversations(path),
+            EmbeddedMemories(path),
+            EmbeddedKeys(path),
         )
         return
     from pipeline.stores.server import ServerStore
     from pipeline.stores.server.conversations import ServerConversations
+    from pipeline.stores.server.keys import ServerKeys
     from pipeline.stores.server.memories import ServerMemories
 
     with server_addresses() as addresses:
-        yield from _closed(ServerStore(addresses), ServerConversations(addresses), ServerMemories(addresses))
+        yield from _closed(
+            ServerStore(addresses),
+            ServerConversations(addresses),
+            ServerMemories(addresses),
+            ServerKeys(addresses),
+        )
 
 
-def _closed(store: DocumentStore, conversations: Conversations, memories: Memories) -> Iterator[Pair]:
-    yield store, conversations, memories
-    for part in (store, conversations, memories):
+def _closed(*parts: *Pair) -> Iterator[Pair]:
+    yield parts
+    for part in parts:
         part.close()
 
 
@@ -76,6 +87,7 @@ def copy(source: Pair, target: Pair, *, force: bool = False) -> Migration:
         target[0],
         conversations=(source[1], target[1]),
         memories=(source[2], target[2]),
+        keys=(source[3], target[3]),
         force=force,
     )
 
@@ -114,6 +126,20 @@ def test_other_documents_are_not_written_over_unless_told(source: Pair, target: 
     copy(source, target, force=True)
     assert target[0].sections.document("fan.md").text == FAN.text
     assert target[0].sections.document("mine.md").text == mine.text
+
+
+def test_keys_go_along_and_open_but_not_those_that_were_revoked_there(source: Pair, target: Pair) -> None:
+    (kept, sent), (gone, lost), (other, _) = (new_key(name, user="ann", days=1) for name in ("a", "b", "c"))
+    for key in (kept, gone, other):
+        source[3].add(key)
+    target[3].add(new_key("c")[0])
+    done = copy(source, target)
+    assert (done.keys, done.keys_unchanged) == (2, 1)
+    assert found(target[3], sent) == kept and found(target[3], lost) == gone
+    target[3].revoke("b")
+    assert copy(source, target).keys == 0
+    assert found(target[3], lost) is None
+    assert [key.name for key in target[3].list()] == ["a", "c"]
 
 
 def test_a_conversation_that_went_on_there_is_left_alone(source: Pair, target: Pair) -> None:
