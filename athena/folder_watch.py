@@ -5,6 +5,7 @@ A file that is still being written keeps its former version; the others go on wi
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -89,8 +90,9 @@ class FolderWatch:
         self._unrest = Unrest()
         self._problems = {(problem.source, problem.reason) for problem in known}
         self._failed = ""
-        self._at_once = True  # what changed before
+        self._look_at = 0.0  # at what changed before
         self._not_before = 0.0
+        self._polling = False
 
     def run(self, stop: threading.Event) -> None:
         """Go on until `stop` is set."""
@@ -107,18 +109,21 @@ class FolderWatch:
 
     def _bring_up_to_date(self) -> None:
         now = time.monotonic()
-        if now < self._not_before or not (self._at_once or self._unrest.is_due(now)):
+        if now < self._not_before or not (now >= self._look_at or self._unrest.is_due(now)):
             return
         writing = self._unrest.take(now)
         try:
             report = self._ingest(self._given, writing)
         except AthenaError as error:
-            self._at_once, self._not_before = True, time.monotonic() + AGAIN_S
+            self._look_at = self._not_before = time.monotonic() + AGAIN_S
             if str(error) != self._failed:
                 self._failed = str(error)
                 self._fail(error)
             return
-        self._at_once, self._failed = False, ""
+        # What comes and goes between two looks of polling is told by nobody: it is looked for once more.
+        looked_twice = time.monotonic() + 2 * POLL_MS / 1000
+        self._look_at = looked_twice if self._polling and (report.added or report.changed) else math.inf
+        self._failed = ""
         self._report(report)
 
     def _report(self, report: IngestReport) -> None:
@@ -158,7 +163,7 @@ class FolderWatch:
         from watchfiles._rust_notify import WatchfilesRustInternalError
 
         folders = [path for path in self._paths if path.is_dir()]
-        polling = any(map(is_on_network, folders))
+        self._polling = any(map(is_on_network, folders))
         while folders and not stop.is_set():
             try:
                 for changes in watch(
@@ -168,7 +173,7 @@ class FolderWatch:
                     rust_timeout=LOOK_MS,
                     yield_on_timeout=True,
                     stop_event=stop,
-                    force_polling=polling or None,
+                    force_polling=self._polling or None,
                     poll_delay_ms=POLL_MS,
                     ignore_permission_denied=True,
                 ):
@@ -176,9 +181,9 @@ class FolderWatch:
             except FileNotFoundError:
                 return  # it went meanwhile
             except (OSError, WatchfilesRustInternalError):
-                if polling:
+                if self._polling:
                     raise
-                polling = True  # the system watches no more files
+                self._polling = True  # the system watches no more files
         while not stop.wait(LOOK_MS / 1000):
             yield set()
 

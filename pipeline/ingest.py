@@ -1,7 +1,7 @@
 """The first recipe: files → what changed → read → cut → embed → store.
 
 A document whose file has the hash it was indexed with is not read any further, and no model is opened for it.
-In a changed document, text that reads the same as before keeps its vector.
+In a changed document, text that reads the same as before keeps its vector, and so it does in one that moved.
 Each document is stored whole or not at all; if an ingest ends early, the next one completes it.
 A rebuild makes a new index beside the old one, which is searched until the new one is complete.
 It includes documents of folders that are not named this time, from the text in the index.
@@ -65,12 +65,13 @@ def ingest(
         found = without_collisions(found, run.indexed)
         gone = vanished(found, run.indexed)
         wanted = run.wanted(found, gone)
-        run.delete(gone, wanted=wanted)
+        run.leave_out(gone, wanted=wanted)
         try:  # each step is a generator that works on one document, or batch, when the next one asks for it
             changed = run.read(wanted, reader=reader)
             cut = run.cut(changed, reader=reader, encoder=encoder)
             embedded = run.embed(cut, encoder=encoder)
             run.store(embedded)
+            run.delete()
             run.publish()
         except Stopped:
             run.stopped = True

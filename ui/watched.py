@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from pipeline.errors import AthenaError
     from pipeline.ingest import IngestReport
 
+UPLOADS_ALONE = (
+    "The uploads alone are watched. Name a folder in ATHENA_CORPUS, or run `athena ingest --watch FOLDER`, "
+    "to have it watched, too."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -31,6 +36,8 @@ def watched(settings: Settings, find_athena: Callable[[], Athena], *, ingest: bo
 
     thread = threading.Thread(target=watch, name="athena-watch")
     if settings.watch:
+        if len(folders) == 1:
+            log.warning(UPLOADS_ALONE)
         thread.start()
     try:
         yield

@@ -95,6 +95,8 @@ class IngestRun:
         self._should_stop = should_stop or (lambda: False)
         self._indexed = {info.source: info for info in store.sections.documents()}
         self._written = {info.source: info for info in writing.documents()}
+        self._gone: Sequence[str] = ()
+        self._moved: dict[str, str] = {}  # sources that are gone, by the hash of what they had
         self._total = 0
         self._added: list[str] = []
         self._changed: list[str] = []
@@ -125,14 +127,12 @@ class IngestRun:
         self._tell_renewing(0)
         return wanted
 
-    def delete(self, gone: Sequence[str], *, wanted: Iterable[Candidate]) -> None:
-        """Delete the documents that are gone; from a rebuild that was broken off, all that are not wanted."""
-        self._deleted += gone
+    def leave_out(self, gone: Sequence[str], *, wanted: Iterable[Candidate]) -> None:
+        """Note which documents are gone; a rebuild that was broken off loses all that are not wanted."""
+        self._gone = gone
+        self._moved = {self._written[source].hash: source for source in gone if source in self._written}
         if self._rebuild:
-            gone = sorted(self._written.keys() - {candidate.source for candidate in wanted})
-        for source in gone:
-            self._writing.delete(source)
-            self._written.pop(source, None)
+            self._delete(sorted(self._written.keys() - {candidate.source for candidate in wanted}))
 
     def read(self, wanted: Iterable[Candidate], *, reader: Reader) -> Iterator[tuple[Candidate, Source]]:
         """The documents that are not in the index as their files are now, each with its text."""
@@ -171,8 +171,9 @@ class IngestRun:
             if made := conversion_of(content.text, source=source):
                 self._converted.append(made)
             texts = embedding_texts(sections, sentences, encoder=encoder)
-            is_new = self._rebuild or source not in self._written
-            known = {} if is_new else known_vectors(self._store, source, encoder=encoder)
+            former = source if source in self._written else self._moved.get(content.hash, "")
+            is_new = self._rebuild or not former
+            known = {} if is_new else known_vectors(self._store, former, encoder=encoder)
             yield CutDocument(candidate, content, sections, sentences, texts, known)
 
     def embed(self, documents: Iterable[CutDocument], *, encoder: Encoder) -> Iterator[NewDocument]:
@@ -202,6 +203,12 @@ class IngestRun:
             self._tell("storing", self._done, self._total, document.source)
             self._tell_renewing(self._done)
 
+    def delete(self) -> None:
+        """Delete the documents that are gone, which those that have their text now were made from."""
+        self._check_stop()
+        self._delete([source for source in self._gone if source in self._written])
+        self._deleted += self._gone
+
     def publish(self) -> None:
         """Make a rebuilt index the one that is searched."""
         self._check_stop()
@@ -230,6 +237,11 @@ class IngestRun:
             rebuilt=self._rebuild,
             total=self._total,
         )
+
+    def _delete(self, sources: Iterable[str]) -> None:
+        for source in sources:
+            self._writing.delete(source)
+            self._written.pop(source, None)
 
     def _load(self, candidate: Candidate, reader: Reader, *, known: str) -> Source | None:
         """The document's text; None where the file still has the hash `known`.

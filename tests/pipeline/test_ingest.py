@@ -240,6 +240,19 @@ class TestProblems:
             assert str(folder.resolve()) in report.problems[0].reason
         assert store.sections.document("fan.md").info.root == str(folder.resolve())
 
+    def test_what_is_renamed_is_not_embedded_again(self, folder: Path, store: EmbeddedStore) -> None:
+        encoder = FakeEncoder()
+        run_ingest(store, folder, encoder=encoder)
+        before = contents(store)
+        (folder / "ecs").rename(folder / "air")
+        calls = list(encoder.calls)
+        report = run_ingest(store, folder, encoder=encoder)
+        assert (report.added, report.deleted, report.embedded) == (("air/tank.md",), ("ecs/tank.md",), 0)
+        assert encoder.calls == calls
+        (folder / "air").rename(folder / "ecs")
+        run_ingest(store, folder, encoder=encoder)
+        assert contents(store) == before
+
     def test_a_folder_that_was_moved_takes_its_documents_along(
         self, store: EmbeddedStore, folder: Path, encoder: FakeEncoder
     ) -> None:
