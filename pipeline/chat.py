@@ -510,7 +510,7 @@ class ChatRecipe:
             self.conversation.keep_so_far_if_possible(turn)  # whoever stops it hears of nothing else
             self._tell(turn)
             raise
-        except BaseException:
+        except BaseException:  # of whatever kind, and raised again: no question stays without an end
             self._fail(turn, UNEXPECTED)
             self._tell(turn)
             raise

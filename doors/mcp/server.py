@@ -200,7 +200,7 @@ class _Desk:
             raise
         except AthenaError:
             raise
-        except Exception as error:
+        except Exception as error:  # the SDK would show a client its text: paths, settings
             logger.exception("%s failed", context.method)
             raise MCPError(types.INTERNAL_ERROR, UNEXPECTED) from error
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.entries import has_entry
-from pipeline.finding.verdict_signals import READ_PASSAGES, IndexFacts, signals, topic_signals
+from pipeline.finding.verdict_signals import READ_PASSAGES, IndexFacts, signals
 from pipeline.finding.verdict_weights import Calibration
 from pipeline.models.base import Encoder
 from pipeline.stores.base import SearchResponse, SentenceIndex
@@ -110,14 +110,6 @@ def _has_bare(text: str, code: str) -> bool:
 
 def _whole_text(passage: Passage) -> str:
     return " ".join([*passage.section.metadata["heading_path"], passage.section.text])
-
-
-def on_topic(response: SearchResponse, *, index: IndexFacts, calibration: Calibration) -> bool:
-    """Whether a search by vector found anything that is about what was asked."""
-    found = topic_signals(response, index)
-    if found is None or not calibration.topic.weights.keys() <= found.keys():
-        return True  # it takes passages to tell
-    return calibration.topic.probability(found) >= calibration.threshold
 
 
 def stray_word(

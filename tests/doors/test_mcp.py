@@ -67,7 +67,7 @@ def test_tools_say_what_they_do_in_a_sentence_and_what_they_change(talking: Talk
 
 def test_right_calls_are_right(athena: Athena) -> None:
     for tool in TOOLS.values():
-        tool.read(tool.example)
+        assert isinstance(tool.read(tool.example), tool.takes)
 
 
 def test_search_and_fetch_have_the_shape_that_clients_with_only_these_expect(talking: Talk) -> None:

@@ -103,45 +103,28 @@ def deciding(memory_id: str) -> None:
 
 
 def _dispute(sides: Sequence[Memory]) -> None:
-    with st.container(border=True, key=f"dispute-{sides[0].id}"):
+    first, two = sides[0].id, len(sides) == 2
+    with st.container(border=True, key=f"dispute-{first}"):
         for side in sides:
             with st.container(horizontal=True, vertical_alignment="center"):
                 _said(side)
-                st.button(
-                    "This is right",
-                    key=f"right-{side.id}",
-                    on_click=_decide,
-                    args=(side.id, edits.resolve),
-                )
+                st.button("This is right", key=f"right-{side.id}", on_click=_decide,
+                          args=(side.id, edits.resolve))  # fmt: skip
         with st.container(horizontal=True):
-            st.button(
-                "Both are right" if len(sides) == 2 else "All of them are right",
-                key=f"both-{sides[0].id}",
-                type="tertiary",
-                on_click=_decide,
-                icon=":material/join_inner:",
-                args=(sides[0].id, edits.keep_both),
-            )
-            st.button(
-                "Neither: forget them" if len(sides) == 2 else "None: forget them",
-                key=f"none-{sides[0].id}",
-                type="tertiary",
-                on_click=ask_to_forget,
-                icon=":material/delete:",
-                args=([side.id for side in sides],),
-            )
+            st.button("Both are right" if two else "All of them are right", key=f"both-{first}",
+                      type="tertiary", icon=":material/join_inner:", on_click=_decide,
+                      args=(first, edits.keep_both))  # fmt: skip
+            st.button("Neither: forget them" if two else "None: forget them", key=f"none-{first}",
+                      type="tertiary", icon=":material/delete:", on_click=ask_to_forget,
+                      args=([side.id for side in sides],))  # fmt: skip
 
 
 def _stale(memory: Memory) -> None:
     with st.container(border=True, key=f"stale-{memory.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
             _said(memory)
-            st.button(
-                "Still true",
-                key=f"still-{memory.id}",
-                on_click=_decide,
-                args=(memory.id, edits.keep_stale),
-            )
+            st.button("Still true", key=f"still-{memory.id}", on_click=_decide,
+                      args=(memory.id, edits.keep_stale))  # fmt: skip
         with st.container(horizontal=True):
             st.button("What it rested on", key=f"rested-{memory.id}", type="tertiary",
                       icon=":material/link_off:", on_click=ask_for_source, args=(memory.id,))  # fmt: skip
