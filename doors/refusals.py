@@ -45,7 +45,7 @@ LONGEST = 1_000
 LONGEST_NAME = 200
 """Characters of an id, a path or another name that a message repeats: a request may send any length."""
 
-LONG = re.compile(rf"'([^']{{{LONGEST_NAME}}})[^']+'?|(\S{{{LONGEST_NAME}}})\S+")
+LONG = re.compile(rf"(?<!\S)'([^']{{{LONGEST_NAME}}})[^']+'?|(\S{{{LONGEST_NAME}}})\S+")
 ABSOLUTE = re.compile(
     r"'(?:[A-Za-z]:)?[/\\][^']*?([^'/\\]+)[/\\]?'|(?<!\S)/(?!api/|v1/)(?:[^\s/'\"]+/)+([^\s/'\",:;]+)"
 )

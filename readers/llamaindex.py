@@ -30,6 +30,7 @@ from readers.sections import read_sections
 DEFAULT_MAX_BYTES = 10_000_000
 SECTION_KEYS = ("source", "title", "level", "start_line", "end_line", "page", "front_matter", "hash")
 SENTENCE_KEYS = ("source", "title", "position", "siblings", "kind", "start_line", "end_line", "page")
+HEADINGS = " › "  # between the headings of a path
 SOURCE = "source"  # shown to a language model, but not embedded
 
 
@@ -61,9 +62,10 @@ class MarkdownReader(BaseReader):
     ) -> Iterator[Document]:
         """A document per section of the Markdown files at and below a path, or several.
 
-        Id and metadata are the section's, and the metadata has the offsets and `extra_info` too. Where that
-        has a `file_path`, a file is called so, as files of many folders may have one name. A file that cannot
-        be read goes to `on_problem`, and the others are read.
+        Id and metadata are the section's, and the metadata has the offsets and `extra_info` too. All is flat:
+        the headings are one text, the front matter is `front_matter_NAME`. A file is called as a `file_path`
+        of `extra_info` says, as files of many folders may have one name. One that cannot be read goes to
+        `on_problem`, and the others are read.
 
         Raises:
             ReaderError: without `on_problem`, at the first file that cannot be read.
@@ -229,13 +231,17 @@ def _relative(path: str) -> str:
 
 
 def _document(section: TextNode, known: dict[str, Any]) -> Document:
+    """A section as a document; its metadata are flat, as many vector stores take no others."""
     offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
+    own = dict(section.metadata)
+    own["heading_path"] = HEADINGS.join(own["heading_path"])
+    matter = {f"front_matter_{name}": value for name, value in own.pop("front_matter", {}).items()}
     return Document(
         id_=section.node_id,
         text=section.text,
-        metadata={**known, **section.metadata, **offsets},
-        excluded_embed_metadata_keys=[*section.excluded_embed_metadata_keys, *offsets],
-        excluded_llm_metadata_keys=[*section.excluded_llm_metadata_keys, *offsets],
+        metadata={**known, **own, **matter, **offsets},
+        excluded_embed_metadata_keys=[*section.excluded_embed_metadata_keys, *matter, *offsets],
+        excluded_llm_metadata_keys=[*section.excluded_llm_metadata_keys, *matter, *offsets],
         relationships=section.relationships,
     )
 

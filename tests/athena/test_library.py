@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core import SimpleDirectoryReader
+from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index.core.vector_stores.utils import node_to_metadata_dict
+from pydantic import Field
 
 import athena as package
 from athena import Athena, AthenaError, load_settings, open_athena
 from athena.events import TokenArrived
-from athena.llamaindex import MarkdownReader
+from athena.llamaindex import MarkdownReader, PunktSentenceParser
 from tests.fake_llm import FakeLLM
 from tests.fakes import FakeEncoder
 
@@ -120,6 +125,36 @@ def test_texts_of_one_file_name_in_two_folders_are_two_documents(tmp_path: Path)
     documents = reader.load_data()
     assert len({document.id_ for document in documents}) == len(documents) == 2
     assert documents[0].metadata["file_name"] == "fan.md"
+
+
+class FlatStore(SimpleVectorStore):
+    """Refuses nested metadata, as Chroma's store does, and keeps nodes as that one does."""
+
+    flat_metadata: bool = True
+    rows: dict[str, Any] = Field(default_factory=dict)
+
+    def add(self, nodes: Sequence[BaseNode], **given: Any) -> list[str]:
+        self.rows |= {node.node_id: node_to_metadata_dict(node, flat_metadata=True) for node in nodes}
+        return super().add(list(nodes), **given)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_vector_stores_that_take_flat_metadata_alone_take_ours(tmp_path: Path, cut: bool) -> None:
+    (tmp_path / "fan.md").write_text(f"---\ntags: air\n---\n{FAN}\n## Bearings\n\nThey growl.\n")
+    documents = MarkdownReader().load_data(tmp_path, extra_info={"team": "operations"})
+    nodes = PunktSentenceParser().get_nodes_from_documents(documents) if cut else documents
+    store = FlatStore()
+    index = VectorStoreIndex(
+        nodes,
+        storage_context=StorageContext.from_defaults(vector_store=store),
+        embed_model=MockEmbedding(embed_dim=8),
+    )
+    assert len(store.rows) == len(nodes) > 1
+    *_, last = store.rows.values()
+    assert last["heading_path"] == "Fan › Bearings"
+    assert cut or (last["front_matter_tags"], last["team"]) == ("air", "operations")
+    assert "tags" not in documents[-1].get_content(MetadataMode.EMBED)
+    assert index.as_retriever().retrieve("growl")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ def test_what_an_error_repeats_is_cut_before_it_is_looked_through() -> None:
     assert without_paths("\ud800 '/home/me/manual.md'") == "? 'manual.md'"
     assert without_paths("POST /api/search, not /home/me/manual.md") == "POST /api/search, not 'manual.md'"
     assert without_paths(f"'{'a' * 9_000}' is long. Shorten it.") == f"'{'a' * 200}…' is long. Shorten it."
+    between = f"'a' and {'b ' * 200}and 'c'"
+    assert without_paths(between) == between
     assert without_paths(f"{'a' * 9_000} is long.") == f"{'a' * 200}… is long."
 
 

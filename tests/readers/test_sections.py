@@ -112,7 +112,8 @@ def test_documents_for_llama_index(tmp_path: Path) -> None:
     sections = read((tmp_path / "a.md").read_text(), source="a.md")
     assert [document.id_ for document in documents] == [section.id_ for section in sections]
     assert [document.text for document in documents] == ["one", "two"]
-    assert documents[1].metadata == {**sections[1].metadata, "start_char_idx": 16, "end_char_idx": 19}
+    offsets = {"start_char_idx": 16, "end_char_idx": 19}
+    assert documents[1].metadata == {**sections[1].metadata, "heading_path": "A › B", **offsets}
     assert [problem.source for problem in problems] == ["b.md"]
 
 
