@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+from athena import open_athena
 from athena.reading import UPLOADS
+from athena.settings import Settings
 from doors.mcp.document_tools import MultiGet, _multi_get
 from doors.mcp.tools import Call
 from pipeline.errors import DiskFull, StoreUnavailable
 from tests.doors.conftest import Serve, Served
 from tests.doors.test_callers import ASKED, message
+from ui.launch import doors_alone
 
 FIRST = {"text": "# Pump\n\nThe pump hums.\n"}
 OTHER = {"text": "# Pump\n\nThe quokka hums.\n"}
@@ -127,6 +131,26 @@ def test_a_store_that_is_down_is_503_in_the_shape_of_each_protocol(
         assert "Weaviate at 'http://127.0.0.1:9' does not answer. Start it" in answer.text
         assert "/home" not in answer.text and "Traceback" not in answer.text
     assert client.get("/health").is_success
+
+
+def test_servers_that_are_down_are_503_without_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("weaviate")
+    monkeypatch.setattr("pipeline.stores.server.mongo.SELECTION_TIMEOUT_MS", 50)
+    settings = Settings(
+        data_dir=tmp_path / "data", llm="none", doors="all",
+        store="server", mongodb_url="mongodb://me:hush@127.0.0.1:9/", weaviate_url="http://127.0.0.1:9",
+    )  # fmt: skip
+    with open_athena(settings) as athena:
+        client = TestClient(doors_alone(athena), "http://localhost", client=("127.0.0.1", 50_000))
+        for method, at in (("GET", "/v1/models"), ("PUT", "/api/documents/a.md"), ("POST", "/mcp")):
+            answered = client.request(method, at, json=FIRST)
+            assert answered.status_code == 503
+            assert "ATHENA_MONGODB_URL" in message(answered)
+            assert "hush" not in answered.text and str(tmp_path) not in answered.text
+            assert (answered.json().get("jsonrpc") == "2.0") == (at == "/mcp")
+    assert not (tmp_path / "data" / UPLOADS).exists()
 
 
 def test_work_for_a_client_that_hung_up_ends(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
