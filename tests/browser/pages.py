@@ -161,6 +161,11 @@ class App:
         self.ready()
         button.click()
 
+    def escape(self) -> None:
+        """Close what is open by Escape, once no run is under way that would draw it again."""
+        self.ready()
+        self.page.keyboard.press("Escape")
+
     # -- chat -----------------------------------------------------------------------------------------
 
     @property

@@ -64,7 +64,7 @@ def test_the_chat_has_no_serious_problem(talkative: str, open_app: Opener) -> No
     expect(app.pane).to_be_visible()
     assert not problems(app.page)
     app.page.set_viewport_size({"width": 1280, "height": 800})
-    app.page.keyboard.press("Escape")
+    app.escape()
     app.turn(1).get_by_label("Ask again").click()
     expect(app.answered(1).locator(".versions")).to_be_visible()
     assert not problems(app.page)
@@ -122,7 +122,7 @@ def _opened_and_closed(app: App, opener: Locator) -> None:
     body = app.page.get_by_test_id("stPopoverBody")
     expect(body).to_be_visible()
     app.until(lambda: _inside(box(body), app.page.viewport_size))
-    app.page.keyboard.press("Escape")
+    app.escape()
     expect(body).to_have_count(0)
 
 

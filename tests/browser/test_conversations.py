@@ -66,7 +66,7 @@ def test_one_and_all_are_taken_away(quoting: str, open_app: Opener) -> None:
     app.page.get_by_role("menuitem", name="Export …").click()
     one = json.loads(_downloaded(app, "Export as JSON"))["conversations"]
     assert [turn["question"] for turn in one[0]["turns"]] == ["How long does the oxygen last? 2"]
-    app.page.keyboard.press("Escape")
+    app.escape()
     app.page.get_by_text("Export all").click()
     everything = json.loads(_downloaded(app, "As JSON"))["conversations"]
     assert [len(conversation["turns"]) for conversation in everything] == [1, 1]

@@ -58,7 +58,7 @@ def test_upload_ask_and_delete(address: str, open_app: Opener, tmp_path: Path) -
     expect(shown).to_contain_text('<script>alert("from a document")</script>')
     expect(shown).to_contain_text("<img src=")
     expect(shown.locator("img, script")).to_have_count(0)
-    app.page.keyboard.press("Escape")
+    app.escape()
 
     app.page.get_by_role("link", name="Chat").click()
     app.ask("How much water do the beans on rack 7 get?")
@@ -168,7 +168,7 @@ def test_files_of_every_format_are_dropped_asked_about_and_cited(
     turn.locator(".chip").first.click()
     assert app.cited() == said[source]
     looked_at(app, "documents-cited")
-    app.page.keyboard.press("Escape")
+    app.escape()
     app.page.get_by_role("link", name="Documents").click()
     expect(app.page.locator(".files")).to_be_visible()
     expect(app.job).to_have_count(0)  # the report was read
@@ -205,7 +205,7 @@ def test_the_table_is_filtered_and_a_file_read(address: str, open_app: Opener) -
     expect(shown.locator(".document table").first).to_be_visible()
     _run_again(app)
     expect(shown.locator(".document table").first).to_be_visible()
-    app.page.keyboard.press("Escape")
+    app.escape()
     expect(shown).to_have_count(0)
     _run_again(app)
     expect(shown).to_have_count(0)

@@ -65,7 +65,7 @@ def test_an_answer_is_streamed_cited_stopped_and_survives_its_server(
     expect(first.locator(".tip")).to_contain_text("987")
     first.locator(".chip").first.click()
     assert app.cited()
-    app.page.keyboard.press("Escape")
+    app.escape()
     expect(app.pane).to_have_count(0)
 
     narrow = open_app(
@@ -121,7 +121,7 @@ def _going_on_while_clicking(app: App, ollama: OllamaServer) -> None:
     app.page.get_by_role("link", name="Chat").click()
     expect(app.turn(3).locator(".answer")).to_contain_text("Close the valve")
     expect(app.turn(3).get_by_role("status")).to_be_visible()
-    app.page.keyboard.press("Escape")
+    app.escape()
     expect(app.turn(3)).to_contain_text("You stopped this answer.")
     expect(app.question).to_be_enabled()
 

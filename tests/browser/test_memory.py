@@ -48,7 +48,7 @@ def test_remember_see_and_forget(served: tuple[str, Path], open_app: Opener) -> 
     expect(app.page.get_by_role("dialog").locator("mark")).to_contain_text(
         f"the spare key is in the {WORD} box"
     )
-    app.page.keyboard.press("Escape")
+    app.escape()
     pin = row.get_by_role("button", name="Pin")
     pin.focus()
     pin.press("Enter")

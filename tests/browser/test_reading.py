@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from typing import Any
+from uuid import uuid4
 
 from playwright.sync_api import Locator, expect
 
@@ -39,7 +40,7 @@ def test_the_view_follows_each_question_once_and_then_the_reader(
     quoting: str, open_app: Opener, window: Window
 ) -> None:
     """The question stands at the top, its first quote below it, and nothing moves while it is answered."""
-    app = open_app(quoting, **window)
+    app = open_app(quoting, path=f"/?u={uuid4().hex}", **window)  # of whom nothing is remembered
     app.page.evaluate(BOTH)
     app.ask(LN2)
     app.answered(1)
@@ -96,7 +97,7 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     name = app.page.evaluate(f"({FOCUSED})().textContent")
     keys.press("Enter")
     expect(app.pane).to_be_focused()
-    keys.press("Escape")
+    app.escape()
     expect(app.pane).to_have_count(0)
     expect(app.turn(1).locator(".chip").filter(has_text=name).first).to_be_focused()
     stops = _press_until(app, "Tab", "textarea")
@@ -109,7 +110,7 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     _press_until(app, "Shift+Tab", ".chip")
     keys.press("Enter")
     _sources_are_walked(app)
-    keys.press("Escape")
+    app.escape()
     expect(app.pane).to_have_count(0)
     keys.press("/")
     expect(app.question).to_be_focused()

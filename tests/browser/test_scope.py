@@ -44,7 +44,7 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
     if not window["dark"]:
         looked_at(app, "scope-chosen")
-    app.page.keyboard.press("Escape")
+    app.escape()
     expect(app.page.get_by_role("button", name="Add …")).to_be_focused()
     expect(search).to_be_hidden()
     app.fits()
