@@ -16,9 +16,6 @@ IDENTITY = "/app/static/athena.json"
 
 PROGRAM = {"program": "athena"}
 
-CHANGES = "app/changes/"
-"""Before a conversation's id: the address that tells its windows how often it changed."""
-
 ANSWER_TIMEOUT_S = 2.0
 PORTS_TRIED = 100
 LAST_PORT = 65535

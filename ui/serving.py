@@ -21,9 +21,10 @@ from doors.app import Doors, open_doors
 from pipeline.redaction import guard_tracebacks
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
-from ui.ports import CHANGES, IDENTITY, PROGRAM
+from ui.ports import IDENTITY, PROGRAM
 from ui.sessions import WindowLimit, letting_go, most_windows, raise_file_limit
 from ui.shared import process
+from ui.shared.links import CHANGES
 from ui.watched import watched
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"

@@ -28,7 +28,6 @@ from ui.conversation.runner import Run, runner
 from ui.conversation.source import ask_for_source
 from ui.conversation.turns import changed_view, failed_view, running_view, stored_view
 from ui.conversation.units import View
-from ui.ports import CHANGES
 from ui.shared import components, links, messages, process
 from ui.shared.corpus import documents_are
 from ui.shared.state import ANSWER, OpenEvidence, sent, shared
@@ -114,7 +113,7 @@ def turns(
     components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
     components.others(
         key="others",
-        data={"address": CHANGES + conversation.info.id, "seen": seen},
+        data={"address": links.CHANGES + conversation.info.id, "seen": seen},
         on_changed_change=lambda: None,  # the page is drawn again
     )
 

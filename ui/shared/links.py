@@ -11,6 +11,9 @@ from streamlit.navigation.page import Page
 from ui.pages import PageKey
 from ui.shared.state import kept
 
+CHANGES = "app/changes/"
+"""Before a conversation's id: the address that tells its windows how often it changed."""
+
 
 @dataclass(slots=True)
 class OfferedPages:
