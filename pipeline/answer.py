@@ -244,6 +244,17 @@ class Answer:
         """The answers to its questions, with the same markers; itself where there is one question."""
         return tuple(map(self._of, self.parts)) or (self,)
 
+    @property
+    def message_corrected(self) -> str:
+        """The message as it was searched for; "" where none of its words was corrected.
+
+        What was carried has a line of its own, and was corrected when it was asked.
+        """
+        if not (self.corrected and self.carried):
+            return self.corrected
+        message = self.corrected.split(": ", self.carried.count(": ") + 1)[-1]
+        return "" if message == self.question else message
+
     def _of(self, part: Part) -> Answer:
         return replace(
             self,

@@ -139,9 +139,10 @@ def _part(answer: Answer, *, heading: str) -> Iterator[RenderableType]:
         yield Line(heading, style="bold")
     if answer.carried:
         yield Line(f"About “{answer.carried}”.", style="dim")
-    if answer.corrected:
-        yield showing_results(answer.corrected, instead_of=answer.condensed_question)
-    if heading or answer.carried or answer.corrected:
+    if shown := answer.message_corrected:
+        typed = answer.question if answer.carried else answer.condensed_question
+        yield showing_results(shown, instead_of=typed)
+    if heading or answer.carried or shown:
         yield Text("")
     yield answer_body(answer)
 
@@ -176,8 +177,8 @@ def plain_answer(answer: Answer) -> str:
     first = min(named, default=0)
     more = f"more shows what they say; more {first}, only what [{first}] says." if named else ""
     read_as: list[RenderableType] = []
-    if answer.corrected:
-        read_as = [Line(f"I read it as: {answer.corrected}"), Text("")]
+    if answer.message_corrected:
+        read_as = [Line(f"I read it as: {answer.message_corrected}"), Text("")]
     return _plainly(Group(*read_as, answer_body(answer), more))
 
 

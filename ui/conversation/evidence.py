@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import Provenance, provenance
 from pipeline.errors import UnknownDocument
-from pipeline.nodes import Node
 from ui.conversation import whose
 from ui.shared import components, messages, process
 from ui.shared.markdown_tree import Span, Tree, converted_from, document_tree, markdown_tree
@@ -60,12 +59,12 @@ def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
     return (start, end) if start < end and (start, end) != (citation.start, citation.end) else None
 
 
-def step(answer: Answer, opened: OpenEvidence, *, by: int) -> OpenEvidence:
-    """The next or previous citation; after the last comes the first."""
+def step(answer: Answer, opened: OpenEvidence, *, position: int) -> OpenEvidence:
+    """The citation at a position, from 1 on; what was open where the answer has none there."""
     at = walk(answer, opened)
-    if at is None:
+    if at is None or not 1 <= position <= len(at.citations):
         return opened
-    index = (at.index + by) % len(at.citations)
+    index = position - 1
     marker = index if opened.kind == "nearest" else at.citations[index].marker
     return replace(opened, marker=marker, whole=False)
 
@@ -125,20 +124,20 @@ def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *,
         return [*said, *document_tree(document.text, spans=marks)]
     if fate.start is None or fate.end is None:
         return []
-    first = _section_at(document, fate.start)
-    last = _section_at(document, max(fate.start, fate.end - 1)) or first
-    if first is None or last is None:
-        return []
-    start, end = int(first.start_char_idx or 0), int(last.end_char_idx or 0)
+    start, end = _around(document, fate.start, fate.end)
     return markdown_tree(document.text[start:end], spans=marks, base=start)
 
 
-def _section_at(document: StoredDocument, offset: int) -> Node | None:
-    """The section at an offset of the file, None outside all sections."""
-    for section in document.sections:
-        if int(section.start_char_idx or 0) <= offset < int(section.end_char_idx or 0):
-            return section
-    return None
+def _around(document: StoredDocument, start: int, end: int) -> tuple[int, int]:
+    """Offsets of a passage with the whole of its sections; it may begin at a heading, which is in none."""
+    touched = [
+        section
+        for section in document.sections
+        if int(section.start_char_idx or 0) < max(end, start + 1) and start < int(section.end_char_idx or 0)
+    ]
+    first = min((int(section.start_char_idx or 0) for section in touched), default=start)
+    last = max((int(section.end_char_idx or 0) for section in touched), default=end)
+    return min(start, first), max(end, last)
 
 
 def _then(at: CitationWalk) -> Tree:
@@ -218,7 +217,7 @@ def _close() -> None:
 @messages.noticed
 def _step(answer: Answer, opened: OpenEvidence) -> None:
     if wanted := sent(PANE, "step"):
-        shared().evidence = step(answer, opened, by=int(wanted["by"]))
+        shared().evidence = step(answer, opened, position=int(wanted["position"]))
 
 
 def _whole(opened: OpenEvidence) -> None:

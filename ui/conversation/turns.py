@@ -209,7 +209,8 @@ def _quotes(answer: Answer) -> View:
 
 def _corrected(answer: Answer) -> View | None:
     """What was searched for instead of what was typed."""
-    return {"shown": answer.corrected, "typed": answer.question} if answer.corrected else None
+    shown = answer.message_corrected
+    return {"shown": shown, "typed": answer.question} if shown else None
 
 
 def _body(answer: Answer) -> Tree:

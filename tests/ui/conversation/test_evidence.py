@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from pipeline.answering.citations import provenance
 from tests import made_answers as made
-from ui.conversation.evidence import CitationWalk, marks_of, walk
+from tests.pipeline.searching import make_store
+from ui.conversation.evidence import CitationWalk, evidence_view, marks_of, walk
+from ui.shared.markdown_tree import tree_text
 from ui.shared.state import OpenEvidence
 
 
@@ -48,3 +51,14 @@ def test_the_nearest_sections_and_earlier_turns_have_one_mark() -> None:
     earlier = walk(replace(made.ANSWERED, units=()), OpenEvidence("t", "citation", 3))
     assert earlier is not None
     assert marked(earlier, made.MANUAL) == [("mark", made.PARAGRAPH.quote)]
+
+
+def test_a_passage_that_begins_at_a_heading_is_shown_with_all_of_its_sections(tmp_path: Path) -> None:
+    """Its parent stands for its sections, and a heading is in none of these."""
+    store = make_store(tmp_path, {made.SOURCE: made.MANUAL})
+    parent = made.cited(1, "Cabin alarms", "## Cabin alarms", "into the log.")
+    opened_at = OpenEvidence("t", "citation", 1)
+    at = walk(replace(made.ANSWERED, citations=(parent,), units=()), opened_at)
+    assert at is not None
+    shown = tree_text(evidence_view(at, opened_at, sections=store.sections)["tree"])
+    assert "C-101 · CO2 above its limit" in shown and "Write the time into the log." in shown

@@ -147,6 +147,20 @@ def test_a_corrected_question_says_what_was_typed() -> None:
     assert stored_view(made_answers.ANSWERED, turn_id="t")["corrected"] is None
 
 
+def test_what_was_carried_is_not_said_to_be_a_correction_of_the_message() -> None:
+    carried = "how do i swich: the fan"
+    follow_up = replace(
+        made_answers.CORRECTED, carried=carried, question="and if that fails?",
+        corrected="how do I switch: the fan: and if that fails?",
+    )  # fmt: skip
+    assert stored_view(follow_up, turn_id="t")["corrected"] is None
+    both = replace(follow_up, question="and if taht fails?")
+    assert stored_view(both, turn_id="t")["corrected"] == {
+        "shown": "and if that fails?",
+        "typed": "and if taht fails?",
+    }
+
+
 def test_a_reply_has_no_quiet_words_and_its_questions_can_be_asked() -> None:
     view = stored_view(made_answers.REPLY, turn_id="t")
     assert (view["kind"], view["meta"], view["inspectable"], view["corrected"]) == ("reply", [], False, None)

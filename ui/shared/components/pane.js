@@ -3,15 +3,27 @@
 export default function (component) {
   const { data, parentElement } = component;
   const send = sender(component);
-  mounted(parentElement, "pane", data, (root) => withFocus(root, () => render(root, data, send)));
+  const step = walker(parentElement, data, send);
+  mounted(parentElement, "pane", data, (root) => withFocus(root, () => render(root, data, send, step)));
   return onKeys(parentElement, (event) => {
     if (event.defaultPrevented || (typing(event) && event.key !== "Escape") || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "Escape" && !data.working) send("close", {});
-    else if (event.key === "ArrowRight" && data.count > 1) send("step", { by: 1 });
-    else if (event.key === "ArrowLeft" && data.count > 1) send("step", { by: -1 });
+    else if (event.key === "ArrowRight" && data.count > 1) step(1);
+    else if (event.key === "ArrowLeft" && data.count > 1) step(-1);
     else return;
     event.preventDefault();
   });
+}
+
+// Steps from where earlier presses lead, as the next one may come before the page has drawn them.
+function walker(parent, data, send) {
+  const from = (parent.ahead || []).lastIndexOf(data.position);
+  parent.ahead = from < 0 ? [data.position] : parent.ahead.slice(from);
+  return (by) => {
+    const position = ((parent.ahead.at(-1) - 1 + by + data.count) % data.count) + 1;
+    parent.ahead.push(position);
+    send("step", { position });
+  };
 }
 
 // A new pane takes the focus; one that is drawn anew leaves it on the button of the same name, or takes it.
@@ -25,12 +37,12 @@ function withFocus(root, draw) {
   (same || root.querySelector(".sheet")).focus({ preventScroll: true });
 }
 
-function render(root, data, send) {
+function render(root, data, send, step) {
   const scroller = element("div", { class: "scroller", tabindex: "0" }, content(data));
   root.replaceChildren(
     element("div", { class: "backdrop", onclick: () => send("close", {}) }),
     element("aside", { class: "sheet", tabindex: "-1", "aria-label": "Evidence" },
-      head(data, send), place(data), scroller, foot(data, send)),
+      head(data, send, step), place(data), scroller, foot(data, send)),
   );
   const cited = scroller.querySelector("mark.answer") || scroller.querySelector("mark");
   requestAnimationFrame(() => {
@@ -40,14 +52,14 @@ function render(root, data, send) {
   });
 }
 
-function head(data, send) {
+function head(data, send, step) {
   const tool = (symbol, label, act, off) => element("button", {
     class: "tool", title: label, "aria-label": label, disabled: off, onclick: act }, icon(symbol));
   return element("header", { class: "head" },
     element("span", { class: "number" }, data.label),
     element("span", { class: "of" }, `${data.position} of ${data.count}`),
-    tool("arrow_back", "Previous source (left arrow)", () => send("step", { by: -1 }), data.count < 2),
-    tool("arrow_forward", "Next source (right arrow)", () => send("step", { by: 1 }), data.count < 2),
+    tool("arrow_back", "Previous source (left arrow)", () => step(-1), data.count < 2),
+    tool("arrow_forward", "Next source (right arrow)", () => step(1), data.count < 2),
     tool("close", "Close (Esc)", () => send("close", {}), false));
 }
 
