@@ -39,6 +39,7 @@ class Weights:
 WEIGHTS = Weights()
 SAME_MATTER = 0.44  # cosine of two turns of which the later one may hold
 MOST_LATER = 2
+SPARE = 3  # times as many are looked at as are wanted: some say the same
 LEADING = 3  # turns that tell something, of which the best one says whether something was found
 
 
@@ -60,7 +61,9 @@ def look_up(
     scores = relative(with_neighbours(relative(scores), layout.before, weights))
     scores = relative(scores + signals(layout, asking, weights))
     scores = with_sessions(scores, layout.sessions, share=weights.session)
-    best = _best(scores, top_k)
+    best = _distinct(index, _best(scores, SPARE * top_k), question)[:top_k]
+    if not best.size:
+        return FoundTurns()
     turns = [index.turns[number] for number in best]
     pieces = [index.nearest_piece(turn.id, vector) for turn in turns]
     corrections = [index.correction_of(int(number)) for number in best]
@@ -109,6 +112,21 @@ def _best(scores: Scores, count: int) -> Numbers:
     least = np.partition(scores, -count)[-count]
     among = np.flatnonzero(scores >= least)
     return np.asarray(among[np.argsort(-scores[among], kind="stable")][:count])
+
+
+def _distinct(index: TurnIndex, numbers: Numbers, question: str) -> Numbers:
+    """The first of those in which one speaker says the same, and none that asks this very question."""
+    asked = _plain(question)
+    kept: dict[tuple[str, str, str], int] = {}
+    for number in numbers:
+        turn = index.turns[number]
+        if (plain := _plain(turn.text)) != asked:
+            kept.setdefault((turn.role, turn.speaker, plain), int(number))
+    return np.asarray(list(kept.values()), dtype=np.int64)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def with_neighbours(scores: Scores, before: Numbers, weights: Weights = WEIGHTS) -> Scores:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 QUESTIONS = 4
 FOLLOW_UPS = 3
 LOOKED_AT = 24  # documents: spread over all of them, they have questions enough, and are read in some 20 ms
+NEARBY = 9  # follow-ups among which those of different forms come first
 LEAST_CHARACTERS = 120  # of a section that is asked about: shorter ones are stubs and lists of links
 
 _TRIVIAL = re.compile(
@@ -39,6 +40,9 @@ _CLAUSE = re.compile(r"(?:if|when|where|while|how|why|what|which|who|after|befor
 
 _JOINED = re.compile(r"\b(?:and|or|of|with|for|in|to|as|by|from|on|at)\b|[^\w\s'-]")
 _PLURAL = re.compile(r"[a-z]{2}[^sui]s$")
+_CODE = re.compile(r"([A-Z]+-(?:[A-Z]+-)?\d+)(:?) \w")
+"""A heading that begins with a code ("C-601 computer warm") or a number ("P-WTR-01: No water")."""
+_NOUN_OF = re.compile(r"([A-Z][a-z]+) (?:of|for) (?:(?! and |[,:]).)+")
 
 _SHORT_STEM = re.compile(r"[^aeiouy]*[aeiou][^aeiouwxy]")
 """Doubles its last letter before -ing ("setting"): "losing" is of "lose" and not of "los"."""
@@ -63,8 +67,8 @@ def suggested_questions(documents: Sequence[DocumentInfo], sections: SectionStor
         defined += islice(filter(None, map(_definition, found)), 1)
         explained += islice(filter(None, map(_instruction, found)), 1)
         said += filter(None, map(_about, found[:1]))
-    in_turn = [question for pair in zip_longest(_spread(defined), _spread(explained)) for question in pair]
-    return list(dict.fromkeys(filter(None, [*in_turn, *_spread(said)])))[:QUESTIONS]
+    in_turn = _in_turn([list(_spread(defined)), list(_spread(explained))])
+    return list(dict.fromkeys([*in_turn, *_by_form(_spread(said))]))[:QUESTIONS]
 
 
 def own_title(info: DocumentInfo) -> str:
@@ -88,7 +92,21 @@ def follow_ups(
             if (citation.source, _path(section)) not in cited and _is_telling(section):
                 questions[_instruction(section) or _definition(section) or _about(section)] = None
     known = {"", *(question.casefold() for question in without)}
-    return [question for question in questions if question.casefold() not in known][:FOLLOW_UPS]
+    new = [question for question in questions if question.casefold() not in known]
+    return _by_form(new[:NEARBY])[:FOLLOW_UPS]
+
+
+def _by_form(questions: Iterable[str]) -> list[str]:
+    """The same questions, such as begin with different words in turn."""
+    forms: dict[str, list[str]] = {}
+    for question in questions:
+        forms.setdefault(" ".join(question.split()[:2]), []).append(question)
+    return _in_turn(list(forms.values()))
+
+
+def _in_turn(lists: Sequence[Sequence[str]]) -> list[str]:
+    """The first of each, the second of each, and so on."""
+    return [question for row in zip_longest(*lists) for question in row if question]
 
 
 def _about(section: StoredNode) -> str:
@@ -98,6 +116,10 @@ def _about(section: StoredNode) -> str:
     if len(words) < 2 or _CLAUSE.match(heading):
         return ""
     name = _lowered(heading)
+    if code := _CODE.match(heading):
+        return f"What does {code[1]} {'say' if code[2] else 'mean'}?"
+    if noun := _NOUN_OF.fullmatch(heading):
+        return f"What {'are' if _PLURAL.search(noun[1]) else 'is'} the {name}?"
     if words[0].lower() == "the" and not _JOINED.search(name):
         return f"What is {name}?"
     if len(words) <= 3 and _PLURAL.search(words[-1]) and not _JOINED.search(name):
@@ -194,7 +216,7 @@ def _verb(gerund: str) -> str:
 def _lowered(name: str) -> str:
     """A heading inside a sentence: its everyday words without the capitals of a title."""
     return re.sub(
-        r"\b[A-Z][a-z]+\b",
+        r"^A(?= )|\b[A-Z][a-z]+\b",
         lambda found: word if rank(word := found[0].lower()) is not None else found[0],
         name,
     )

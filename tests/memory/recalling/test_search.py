@@ -63,6 +63,16 @@ def test_of_two_who_say_the_same_the_one_who_is_named_is_meant() -> None:
     assert first(found, "What does Ben paint?") == "ben"
 
 
+def test_what_one_says_again_is_found_once_and_the_question_itself_not_at_all() -> None:
+    found = index(
+        Turn(id="asked", session="1", text="where is my torch"),
+        Turn(id="one", session="1", text="The torch is in locker 4."),
+        Turn(id="two", session="2", text="the torch is in locker 4"),
+    )
+    hits = look_up(found, "Where is my torch?", encoder=FakeEncoder(dimensions=256)).found
+    assert [hit.turn.id for hit in hits if hit.turn.id not in TALK] == ["one"]
+
+
 def test_when_asks_for_turns_that_say_when() -> None:
     found = index(
         Turn(id="plain", session="1", text="The cat ran away."),
@@ -82,10 +92,10 @@ def test_what_i_said_comes_before_the_assistants_long_answer_unless_it_is_asked_
 
 def test_no_more_than_asked_for_and_nothing_of_nothing() -> None:
     found = index(*(Turn(id=str(number), session="1", text=f"word{number} there") for number in range(9)))
-    hits = look_up(found, "word3 there", encoder=FakeEncoder(dimensions=256), top_k=4).found
+    hits = look_up(found, "word3 here", encoder=FakeEncoder(dimensions=256), top_k=4).found
     assert len(hits) == 4
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    everything = look_up(found, "word3 there", encoder=FakeEncoder(dimensions=256), top_k=99).found
+    everything = look_up(found, "word3 here", encoder=FakeEncoder(dimensions=256), top_k=99).found
     assert len(everything) == 9 + len(TALK)
     assert everything[:4] == hits
     assert look_up(index(), "anything", encoder=FakeEncoder()).found == ()

@@ -59,6 +59,24 @@ def test_what_follows_an_answer_is_what_a_person_would_ask_and_new(tmp_path: Pat
     assert follow_ups([cited], store.sections, without=first) == ["What should I know about scope and moves?"]
 
 
+def test_follow_ups_are_of_several_forms(tmp_path: Path) -> None:
+    heads = (
+        "Scope and moves",
+        "Places and people",
+        "C-601 computer warm",
+        "P-WTR-01: No water",
+        "Slots of a fan",
+    )
+    text = "# Types\n\n## Cited\n\nThis.\n\n" + "".join(f"## {head}\n\nIt. {LONG * 2}\n\n" for head in heads)
+    store = make_store(tmp_path, {"types.md": text})
+    first = follow_ups([citation_of("types.md", ("Types", "Cited"))], store.sections)
+    assert first == [
+        "What should I know about scope and moves?",
+        "What does C-601 mean?",
+        "What are the slots of a fan?",
+    ]
+
+
 def citation_of(source: str, path: tuple[str, ...]) -> Citation:
     return replace(quoted(VALVES, "Close CB-4 first.", path=path), source=source)
 
