@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError, NotAllowed
-from pipeline.stores.keys import RIGHTS, Keys, found
+from pipeline.stores.keys import PREFIX, RIGHTS, Keys, found
 
 FORWARDED = ("forwarded", "x-forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip")
 """How headers of a proxy begin: what it passes on comes from elsewhere, though it connects from here."""
@@ -43,12 +43,15 @@ class NoKey(NotAllowed):
 
 
 def caller_of(keys: Keys, settings: Settings, *, headers: Mapping[str, str], client: str | None) -> Caller:
-    """Who sends a request with these headers (names in lower case) from this address; raises `NoKey`."""
+    """Who sends a request with these headers (names in lower case) from this address; raises `NoKey`.
+
+    Clients of OpenAI's protocol cannot be without a key: what cannot be one of ours counts as none.
+    """
     scheme, _, sent = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and sent.strip():
-        return _of_key(keys, sent.strip())
-    if scheme:
+    if scheme and (scheme.lower() != "bearer" or not sent.strip()):
         raise NoKey("The header `Authorization` has no key.", SEND_A_KEY)
+    if scheme and (sent.strip().startswith(f"{PREFIX}_") or keys.list()):
+        return _of_key(keys, sent.strip())
     if settings.user_header or not (_is_here(client) and _asked_here(headers)):
         raise NoKey("A key is needed to come in from elsewhere.", SEND_A_KEY)
     if keys.list():

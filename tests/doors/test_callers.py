@@ -57,8 +57,11 @@ def test_without_a_key_only_this_machine_is_served_as_the_settings_user(serve: S
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
         assert "athena keys add" in message(refused)
+    made_up = {"Authorization": "Bearer no-key"}  # clients of OpenAI's protocol send one in any case
+    assert client.get("/api/status", headers=made_up).json()["user"] == "local"
     served.key("ann")
     assert client.get("/api/status").status_code == 401  # there is a key now
+    assert client.get("/api/status", headers=made_up).status_code == 401
     assert client.get("/health").json() == {"status": "ok"}
 
 
