@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from athena.reading import UPLOADS
+from pipeline.notices import notices
 
 if TYPE_CHECKING:
     from athena import Athena, Settings
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 @contextmanager
 def watched(settings: Settings, find_athena: Callable[[], Athena], *, ingest: bool) -> Iterator[None]:
     """Watch the uploads, and the corpus where one is set or is to be ingested, while the block runs."""
-    folders = [settings.data_dir / UPLOADS]
+    uploads = settings.data_dir / UPLOADS
+    folders = [uploads]
     if ingest or "corpus" in settings.model_fields_set:
         folders.append(settings.corpus)
     stop = threading.Event()
@@ -37,7 +39,8 @@ def watched(settings: Settings, find_athena: Callable[[], Athena], *, ingest: bo
     thread = threading.Thread(target=watch, name="athena-watch")
     if settings.watch:
         if len(folders) == 1:
-            log.warning(UPLOADS_ALONE)
+            notices.info(UPLOADS_ALONE)
+        uploads.mkdir(parents=True, exist_ok=True)
         thread.start()
     try:
         yield
@@ -51,8 +54,8 @@ def _tell(report: IngestReport) -> None:
     counts = len(report.added), len(report.changed), len(report.deleted)
     log.info("%d documents added, %d changed, %d removed", *counts)
     for problem in report.problems:
-        log.warning("not indexed: '%s': %s. %s", problem.source, problem.reason, problem.fix)
+        notices.warning("Not indexed: '%s': %s. %s", problem.source, problem.reason, problem.fix)
 
 
 def _fail(error: AthenaError) -> None:
-    log.warning("nothing could be indexed, it is tried again: %s", error)
+    notices.warning("Nothing could be indexed, it is tried again: %s", error)

@@ -63,6 +63,7 @@ def show_notices() -> None:
 
     logger = logging.getLogger(NOTICES)
     logger.handlers, logger.propagate = [Lines()], False
+    logger.setLevel(logging.INFO)  # whatever else is logged
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from ui.watched import watched
 def test_it_says_where_the_uploads_alone_are_watched(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, named: bool
 ) -> None:
+    caplog.set_level("INFO")
     seen: list[Sequence[Path]] = []
 
     class Watching:

@@ -9,9 +9,11 @@ import logging
 import pytest
 from rich.text import Text
 
+from athena.cli import show_notices
 from athena.cli.answers import Prose
 from athena.cli.running import print_json
 from athena.cli.terminal import HarmlessLines, Terminal
+from pipeline.notices import notices
 from pipeline.words import harmless
 
 TITLE = "\x1b]0;owned\x07"
@@ -45,6 +47,17 @@ def test_lines_and_tabs_stay() -> None:
 def test_the_log_gives_no_orders() -> None:
     record = logging.LogRecord("readers", logging.INFO, "", 0, "skipped %s", (TITLE,), None)
     assert HarmlessLines("%(message)s").format(record) == "skipped ␛]0;owned␇"
+
+
+def test_what_a_user_should_know_is_shown_whatever_is_logged(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("handlers", "propagate", "level"):
+        monkeypatch.setattr(notices, name, getattr(notices, name))
+    monkeypatch.setattr(logging.getLogger(), "level", logging.ERROR)
+    show_notices()
+    notices.warning("The index of words was damaged.")
+    assert capsys.readouterr().err == "The index of words was damaged.\n"
 
 
 def test_json_has_no_control_character_either(capsys: pytest.CaptureFixture[str]) -> None:
