@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from athena import Athena
 
 SHAPES = "The shapes are in /api/openapi.json."
+NO_OBJECT = "The body must be a JSON object, with the header `Content-Type: application/json`."
 UNEXPECTED = "Something went wrong here. Try again; the log of the program says more."
 
 
@@ -72,8 +73,10 @@ def _invalid(_: Request, error: Exception) -> JSONResponse:
     where = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int) or part < 10**6)
     if first["type"] == "json_invalid":
         said, where = "The body is not JSON.", ""
+    elif where:
+        said = f"`{where}`: {first['msg']}."
     else:
-        said = f"`{where or 'body'}`: {first['msg']}."
+        said = NO_OBJECT
     return JSONResponse(error_shape(400, f"{said} {SHAPES}", param=where or None), status_code=400)
 
 

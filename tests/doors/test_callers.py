@@ -248,6 +248,7 @@ def test_a_key_that_ends_in_mid_answer_ends_it(
         (b'{"query": "fan", "limt": 3}', "`limt`"),
         (b'{"query": "???"}', "no word"),
         (b"[" * 100_000, ""),
+        (b'["fan"]', "JSON object"),
         (b'{"query": "\\ud800 fan"}', ""),
         (b"", ""),
     ],
@@ -259,6 +260,11 @@ def test_what_is_no_request_is_refused_in_words(serve: Serve, body: bytes, said:
     if answered.status_code == 400:
         assert said in message(answered)
         assert "Traceback" not in answered.text and "pydantic" not in answered.text
+
+
+def test_json_that_is_not_called_so_is_refused_with_the_header_to_send(serve: Serve) -> None:
+    answered = serve().client().post("/api/search", content=b'{"query": "fan"}')
+    assert answered.status_code == 400 and "Content-Type: application/json" in message(answered)
 
 
 def test_a_body_that_is_too_large_or_does_not_come_is_refused(serve: Serve) -> None:
