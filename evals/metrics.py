@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NOTHING = math.nan
 """Where nothing was measured; every comparison with it is false, so that no target holds by accident."""
@@ -73,11 +77,17 @@ def bootstrap(values: Sequence[float]) -> Interval:
     """The mean over questions and its 95 % percentile bootstrap interval (Efron, 1979); seeded."""
     if not values:
         return Interval(NOTHING, NOTHING, NOTHING)
+    low, high = np.percentile(resampled_means(values), (2.5, 97.5))
+    return Interval(float(np.mean(values)), float(low), float(high))
+
+
+def resampled_means(values: Sequence[float]) -> NDArray[np.float64]:
+    """The means of `RESAMPLES` draws with replacement, each as large as the values; always the same draws."""
     sample = np.asarray(values, dtype=np.float64)
     chance = np.random.default_rng(SEED)
-    means = sample[chance.integers(sample.size, size=(RESAMPLES, sample.size))].mean(axis=1)
-    low, high = np.percentile(means, (2.5, 97.5))
-    return Interval(float(sample.mean()), float(low), float(high))
+    drawn = chance.integers(sample.size, size=(RESAMPLES, sample.size))
+    means: NDArray[np.float64] = sample[drawn].mean(axis=1)
+    return means
 
 
 def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interval:

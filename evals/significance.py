@@ -1,0 +1,116 @@
+"""Is one set of scores better than another on the same questions, or is the difference noise?
+
+A paired bootstrap over questions (Efron & Tibshirani, 1993) gives the difference, its 95 % interval and p;
+where several are compared at once, p is corrected by Holm's method (1979).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from evals.metrics import RESAMPLES, resampled_means
+from pipeline.errors import DatasetError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Verdict = Literal["better", "worse", "noise"]
+
+LEVEL = 0.05
+MARGIN = 0.03  # the difference that a question set should be able to show
+POWERED = 1.96 + 0.84  # standard errors that a difference must be to be seen four times of five, at `LEVEL`
+SAME = 1e-12  # scores that are closer differ by rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How `a` does against `b` on the same questions: the difference is a − b, the verdict is on `a`."""
+
+    a: str
+    b: str
+    metric: str
+    difference: float
+    interval: tuple[float, float]  # 95 %
+    p: float  # two-sided; after `holm` the corrected one
+    verdict: Verdict
+    questions: int
+    needed: int  # questions that would show a difference of `MARGIN`, as much as these differ
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the questions are too few to see a difference of `MARGIN`."""
+        return self.questions < self.needed
+
+
+def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
+    """The scores of `a` against those of `b`, question by question in the same order.
+
+    p is twice the smaller share of resampled differences on either side of 0. It is never below what a sign
+    test could give, 2 / 2^k for k questions that differ, as few questions resampled know nothing of others.
+    Raises `DatasetError` where the lists are not over the same questions, or empty.
+    """
+    if len(ours) != len(theirs) or not ours:
+        raise DatasetError(
+            f"'{a}' has {len(ours)} scores of {metric} and '{b}' has {len(theirs)}: they cannot be paired.",
+            "Compare runs over the same questions.",
+        )
+    differences = np.subtract(ours, theirs, dtype=np.float64)
+    differences[np.abs(differences) < SAME] = 0.0
+    means = resampled_means(differences.tolist())
+    low, high = np.percentile(means, (2.5, 97.5))
+    p = max(_two_sided(means), _sign_floor(differences))
+    difference = float(differences.mean())
+    return Comparison(
+        a=a,
+        b=b,
+        metric=metric,
+        difference=difference,
+        interval=(float(low), float(high)),
+        p=p,
+        verdict=_verdict(difference, p),
+        questions=len(ours),
+        needed=questions_needed(differences),
+    )
+
+
+def holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The same comparisons with p and verdict corrected for their number, in the same order.
+
+    The i-th smallest of m p-values, from 1, is multiplied by m − i + 1, and is no less than those before it.
+    """
+    corrected = list(comparisons)
+    least = 0.0
+    for rank, index in enumerate(sorted(range(len(corrected)), key=lambda index: corrected[index].p)):
+        one = corrected[index]
+        least = max(least, min(1.0, one.p * (len(corrected) - rank)))
+        corrected[index] = replace(one, p=least, verdict=_verdict(one.difference, least))
+    return tuple(corrected)
+
+
+def questions_needed(differences: NDArray[np.float64]) -> int:
+    """How many questions show a difference of `MARGIN` four times of five, if all differ as these do.
+
+    n = (2.8 · sd / margin)², and no fewer than 3 / margin: of so many at least one would differ (95 %).
+    """
+    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 1.0
+    return max(math.ceil((POWERED * spread / MARGIN) ** 2), math.ceil(3 / MARGIN))
+
+
+def _two_sided(means: NDArray[np.float64]) -> float:
+    below, above = int((means <= SAME).sum()), int((means >= -SAME).sum())
+    return min(1.0, 2 * (min(below, above) + 1) / (RESAMPLES + 1))
+
+
+def _sign_floor(differences: NDArray[np.float64]) -> float:
+    return min(1.0, 2.0 ** (1 - int(np.count_nonzero(differences))))
+
+
+def _verdict(difference: float, p: float) -> Verdict:
+    if p >= LEVEL:
+        return "noise"
+    return "better" if difference > 0 else "worse"
