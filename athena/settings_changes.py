@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from athena import searching
 from athena.chosen import Chosen, read_chosen, write_chosen
@@ -26,6 +27,7 @@ from pipeline.stores.private import PrivateConversations
 if TYPE_CHECKING:
     from athena.parts import Parts
     from pipeline.answer import Answer
+    from pipeline.messages import Message
     from pipeline.stores.globs import Globs
 
 Changes = Mapping[str, Any]
@@ -90,38 +92,51 @@ def require_workable(name: str, value: object) -> None:
         )
 
 
-def try_out(parts: Parts, settings: Settings, question: str, *, paths: Globs | None = None) -> Answer:
-    """The answer with other settings over the same index, without memory or history; nothing of it is kept.
+class Ask(Protocol):
+    """Answers that nothing is kept of, without memory."""
 
-    Raises what ends an answer.
-    """
+    def __call__(
+        self, question: str, /, *, history: Sequence[Message] = (), paths: Globs | None = None
+    ) -> Answer:
+        """The answer to a question after a history; raises what ends an answer."""
+
+
+def asking_with(parts: Parts, settings: Settings) -> Ask:
+    """What answers with these settings over the same index."""
     from pipeline.answering.turns import ChatParts
     from pipeline.chat import ChatRecipe
 
-    llm, choice = Models(settings).language_model()
+    models = parts.models if settings is parts.settings else Models(settings)
+    reranks = parts.models if settings.cross_encoder == parts.settings.cross_encoder else models
+    llm, choice = models.language_model()
     search = searching.make_search(
         settings,
         store=parts.store,
         encoder=parts.encoder,
-        cross_encoder=parts.models.cross_encoder()[0] if settings.rerank else None,
+        cross_encoder=reranks.cross_encoder()[0] if settings.rerank else None,
         llm=llm,
         admission=parts.admission,
     )
     chat = ChatParts(
         hybrid_search=search,
-        options=searching.retrieval_options(settings).but(paths=paths),
+        options=searching.retrieval_options(settings),
         llm=llm,
         choice=choice,
         conversations=PrivateConversations(),
         persona=load_persona(settings.persona),
         limits=part(settings, ChatOptions),
     )
-    for event in ChatRecipe(chat).run(question):
-        if isinstance(event, AnswerFinished):
-            return event.answer
-        if isinstance(event, RunFailed):
-            raise event.error or AthenaError(event.message, event.fix)
-    raise AthenaError("The answer ended unexpectedly.", "Ask again.")
+
+    def ask(question: str, /, *, history: Sequence[Message] = (), paths: Globs | None = None) -> Answer:
+        asked = replace(chat, options=chat.options.but(paths=paths), conversations=PrivateConversations())
+        for event in ChatRecipe(asked).run(question, history=history):
+            if isinstance(event, AnswerFinished):
+                return event.answer
+            if isinstance(event, RunFailed):
+                raise event.error or AthenaError(event.message, event.fix)
+        raise AthenaError("The answer ended unexpectedly.", "Ask again.")
+
+    return ask
 
 
 def try_connection(settings: Settings) -> str:

@@ -25,7 +25,9 @@ SHIPPED = ("athena", "doors", "memory", "pipeline", "readers", "mission", "ui", 
 # of its own.
 ALLOWED = {
     "app": {"ui"},
-    "ui": {"ui", "doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission"},
+    "ui": {
+        *("ui", "doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission", "evals")
+    },
     "athena.cli": {
         *(
             "athena.cli",

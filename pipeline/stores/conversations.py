@@ -140,6 +140,9 @@ class Conversations(Protocol):
         A turn that is being answered at this moment is among them; `MemoryChanges.remembered` takes them out.
         """
 
+    def rated(self, user: str, value: int) -> Sequence[Turn]:
+        """The turns of a user whose reader thought so of the answer, the latest first."""
+
     def revisions(self, user: str) -> Mapping[str, int]:
         """The ids of a user's conversations, each with a number that rises with every change of its turns.
 

@@ -9,7 +9,7 @@ import pytest
 
 from athena import Athena, load_settings, open_athena
 from athena.chosen import read_chosen
-from athena.settings_changes import change, drafted, try_connection, try_out
+from athena.settings_changes import asking_with, change, drafted, try_connection
 from pipeline.errors import ConfigurationError, ModelError
 from tests.servers import OllamaServer, OpenAIServer, Reply
 from tests.ui.conftest import VALVES
@@ -74,12 +74,12 @@ def test_a_model_is_connected_and_its_key_used_without_a_restart(athena: Athena)
 
 def test_what_would_be_answered_is_kept_nowhere(athena: Athena) -> None:
     other = drafted(athena.settings, {"quotes": 1})
-    answer = try_out(athena, other, QUESTION)
+    answer = asking_with(athena, other)(QUESTION)
     assert len(answer.citations) == 1
     assert athena.settings.quotes == 8
     assert athena.conversations.list() == []
     assert athena.private_conversations.list() == []
-    within = try_out(athena, other, QUESTION, paths="tanks.md")
+    within = asking_with(athena, other)(QUESTION, paths="tanks.md")
     assert {citation.source for citation in (*within.citations, *within.nearest)} <= {"tanks.md"}
 
 

@@ -187,6 +187,8 @@ class TestConversations:
         turn = conversations.save_turn(id_, answer())
         conversations.set_feedback(turn, -1, "wrong")
         assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(-1, "wrong")]
+        assert conversations.rated("local", -1) == [conversations.turn(turn)]
+        assert [*conversations.rated("local", 1), *conversations.rated("bob", -1)] == []
         conversations.set_feedback(turn, None)
         assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(None, "")]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.settings_changes import drafted, try_out
+from athena.settings_changes import asking_with, drafted
 from pipeline.answering.replies import without_model_note
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import scope_of
@@ -89,7 +89,7 @@ def _answered(asked: Asked, changes: Mapping[str, Any]) -> Answer:
     athena, answer = process.athena(), asked.answer
     settings = drafted(athena.settings, changes)
     question = (answer and answer.condensed_question) or asked.question
-    return try_out(athena, settings, question, paths=as_globs(scope_of(answer)) if answer else None)
+    return asking_with(athena, settings)(question, paths=as_globs(scope_of(answer)) if answer else None)
 
 
 def last_turn() -> Turn | None:

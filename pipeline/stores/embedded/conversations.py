@@ -134,6 +134,13 @@ class EmbeddedConversations(Conversations):
         with self._pool.borrow() as connection:
             return [_turn(row) for row in connection.execute(query, (user,)).fetchall()]
 
+    def rated(self, user: str, value: int) -> Sequence[Turn]:
+        """The turns of a user whose reader thought so of the answer, the latest first."""
+        query = f"""{_TURNS} JOIN conversation ON conversation.id = conversation_id
+            WHERE feedback = ? AND user = ? ORDER BY turn.created_at DESC"""
+        with self._pool.borrow() as connection:
+            return [_turn(row) for row in connection.execute(query, (value, user)).fetchall()]
+
     def revisions(self, user: str) -> Mapping[str, int]:
         """The ids of a user's conversations, each with a number that rises with every change of its turns."""
         with self._pool.borrow() as connection:

@@ -107,6 +107,13 @@ class ServerConversations(Conversations):
         turns.sort(key=lambda turn: (turn["created_at"], turn["position"]))
         return [_turn(turn) for turn in turns]
 
+    def rated(self, user: str, value: int) -> Sequence[Turn]:
+        """The turns of a user whose reader thought so of the answer, the latest first."""
+        with self._servers.mongo.database() as database:
+            found = [*database["turns"].find({"feedback": value}, _WHOLE).sort("created_at", -1)]
+            own = own_conversations(database, user, [*{turn["conversation"] for turn in found}])
+        return [_turn(turn) for turn in found if turn["conversation"] in own]
+
     def revisions(self, user: str) -> Mapping[str, int]:
         """The ids of a user's conversations, each with a number that rises with every change of its turns."""
         with self._servers.mongo.collection("conversations") as conversations:

@@ -13,6 +13,7 @@ from pipeline.errors import ErasureIncomplete
 from pipeline.stores.conversations import title_without
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import turn_changed
+from pipeline.stores.server.cases import delete_cases_of, overwrite_cases
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.versions import Tree
 
@@ -113,12 +114,13 @@ def _delete_of(database: Database[Document], conversation: Document, gone: set[s
     here = {"conversation": conversation["_id"]}
     turns = [*database["turns"].find(here, {"question": 1, "aside": 1}).sort(ORDER)]
     left = [turn["question"] for turn in turns if turn["_id"] not in gone and not turn.get("aside")]
+    deleted = [turn["question"] for turn in turns if turn["_id"] in gone]
+    delete_cases_of(database, conversation["_id"], deleted)
     if not left:
         database["turns"].delete_many(here)
         database["conversations"].delete_one({"_id": conversation["_id"]})
         database["turns"].delete_many(here)  # one that came before
         return
-    deleted = [turn["question"] for turn in turns if turn["_id"] in gone]
     title = title_without(conversation["title"], deleted, left[0])
     database["conversations"].update_one(conversation, {"$set": {"title": title}})
     for id_, after in tree_of(database["turns"], conversation["_id"]).without(gone).items():
@@ -155,6 +157,7 @@ def overwrite(database: Database[Document], user: str, words: Erasing) -> None:
             # The turns that have the words come last: by them it is known, after a kill, what is left to do.
             for turn in sorted(turns, key=lambda turn: turn["_id"] in having):
                 _overwrite_turn(database, turn, words)
+    overwrite_cases(database, user, words)
     # All of them: which ones were changed before a kill, nobody knows.
     database["conversations"].update_many({"user": user}, {"$inc": {"revision": 1}})
 

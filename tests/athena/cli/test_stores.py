@@ -52,7 +52,7 @@ def test_an_index_moves_to_the_servers_and_back(
         assert json.loads(runner.invoke(cli.app, ["repair", "--json"]).stdout)["repaired"] is False
         monkeypatch.setenv("ATHENA_DATA_DIR", str(tmp_path / "back"))
         back = runner.invoke(cli.app, ["migrate", "--to", "embedded"])
-        assert "1 document, 1 conversation, 0 memories and 0 keys copied" in back.stdout
+        assert "1 document, 1 conversation, 0 memories, 0 keys and 0 cases copied" in back.stdout
         assert "ATHENA_STORE=embedded" in back.stdout
 
 
