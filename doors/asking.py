@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from athena.missions import has_mission, mission_persona
-from doors.keys import Caller
+from athena.tools.tool import Caller
 from doors.refusals import Refusal
 from pipeline.answer import Answer
 from pipeline.answering.persona import Persona, load_persona

@@ -15,7 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from doors.keys import Caller, caller_of
+from athena.tools.tool import Caller
+from doors.keys import caller_of
 from doors.refusals import Refusal, refused
 from pipeline.errors import AthenaError
 

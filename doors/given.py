@@ -12,8 +12,8 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
+from athena.tools.tool import Caller
 from doors.citing import Addresses
-from doors.keys import Caller
 from doors.refusals import Refusal
 from doors.running import stop_with
 

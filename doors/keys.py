@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from athena.settings import Settings
+from athena.tools.tool import Caller
 from pipeline.errors import ConfigurationError, NotAllowed
-from pipeline.stores.keys import PREFIX, RIGHTS, Keys, found
+from pipeline.stores.keys import PREFIX, Keys, found
 
 FORWARDED = ("forwarded", "x-forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip")
 """How headers of a proxy begin: what it passes on comes from elsewhere, though it connects from here."""
-NO_RIGHT = {
-    "read": "read documents",
-    "remember": "keep conversations or memories",
-    "write": "change documents",
-}
 ENDED = "This key was revoked, or expired, while it was answered."
 SEND_A_KEY = "Send one that `athena keys add NAME` printed, as the header `Authorization: Bearer KEY`."
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks: the user whose conversations and memories these are, and what a key lets them do."""
-
-    user: str
-    rights: frozenset[str] = frozenset(RIGHTS)
-    key_id: str = ""  # "" for this machine's own, without any key
-
-    def require(self, right: str) -> None:
-        """Nothing where the caller has the right; raises `NotAllowed`."""
-        if right not in self.rights:
-            raise NotAllowed(
-                f"This key may not {NO_RIGHT[right]}.", f"Make one with `athena keys add NAME --may {right}`."
-            )
 
 
 class NoKey(NotAllowed):

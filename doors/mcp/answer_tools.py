@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from doors.mcp.cutting import ROOM, cut_lines, fitting
-from doors.mcp.document_tools import CONTENT
-from doors.mcp.tools import Call, Parameters, Refused, Tool
+from athena.tools.cutting import ROOM, cut_lines, fitting
+from athena.tools.document_tools import CONTENT
+from athena.tools.tool import Call, Parameters, Refused, Tool
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
 

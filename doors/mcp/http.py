@@ -11,7 +11,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from doors.keys import Caller
+from athena.tools.tool import Caller
 from doors.mcp.server import Context, make_server
 from doors.refusals import MCP, Refusal, refused
 

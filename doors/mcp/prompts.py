@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import mcp_types as types
 
-from doors.mcp.document_tools import CONTENT
-from doors.mcp.tools import Refused
+from athena.tools.document_tools import CONTENT
+from athena.tools.tool import Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import mcp_types as types
 
-from doors.mcp.addresses import DOCUMENTS, SECTIONS, Addresses
-from doors.mcp.cutting import MOST, cut_lines
-from doors.mcp.document_tools import CONTENT
-from doors.mcp.places import place_of
-from doors.mcp.tools import Refused
+from athena.tools.addresses import DOCUMENTS, SECTIONS, Addresses
+from athena.tools.cutting import MOST, cut_lines
+from athena.tools.document_tools import CONTENT
+from athena.tools.places import place_of
+from athena.tools.tool import Refused
 from pipeline.stores.base import SearchRequest
 
 if TYPE_CHECKING:

@@ -25,11 +25,12 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
+from athena.tools import document_tools, memory_tools
+from athena.tools.addresses import Addresses
+from athena.tools.cutting import as_json
+from athena.tools.tool import Call, Refused, Tool, shape_of
 from doors.keys import ENDED, SEND_A_KEY, NoKey, holds
-from doors.mcp import answer_tools, document_tools, memory_tools, prompts, resources, writing_tools
-from doors.mcp.addresses import Addresses
-from doors.mcp.cutting import as_json
-from doors.mcp.tools import Call, Refused, Tool, shape_of
+from doors.mcp import answer_tools, prompts, resources, writing_tools
 from doors.refusals import without_paths
 from pipeline.errors import AthenaError, NotAllowed
 from pipeline.redaction import redacted
@@ -37,7 +38,7 @@ from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from athena import Athena
-    from doors.keys import Caller
+    from athena.tools.tool import Caller
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Outcome = TypeVar("Outcome")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pydantic import Field
 
-from doors.mcp.document_tools import Paths, Source
-from doors.mcp.places import place_of
-from doors.mcp.tools import Call, Parameters, Refused, Tool
+from athena.tools.document_tools import Paths, Source
+from athena.tools.places import place_of
+from athena.tools.tool import Call, Parameters, Refused, Tool
 from pipeline.errors import AthenaError
 from pipeline.words import well_formed
 

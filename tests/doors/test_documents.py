@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from athena import open_athena
 from athena.reading import UPLOADS
 from athena.settings import Settings
-from doors.mcp.document_tools import MultiGet, _multi_get
-from doors.mcp.tools import Call
+from athena.tools.document_tools import MultiGet, _multi_get
+from athena.tools.tool import Call
 from pipeline.errors import DiskFull, StoreUnavailable
 from tests.doors.conftest import Serve, Served
 from tests.doors.test_callers import ASKED, message

@@ -20,9 +20,9 @@ from mcp_types import PromptReference, ResourceTemplateReference, TextContent, T
 
 from athena import Athena, open_athena
 from athena.settings import Settings
-from doors.keys import Caller as Who
-from doors.mcp import document_tools
-from doors.mcp.addresses import Addresses
+from athena.tools import document_tools
+from athena.tools.addresses import Addresses
+from athena.tools.tool import Caller as Who
 from doors.mcp.http import McpDoor
 from doors.mcp.server import TOOLS, make_server
 from pipeline.nodes import StoredNode

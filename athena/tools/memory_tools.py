@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from cachetools import TTLCache
 from pydantic import Field
 
-from doors.mcp.cutting import cut_lines, fitting
-from doors.mcp.document_tools import CONTENT, Limit, Paths, _left_out
-from doors.mcp.tools import Call, Parameters, Refused, Tool
+from athena.tools.cutting import cut_lines, fitting
+from athena.tools.document_tools import CONTENT, Limit, Paths, _left_out
+from athena.tools.tool import Call, Parameters, Refused, Tool
 from memory.times import iso, read_date
 from pipeline.words import counted
 

@@ -11,9 +11,9 @@ from pydantic import BeforeValidator, Field
 
 from athena.searching import NO_BUDGET
 from athena.stores import require_index
-from doors.mcp.cutting import ROOM, Lines, cut_lines, fitting, size
-from doors.mcp.places import Place, place_of, title_of
-from doors.mcp.tools import Call, Parameters, Refused, Tool
+from athena.tools.cutting import ROOM, Lines, cut_lines, fitting, size
+from athena.tools.places import Place, place_of, title_of
+from athena.tools.tool import Call, Parameters, Refused, Tool
 from pipeline.answer import Passage
 from pipeline.stores.base import DocumentInfo, SearchRequest
 from pipeline.stores.globs import Globs, as_globs, matches

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from doors.mcp.tools import shape_of
+from athena.tools.tool import shape_of
 
 Item = TypeVar("Item")
 

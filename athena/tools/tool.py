@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from doors.mcp.addresses import Addresses
-from pipeline.errors import AthenaError
+from athena.tools.addresses import Addresses
+from pipeline.errors import AthenaError, NotAllowed
+from pipeline.stores.keys import RIGHTS
 
 if TYPE_CHECKING:
     from athena import Athena
-    from doors.keys import Caller
     from memory.user_memory import UserMemory
 
 Shape = dict[str, Any]
@@ -39,6 +39,13 @@ TYPES: Mapping[str, str] = {
 }
 
 
+NO_RIGHT = {
+    "read": "read documents",
+    "remember": "keep conversations or memories",
+    "write": "change documents",
+}
+
+
 class Refused(AthenaError):
     """A call that cannot be made as it is."""
 
@@ -47,6 +54,22 @@ class Parameters(BaseModel):
     """The arguments of a tool."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the user whose conversations and memories these are, and what a key lets them do."""
+
+    user: str
+    rights: frozenset[str] = frozenset(RIGHTS)
+    key_id: str = ""  # "" for this machine's own, without any key
+
+    def require(self, right: str) -> None:
+        """Nothing where the caller has the right; raises `NotAllowed`."""
+        if right not in self.rights:
+            raise NotAllowed(
+                f"This key may not {NO_RIGHT[right]}.", f"Make one with `athena keys add NAME --may {right}`."
+            )
 
 
 @dataclass(frozen=True, slots=True)

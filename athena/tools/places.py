@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from athena.stores import require_index
-from doors.mcp.addresses import DOCUMENTS, SECTIONS, Addresses
-from doors.mcp.tools import Refused
+from athena.tools.addresses import DOCUMENTS, SECTIONS, Addresses
+from athena.tools.tool import Refused
 from pipeline.errors import UnknownDocument
 
 if TYPE_CHECKING:

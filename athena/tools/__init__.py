@@ -1,0 +1,1 @@
+"""Tools over documents and memory, as MCP clients and the agent call them."""
