@@ -82,9 +82,11 @@ class PlayedAthena(Athena):
         if name != "store":
             super()._release(name)
 
-    def reply_to(self, question: str, *, user: str) -> Reply:
-        """The answer in a new conversation, of which nothing is kept."""
-        answer = self.say(question, user=user, private=True)
+    def reply_to(self, question: str, *, user: str, conversation_id: str | None = None) -> Reply:
+        """The answer in the conversation, or in a new one of which nothing is kept."""
+        answer = self.say(
+            question, user=user, conversation_id=conversation_id, private=conversation_id is None
+        )
         return Reply(answer, self.with_memories(answer, user=user)[0].text)
 
     def say(self, message: str, **given: Any) -> Answer:

@@ -1,6 +1,6 @@
 """Talks with the product, step by step: what it answers later, and what it takes for true.
 
-`evals/data/memory/talks/README.md` has the format, and what is counted.
+`evals/data/memory/talks/README.md` has the format, and what is counted; `evals/data/sessions` is in it, too.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ class Step(BaseModel):
     ask: str = ""
     any: list[Words] = []
     lacks: Words = []
+    needs: Literal["", "turn", "session", "correction"] = ""
+    source: str = ""
+    reference: str = ""
     never_said: bool = False
     unrelated: str = ""
     live: list[Words] = []
@@ -115,7 +118,7 @@ def evaluate_talks(
     return TalksReport(shares, tuple(item.failed for item in judged if item.failed and failures))
 
 
-Judge = Callable[[PlayedAthena, Talk, Step], Iterator[Judged]]
+Judge = Callable[[PlayedAthena, Talk, Step, str], Iterator[Judged]]  # the string: the running conversation
 
 
 def _played(athena: PlayedAthena, talk: Talk, judge: Judge) -> Iterator[Judged]:
@@ -127,31 +130,37 @@ def _played(athena: PlayedAthena, talk: Talk, judge: Judge) -> Iterator[Judged]:
             answer = athena.say(step.say, user=talk.name, conversation_id=conversation or None)
             conversation = answer.conversation_id
         else:
-            yield from judge(athena, talk, step)
+            yield from judge(athena, talk, step, conversation)
 
 
 # -- what is answered ---------------------------------------------------------------------------------
 
 
-def _answered(athena: PlayedAthena, talk: Talk, step: Step) -> Iterator[Judged]:
+def _answered(athena: PlayedAthena, talk: Talk, step: Step, conversation: str) -> Iterator[Judged]:
     if not (question := step.ask or step.unrelated):
         return
-    reply = athena.reply_to(question, user=talk.name)
+    inside = conversation if step.needs == "turn" else None
+    reply = athena.reply_to(question, user=talk.name, conversation_id=inside)
     came = f"{talk.name}: {question} → [{reply.answer.mode}, {reply.step.verdict}] {reply.text[:SHOWN]}"
     if step.unrelated:
         yield _judged(talk, "unrelated_recalled", reply.recalls, came, wanted=False)
     elif step.never_said:
         yield _judged(talk, "never_said_left_alone", reply.left_alone, came)
     else:
-        yield _judged(talk, "answered_right", is_right(reply, step), came)
+        metric = f"answered_right_{step.needs}" if step.needs else "answered_right"
+        yield _judged(talk, metric, is_right(reply, step), came)
 
 
 def is_right(reply: Reply, step: Step) -> bool:
     """Whether the memory answers with all words of a list, and tells nothing before that it must lack.
 
-    A line that has both is right: a message that says what changed names both.
+    A line that has both is right: a message that says what changed names both. Where the step names a
+    `source`, the documents are to answer, by citing it.
     """
-    if reply.answer.mode != "memory":
+    if step.source:
+        if not any(citation.source == step.source for citation in reply.answer.citations):
+            return False
+    elif reply.answer.mode != "memory":
         return False
 
     def tells(text: str) -> bool:
@@ -168,7 +177,7 @@ def is_right(reply: Reply, step: Step) -> bool:
 # -- what is believed ---------------------------------------------------------------------------------
 
 
-def _believed(athena: PlayedAthena, talk: Talk, step: Step) -> Iterator[Judged]:
+def _believed(athena: PlayedAthena, talk: Talk, step: Step, _conversation: str) -> Iterator[Judged]:
     memory = athena.memory_of(talk.name)
     live, ever = _facts(memory.list()), _facts(memory.list(history=True))
     where = f"{talk.name}, {step.at}:"

@@ -1,0 +1,176 @@
+"""Where the answers of a question set stand in its corpus, and whether that is still the corpus.
+
+`python -m evals.spans FOLDER --corpus DIR` writes the offsets into `queries.jsonl`, made from `answer`, the
+parts' answers and the qrels, and the corpus's hash into `dataset.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from evals.datasets import load_qrels, read_text
+from pipeline.errors import DatasetError
+from pipeline.terms import content_terms, share, text_terms
+from readers.cutting import SentenceCutter
+from readers.levels import Section
+from readers.sections import read_sections
+
+ABOUT = "dataset.json"
+SAME = 0.5  # of the answer's content terms: a sentence that says the same in another relevant section
+MEND = (
+    "Mend `answer` or the qrels of the questions named, raise the version in dataset.json, and run "
+    "`python -m evals.spans FOLDER --corpus DIR`."
+)
+
+
+class About(BaseModel):
+    """What `dataset.json` says: the set's version, the corpus that it was made on, and its hash."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: int
+    corpus: str  # a folder, relative to where the command is run
+    sha256: str
+
+
+def about(folder: Path) -> About | None:
+    """What a set says of itself; None where it has no `dataset.json`. Raises `DatasetError`."""
+    path = folder / ABOUT
+    if not path.is_file():
+        return None
+    try:
+        return About.model_validate_json(read_text(path))
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"]
+        raise DatasetError(f"Cannot read '{path}': {problem}.", "It has version, corpus, sha256.") from error
+
+
+def corpus_hash(corpus: Path) -> str:
+    """The hash of a folder's Markdown: of each file's path and bytes, in the order of the paths."""
+    whole = hashlib.sha256()
+    for path in sorted(corpus.rglob("*.md"), key=lambda path: path.relative_to(corpus).as_posix()):
+        whole.update(path.relative_to(corpus).as_posix().encode() + b"\0")
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def sections_by_name(corpus: Path) -> dict[str, Section]:
+    """The sections of a folder's Markdown by `SOURCE#HEADING > PATH`."""
+    found = {}
+    for path in sorted(corpus.rglob("*.md")):
+        source = path.relative_to(corpus).as_posix()
+        for section in read_sections(read_text(path), source=source):
+            found[f"{source}#{' > '.join(section.metadata['heading_path'])}"] = section
+    return found
+
+
+def with_spans(
+    row: Mapping[str, Any], relevant: Sequence[Section], *, cutter: SentenceCutter
+) -> dict[str, Any]:
+    """The row with its answers' offsets; raises `ValueError` with the answer that stands nowhere.
+
+    Of a relevant section that says it in other words it is the sentence that shares most with the answer, if
+    it shares enough.
+    """
+    found = {name: value for name, value in row.items() if name not in ("answers", "parts")}
+    if row.get("parts"):
+        return found | {"parts": [_part(part, relevant) for part in row["parts"]]}
+    if not row.get("answer"):
+        return found
+    spans = [span for section in relevant for span in _exact(row["answer"], section)]
+    if not spans:
+        raise ValueError(row["answer"])
+    there = {(span["source"], span["section"]) for span in spans}
+    others = [one for one in relevant if (one.metadata["source"], one.node_id) not in there]
+    spans += [span for one in others if (span := _alike(row["answer"], one, cutter))]
+    return found | {"answers": [{name: span[name] for name in ("source", "start", "end")} for span in spans]}
+
+
+def _part(part: Mapping[str, Any], relevant: Sequence[Section]) -> dict[str, Any]:
+    placed = []
+    for answer in part["answers"]:
+        spans = [
+            span
+            for section in relevant
+            if section.metadata["source"] == answer["source"]
+            for span in _exact(answer["text"], section)
+        ]
+        if not spans:
+            raise ValueError(answer["text"])
+        placed.append({**answer, "start": spans[0]["start"], "end": spans[0]["end"]})
+    return {**part, "answers": placed}
+
+
+def _exact(answer: str, section: Section) -> Iterator[dict[str, Any]]:
+    at = section.text.find(answer)
+    if at >= 0:
+        yield _span(section, at, at + len(answer))
+
+
+def _alike(answer: str, section: Section, cutter: SentenceCutter) -> dict[str, Any] | None:
+    terms = content_terms(answer)
+    scored = [(share(terms, text_terms(leaf.text)), leaf) for leaf in cutter.cut(section)]
+    best, leaf = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    if leaf is None or best < SAME:
+        return None
+    start = leaf.start_char_idx - section.start_char_idx
+    return _span(section, start, start + leaf.end_char_idx - leaf.start_char_idx)
+
+
+def _span(section: Section, start: int, end: int) -> dict[str, Any]:
+    offset = section.start_char_idx
+    return {
+        "source": section.metadata["source"],
+        "section": section.node_id,
+        "start": offset + start,
+        "end": offset + end,
+    }
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def rewritten(folder: Path, corpus: Path) -> str:
+    """The text of `queries.jsonl` with all spans; raises `DatasetError`, naming what stands nowhere."""
+    sections, qrels, cutter = sections_by_name(corpus), load_qrels(folder, "test"), SentenceCutter(_words)
+    lines, lost = [], []
+    for line in read_text(folder / "queries.jsonl").splitlines():
+        row = json.loads(line)
+        relevant = [sections[name] for name in qrels.get(row["_id"], {}) if name in sections]
+        try:
+            lines.append(json.dumps(with_spans(row, relevant, cutter=cutter), ensure_ascii=False))
+        except ValueError as error:
+            lost.append(f"{row['_id']} ({error})")
+    if lost:
+        raise DatasetError(
+            f"'{folder}': these answers stand in none of their sections: {'; '.join(lost)}.", MEND
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the spans, and the corpus's hash."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--corpus", type=Path, required=True)
+    given = parser.parse_args()
+    queries = given.folder / "queries.jsonl"
+    if queries.is_file():
+        queries.write_text(rewritten(given.folder, given.corpus), encoding="utf-8")
+    said = about(given.folder)
+    now = About(
+        version=said.version if said else 1, corpus=str(given.corpus), sha256=corpus_hash(given.corpus)
+    )
+    (given.folder / ABOUT).write_text(now.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
