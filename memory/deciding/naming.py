@@ -100,7 +100,7 @@ def named(
     What a correction says is wrong is not named by it.
     """
     spans = [(item.start, item.end, memory.id) for memory, item in kept]
-    wrong = {normalised(item.replaces) for item in extraction.statements if item.replaces and item.corrects}
+    wrong = _put_right(extraction)
     graph = _Naming(index.user, index, at=said.at, turn_id=said.turn_id)
     for entity in extraction.entities:
         memory_id = next((known for start, end, known in spans if start <= entity.start < end), "")
@@ -120,6 +120,21 @@ def named(
         for entity in found[:MOST_ENTITIES]:
             graph.mention(entity, part="answer")
     return graph.changes
+
+
+def _put_right(extraction: Extraction) -> set[str]:
+    return {normalised(item.replaces) for item in extraction.statements if item.replaces and item.corrects}
+
+
+def misnamed(index: UserIndex, extraction: Extraction, *, turn_id: str) -> set[str]:
+    """The ids of what a turn named by what the next one puts right: "I met Tom", then "Tim, not Tom"."""
+    wrong = {entity.id for name in _put_right(extraction) if (entity := index.entity_named(name))}
+    mentions = {
+        item.id
+        for item in index.mentions.values()
+        if item.turn_id == turn_id and item.entity_id in wrong and not item.memory_id
+    }
+    return mentions | (forgetting.unnamed(index, without=mentions) & wrong)
 
 
 def named_by_document(index: UserIndex, source: str, text: str, *, mark: str, at: float) -> MemoryChanges:

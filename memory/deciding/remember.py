@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memory.deciding.candidates import Candidates, Kept, gaps
 from memory.deciding.decisions import Deciding, Outcome
 from memory.deciding.forgetting import no_longer_named
-from memory.deciding.naming import named
+from memory.deciding.naming import misnamed, named
 from memory.deciding.not_kept import left_out
 from memory.deciding.said import Said
 from memory.presets import Preset
@@ -322,7 +322,9 @@ class Remembering:
                 decided.decide(replace(memory, created_at=at), statement)
             kept = [item for item in candidates if item[0].id in decided.memories]
             new = named(index, said, extraction, kept=kept, whole=self.preset.graph)
-            gone = (known for wrong in decided.wrong for known in no_longer_named(index, wrong, by=new))
+            gone = [known for wrong in decided.wrong for known in no_longer_named(index, wrong, by=new)]
+            if self.before is not None and (before := self.before()):
+                gone += sorted(misnamed(index, extraction, turn_id=before.turn_id))
             return replace(
                 decided.changes,
                 entities=new.entities,

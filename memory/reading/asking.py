@@ -8,6 +8,7 @@ from collections.abc import Callable
 from memory.reading.entities import is_given_name
 from memory.reading.hurried import mended
 from memory.reading.relations import relations_in
+from memory.reading.stance import spelt_out
 from pipeline.analysis import analyse
 from pipeline.asking.several import is_question
 from pipeline.terms import stop_terms
@@ -71,7 +72,8 @@ def asks(message: str) -> bool:
 def only_names(text: str) -> bool:
     """Whether a text is a few words that name what is looked for: "bunk number", "C-112"."""
     names = any(term not in stop_terms() for term in analyse(text))
-    return names and len(text.split()) <= FEW_WORDS and not (_STATES.match(text) or _tells(text))
+    tells = _STATES.match(text) or _tells(text) or corrects(text)
+    return names and len(text.split()) <= FEW_WORDS and not tells
 
 
 def only_asks(message: str) -> bool:
@@ -92,7 +94,8 @@ def states(message: str) -> bool:
     "The pump is off again" tells something of what documents are about: they are asked for it.
     """
     of_somebody = _OF_SOMEBODY.match(message) or any(map(is_given_name, _WORD.findall(message)))
-    return not asks(message) and bool(_ABOUT_ME.search(message) or of_somebody or corrects(message))
+    told = bool(_ABOUT_ME.search(spelt_out(message)) or of_somebody or corrects(message))
+    return told and not asks(message)
 
 
 _CORRECTS = re.compile(

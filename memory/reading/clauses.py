@@ -35,6 +35,12 @@ _NEXT = re.compile(
     r"|no longer)\b)",
     re.IGNORECASE,
 )
+_ANOTHER_FACT = re.compile(
+    rf"(?<=\w),? {_AND} (?=(?:the |an? )?[\w'-]+(?: [\w'-]+){{0,2}} "
+    r"(?:is|are|has|have|lives|works|leads|runs)\b)"
+)
+_SAYS = re.compile(r"\b(?:is|are|has|have|lives?|works?|leads?|runs?|am)\b")
+"""What both sides of "A and B" have where each of them is a fact by itself."""
 _SAME_SUBJECT = re.compile(
     rf"(?:,|;)?\s+{_AND}\s+(?=(?:also\s+|now\s+)?"
     r"(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study|drive)s?"
@@ -174,6 +180,11 @@ def _split(clause: Clause) -> Iterator[Clause]:
     cuts = sorted(
         [(match.span(), False) for match in _NEXT.finditer(clause.text)]
         + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
+        + [
+            (match.span(), False)
+            for match in _ANOTHER_FACT.finditer(clause.text)
+            if _SAYS.search(clause.text, 0, match.start())
+        ]
         + [(match.span(), False) for match in _THEN_ASKS.finditer(clause.text) if not clause.asked_for]
     )
     for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:

@@ -36,6 +36,7 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 _IS = re.compile(r"(?P<of>[^,;]+?) (?:is|are|was|were) ", re.IGNORECASE)
+_NAMES = re.compile(r"[A-Z][\w'-]+,? not [A-Z][\w'-]+")  # "Tim, not Tom"
 _NAME = re.compile(r"[A-Z][a-z]{2,}(?:[’'-]\w+)*")
 _ASKS = re.compile(
     r"\b(?:what|how|why|where|when|which|who|whose|or)\b"
@@ -64,7 +65,7 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
         return _instead(before, thing, old=before.object)
     if said := _of_what_is_known(text):
         return said
-    if corrects and (names_wrong(text) or re.match(r"not\b", text)):
+    if _NAMES.fullmatch(text) or (corrects and (names_wrong(text) or re.match(r"not\b", text))):
         return _of_before(text, before)
     thing = normal_object(text)
     told = corrects and len(thing.split()) >= LEAST_WORDS and not _ASKS.search(text) and not is_vague(thing)

@@ -16,9 +16,8 @@ _ATTRIBUTE = re.compile(
     r"(?:my|our) (?:new |current |present )?(?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are)"
     r"(?: now| actually| really)? (?P<object>.+)"
 )
-_LASTING = re.compile(
-    r"(?:an? (?!bit|lot|mess|pain|nightmare|joke|disaster|wreck|write)|(?:number|num|nr|no)\.? ?\d|\d)"
-)
+_NUMBER_WORD = re.compile(r"(?:number|num|nr|no)\.? ?(?=\d)", re.IGNORECASE)  # "number 6" is 6
+_LASTING = re.compile(r"(?:an? (?!bit|lot|mess|pain|nightmare|joke|disaster|wreck|write)|\d)")
 """What a thing is for longer than a day: "a poodle", and not "broken"."""
 _AMOUNT = re.compile(
     r"%|\b(?:hours?|minutes?|mins?|days?|weeks?|degrees?|times?|late|away|charged|km|miles?|off)\b"
@@ -41,6 +40,7 @@ def attribute(text: str, *, asked_for: bool) -> Statement | None:
     attributes = statement_data()["attributes"]
     name = match["attribute"].casefold()
     thing, replaces, denied = object_of(match["object"], keep_date=True, said_at=0.0, zone=UTC)
+    thing, replaces = (_NUMBER_WORD.sub("", words) for words in (thing, replaces))
     if not thing or name in attributes["none"] or (is_vague(thing) and not asked_for):
         return None
     for kind in (Category.PERSONAL, Category.WORK, Category.PREFERENCE):

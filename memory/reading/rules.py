@@ -41,7 +41,7 @@ def predicates_asked_for(question: str) -> tuple[str, ...]:
     """What "where do I live?" asks for: `home`; nothing where no verb of `statements.toml` is in it."""
     words = question.casefold()
     rows = statement_data()["questions"]
-    verb = next((verb for verb in rows if re.search(rf"\bi {verb}\b", words)), None)
+    verb = next((verb for verb in rows if re.search(rf"\b(?:i {verb}|{verb} am i)\b", words)), None)
     return tuple(rows[verb]) if verb else ()
 
 

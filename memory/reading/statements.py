@@ -45,9 +45,10 @@ _OTHER = re.compile(r"(?:the|an?|my|our|his|her|their|some|this|that|somebody|so
 _IS_AT = re.compile(
     r"(?P<who>.+?) (?:am|is|are) (?P<at>at|in) (?P<where>(?!home\b)[\w' -]+?(?: now| since .+))"
 )
+_AT = re.compile(r"(?:now )?at ")
 _TURNS_TO = {"moved": "home", "job": "employer"}
 """What the next clause is about, by the last word of this one: "Karl moved, he's in Munich now"."""
-_PLACES = {("at", "employer"): "works at", ("in", "home"): "lives in"}
+_PLACES = {("at", "employer"): "work", ("in", "home"): "live"}
 _JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _AND = re.compile(r",? and |, (?=.* and )")
 _NEVER_OF = {
@@ -230,14 +231,16 @@ class _Reader:
         """The clause as it reads alone: with the subject of the one before, a name for "she"; or ""."""
         text = spelt_out(clause.text)
         if clause.goes_on and not re.match(r"I\b", text):
-            text = f"{self.who} {text}" if self.who else ""
+            is_ = "am " if self.who == "I" else "is "
+            text = f"{self.who} {is_ if _AT.match(text) else ''}{text}" if self.who else ""
         if pronoun := _PRONOUN.match(text):
             wrong = _NEVER_OF.get(pronoun[0].casefold())
             if not self.person.words or (wrong and wrong.match(self.person.role)):
                 return ""
             text = f"{self.person.words}{text[pronoun.end() :]}"
         if (match := _IS_AT.fullmatch(text)) and (match["at"], self.about) in _PLACES:
-            return f"{match['who']} {_PLACES[match['at'], self.about]} {match['where']}"
+            verb = _PLACES[match["at"], self.about] + ("" if match["who"] in ("I", "we") else "s")
+            return f"{match['who']} {verb} {match['at']} {match['where']}"
         if first := _WHEN_FIRST.fullmatch(text):
             return f"{first['rest']} {first['when'][0].lower()}{first['when'][1:]}"
         return text

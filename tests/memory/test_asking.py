@@ -19,6 +19,7 @@ from memory.reading.asking import asked_part, asks, is_personal, states
         ("I moved, did you know?", True),
         ("yes", False),
         ("remember that I like tea", False),
+        ("Tim, not Tom", False),
     ],
 )
 def test_what_asks(message: str, asking: bool) -> None:
@@ -34,6 +35,10 @@ def test_what_asks(message: str, asking: bool) -> None:
         ("Petra works at Zalando.", True),
         ("where is the car", False),
         ("sourdough bread recipe for beginners", False),
+        ("sold the Skoda", True),
+        ("not moving to Bristol after all", True),
+        ("left Acme, at Globex now", True),
+        ("Tim, not Tom", True),
     ],
 )
 def test_what_states(message: str, stating: bool) -> None:

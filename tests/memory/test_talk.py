@@ -66,6 +66,8 @@ def test_who_was_named_wrongly_is_nobody(mine: UserMemory, clock: Clock) -> None
     )
     names = sorted(entity.name for entity in mine.index.entities.values())
     assert names == ["Karl", "Tim", "Zalando"]
+    told(mine, clock, "I met Ruth yesterday", "Rita, not Ruth")
+    assert {entity.name for entity in mine.index.entities.values()} == {*names, "Rita"}
 
 
 @pytest.mark.parametrize(
