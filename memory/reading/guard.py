@@ -44,9 +44,15 @@ def _is_long(text: str) -> object:
     return len(text) > 7 and re.search(r"\d", text)
 
 
+def _is_no_number(text: str) -> object:
+    return not re.fullmatch(r"[\d.,_]+|[A-Z_]+|(?:~|\.{0,2})/.*", text)
+
+
 def _is_shuffled(text: str) -> object:
     """Letters and digits in turn, or digits in many groups: nobody's word."""
-    return len(text) > 7 and (_turns(text) > 2 or re.fullmatch(r"\d{4,6}(?:-\d{4,6}){3,}", text))
+    grouped = r"\d{4,6}(?:-\d{4,6}){3,}"
+    base32 = r"(?=[A-Z]*\d)[A-Z2-7]{16,}=*"
+    return len(text) > 7 and (_turns(text) > 2 or re.fullmatch(rf"{grouped}|{base32}", text))
 
 
 def _turns(text: str) -> int:
@@ -78,9 +84,9 @@ def _is_random(text: str) -> bool:
 
 
 def _is_seed(text: str) -> bool:
-    """Whether words are as many as those of a recovery phrase, hardly one twice (BIP 39)."""
+    """Whether words are as many as those of a recovery phrase, few of them twice (BIP 39)."""
     words = text.split()
-    return len(words) % 3 == 0 and len({*words}) >= len(words) - 1
+    return len(words) % 3 == 0 and len({*words}) >= len(words) - 3
 
 
 def _is_card(text: str) -> bool:
@@ -115,25 +121,31 @@ class _Label:
 _LABELS = (
     _Label(
         SecretKind.PASSWORD,
-        r"\bpin(?: code| number)?|\b[th]?otp|\bcombination|\b(?:one[ -]time|verification|security|backup"
-        r"|recovery|confirmation|sms|2fa|mfa|access|alarm|door|entry|gate|lock|locker|safe|unlock)"
-        r" (?:code|pin|pass ?code)"
+        r"\bpin(?: code| number)?|\b[th]?otp|\bcombination"
         r"|\bcode (?:for|of|to) (?:\w{1,12} ){0,3}(?:door|gate|garage|alarm|safe|lock|locker|house|flat)",
         told=_is_code,
         beside=_is_lettered,
     ),
     _Label(
         SecretKind.PASSWORD,
-        r"p[a@4]s{1,2}[ _-]?w[o0]?r?[dt]|ps?wd|psw|passcode"
+        r"\b(?:one[ -]time|verification|security|backup|recovery|confirmation|sms|2fa|mfa|access|alarm|door"
+        r"|entry|gate|lock|locker|safe|unlock) (?:code|pin|pass ?code)|\bpu[ck]|\bzugangscode",
+        told=_is_code,
+        beside=_is_code,
+    ),
+    _Label(
+        SecretKind.PASSWORD,
+        r"p[a@4]?s{1,2}[ _-]?w[o0]?r?[dt]|p a s s w o r d|ps?wd|psw|\bpw|\bp/w|passcode"
         r"|(?:_|store|key|user|db)pass|kenn?wort|mot de passe"
-        r"|contrase[nñ]a|wachtwoord|senha|lösenord|hasło|пароль",
+        r"|contrase[nñ]a|wachtwoord|senha|lösenord(?:et)?|passord(?:et)?|hasło|heslo|lozinka|[sş]ifre|parola"
+        r"|salasana|adgangskoden?|пароль",
         told=_is_marked,
         beside=_is_mixed,
         may_be_a_word=True,
     ),
     _Label(
         SecretKind.PASSWORD,
-        r"\bpw|\bp/w|\bpass|\bpsk|_auth|passphrase|(?:wi-?fi|wlan|network|pre-?shared)[ _-]key",
+        r"\bpass|\bpsk|_auth|passphrase|(?:wi-?fi|wlan|network|pre-?shared)[ _-]key",
         told=_is_mixed,
         beside=_is_mixed,
     ),
@@ -147,7 +159,7 @@ _LABELS = (
         SecretKind.TOKEN,
         r"(?:api|access|account|activation|client|deploy|encryption|licen[cs]e|master|private|product|recovery"
         r"|secret|shared|signing|storage|webhook)[ _-]?(?:key|secret)(?:s?_base)?"
-        r"|(?:\b|_|auth|access|bearer|refresh|api|session)token|(?:\b|_)secret|credential|(?<=[?&;])sig(?:nature)?",
+        r"|(?:\b|_|auth|access|bearer|refresh|api|session)token|(?:\b|_)secret|credential|(?<=[?&;-])sig(?:nature)?",
         told=_is_long,
         beside=_is_shuffled,
     ),
@@ -162,15 +174,15 @@ _LABEL_ENDS = r"s?\d{0,2}(?![^\W_])(?!_\w)"
 _BEFORE = 90  # characters before a label that may name its owner or be its value
 _WHOSE = r"(?i)\b(?:my|our|his|her|their|the|\w{1,30}['’]s)(?: [\w-]{1,20}){0,3} \Z"
 _VALUE_FIRST = (
-    r"(?i)(?P<value>[^\s\"'“”`,;]{4,64})[\"'”`]? (?:is|was|as) (?:my|our|his|her|their|the|a) "
-    r"(?:[\w-]{1,20} ){0,2}\Z"
+    r"(?i)(?P<value>[^\s\"'“”`,;]{4,64})[\"'”`]?(?:, which)? (?:is|was|as) (?:(?:my|our|his|her|their|the|a) "
+    r"(?:[\w-]{1,20} ){0,2})?\Z"
 )
-_FOR = r"(?: (?:for|of|to|on|in|at) [\w .@'/-]{1,40}?)"
+_FOR = r"(?: (?:for|of|to|on|in|at|für|vo[nm]|zu[mr]?|d[eu]|del|para|pour) [\w .@'/-]{1,40}?)"
 _CLOSED = r"[\"'”’`*)\]]{0,4}(?: ?\([^()\n]{0,40}\))?"
 _ASSIGNED = r"(?P<assigned>\s{0,2}(?:=>|:=|->|[=:|>])[ \t*_]{0,6}\n?[ \t]{0,4})"
 _SAID = (
     r"(?:(?:(?: (?:is|was|has been))?(?: (?:now|re)?(?:set|changed|updated))? to| [–-]"
-    r"|['’]s| (?:is|was|are|ist|war|lautet|est|es|era|jest|é|è)(?: (?:now|actually|currently))?"
+    r"|['’]s| (?:is|was|are|ist|war|lautet|est|es|era|jest|je|é|è|är|er)(?: (?:now|actually|currently))?"
     r"|[?,.;:] (?:and |but |now )?(?:it['’]?s|it is|(?:the|my) \w{2,10} (?:one )?is)):? )"
 )
 _VALUE = (
@@ -223,17 +235,53 @@ _SHAPES: tuple[tuple[SecretKind, str, Looks], ...] = (
         _is_marked,
     ),
     (SecretKind.TOKEN, r"(?i)\b(?:set-)?cookie: ?(?P<value>[^\n\"']{8,})", _is_marked),
-    (SecretKind.PASSWORD, r"://[^\s:/@]{1,256}:(?P<value>[^\s/]{2,256})@", bool),
+    (SecretKind.PASSWORD, r"://[^\s:/@]{0,256}:(?P<value>[^\s/]{2,256})@", bool),
+    (SecretKind.TOKEN, r"://(?P<value>[\w-]{20,200})@", bool),
+    (SecretKind.PASSWORD, r"\{S?SHA\d{0,3}\}(?P<value>[\w+/=]{16,200})", bool),
+    (
+        SecretKind.PASSWORD,
+        r"\bauth\s?=\s?\([\"'][^\"'\n]{1,64}[\"'],\s?[\"'](?P<value>[^\"'\n]{3,200})",
+        bool,
+    ),
+    (
+        SecretKind.TOKEN,  # whoever knows the address may write there
+        r"\b(?:hooks\.slack\.com/[a-z]{5,12}|discord(?:app)?\.com/api/webhooks/\d{5,20})"
+        r"/(?P<value>[\w/-]{20,200})",
+        bool,
+    ),
+    (
+        SecretKind.PASSWORD,
+        r"(?:密[码碼]|口令|パスワード|비밀번호)\s?[是为為は는은]?\s?[:=]?\s?(?P<value>[!-~]{4,200})",
+        _is_marked,
+    ),
+    (
+        SecretKind.TOKEN,  # of an environment, whatever it looks like
+        r"\b(?:[A-Z][A-Z0-9_]{0,60}_)?(?:SECRET|TOKEN|(?:ACCESS|API|AUTH|SECRET|SIGNING)_?KEY(?:_BASE)?)"
+        r"\s?=\s?[\"']?(?P<value>[^\s\"'<>$]{6,400})",
+        _is_no_number,
+    ),
+    (
+        SecretKind.PASSWORD,
+        r"(?i)\b(?:user(?:name)?|log-?in|account)(?: is| name is|:| =)? (?!name\b)[\w.@+-]{2,64},?"
+        r"(?: and| with|/)?(?: the)? (?:pass(?:word)?|pw|code|pin)(?: is|:| =)? (?P<value>[^\s,;]{4,64})"
+        r"(?=\W{0,4}(?:\Z|\n))",
+        bool,
+    ),
     (
         SecretKind.PASSWORD,
         rf"\b(?:curl|wget|smbclient|https?)\b{_ON} (?:-u|--user|-U)[ =]?[\"']?[\w.@\\-]{{1,64}}[:%]"
         rf"(?P<value>{_ARGUMENT})",
         bool,
     ),
-    (SecretKind.PASSWORD, rf"\b(?:mysql\w{{0,8}}|mariadb|7z)\b{_ON} -p[\"']?(?P<value>{_ARGUMENT})", bool),
     (
         SecretKind.PASSWORD,
-        rf"\b(?:sshpass|\w{{2,12}} login|redis-cli|zip|lftp)\b{_ON} -[paP] ?[\"']?(?P<value>{_ARGUMENT})",
+        rf"\b(?:mysql\w{{0,8}}|mariadb|7z|openssl)\b{_ON} -(?:p|k )[\"']?(?P<value>{_ARGUMENT})",
+        bool,
+    ),
+    (
+        SecretKind.PASSWORD,
+        rf"\b(?:sshpass|\w{{2,12}} login|redis-cli|zip|lftp)\b{_ON} -[paP] ?[\"']?"
+        rf"(?P<value>{_ARGUMENT})",
         bool,
     ),
     (
@@ -250,8 +298,14 @@ _SHAPES: tuple[tuple[SecretKind, str, Looks], ...] = (
     ),
     (
         SecretKind.PASSWORD,
-        r"(?i)\b(?:log-?in|cred(?:ential)?s|user(?:name)?|account)\b[^.;!?\n]{0,40}?[ :=]"
+        r"(?i)\b(?:log-?in|cred(?:ential)?s|user(?:name)?|account|wi-?fi|wlan|ssid)\b[^.;!?\n]{0,40}?[ :=]"
         r"[\w.@-]{2,64}(?: ?/ ?|:)(?P<value>[^\s/]{4,200})",
+        _is_mixed,
+    ),
+    (
+        SecretKind.PASSWORD,
+        r"(?i)(?:[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}(?: ?[/|] ?|: ?|, )|(?<![\w/.])(?:admin|root)[:/])"
+        r"(?P<value>[^\s,;/]{6,64})",
         _is_mixed,
     ),
     (
@@ -271,7 +325,7 @@ _SHAPES: tuple[tuple[SecretKind, str, Looks], ...] = (
     ),
     (
         SecretKind.ACCOUNT,
-        r"(?i)\bsort(?: code)?(?: is|:)? ?(?P<value>\d\d-\d\d-\d\d)(?=\W{0,9}\Z)",
+        r"(?i)\bsort(?: code)?(?: is|:)? ?(?P<value>\d\d-\d\d-\d\d)(?=\W{0,9}(?:\Z|acc))",
         bool,
     ),
     (
@@ -363,7 +417,7 @@ def _value(text: str, match: re.Match[str], label: _Label, *, owned: bool) -> tu
     if "beside" in match.re.groupindex and match["beside"] is not None:
         found = label.beside and label.beside(value)
     elif label.told(value):
-        found = not value.isdigit() or _compiled(_ENDS).match(text, end)
+        found = not value.replace(".", "").isdigit() or _compiled(_ENDS).match(text, end)
     else:
         ends = _compiled(_ENDS).match(text, end) and not _compiled(_DESCRIBES).fullmatch(value)
         surely = quoted or (assigned and "=" in match["assigned"])

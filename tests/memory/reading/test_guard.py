@@ -29,17 +29,30 @@ def test_secrets_have_a_place_and_a_kind_and_words_about_them_are_none() -> None
 def test_as_many_secrets_are_found_as_the_page_on_security_promises() -> None:
     promised = "at most 2 of these 100 are missed, and at most 1 of 200 harmless ones is refused"
     assert promised in " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
+    secret, kept, refused = _tried("dev", "test")
+    assert secret == 100
+    assert len(kept) <= 2, kept
+    assert len(refused) <= 1, refused
+
+
+def test_forms_that_were_missed_once_are_found() -> None:
+    secret, kept, refused = _tried("later")
+    assert secret > 30
+    assert kept == []
+    assert len(refused) <= 1, refused
+
+
+def _tried(*files: str) -> tuple[int, list[str], list[str]]:
+    """How many messages have a secret; those of which it is kept; the harmless ones that are refused."""
     messages = [
         json.loads(line)
-        for half in ("dev", "test")
-        for line in (SECRETS / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
+        for name in files
+        for line in (SECRETS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     secret = [one for one in messages if one["secret"]]
-    harmless = [one["text"] for one in messages if not one["secret"]]
-    assert (len(secret), len(harmless)) == (100, 200)
     kept = [one["text"] for one in secret if not _is_hidden(one["text"], one["secret"])]
-    assert len(kept) <= 2, kept
-    assert len([text for text in harmless if secrets_in(text)]) <= 1
+    harmless = [one["text"] for one in messages if not one["secret"]]
+    return len(secret), kept, [text for text in harmless if secrets_in(text)]
 
 
 def _is_hidden(text: str, secret: str) -> bool:
