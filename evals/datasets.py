@@ -75,7 +75,8 @@ class Question(_Row):
 
     `answers` are alternatives: each of them is enough; of a message with `parts` each wants its own. `alone`
     is a question after a history in words that need none. `kind` says what sort of question it is; of those
-    that the documents do not answer, `near` ones are about their topics and `far` ones are not. MTRAG-UN says
+    that the documents do not answer, `near` ones are about their topics and `far` ones are not. `reference`
+    is a right answer in full, `spans` are where the corpus has what answers (`evals.spans`). MTRAG-UN says
     `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
     """
 
@@ -88,6 +89,8 @@ class Question(_Row):
     answerable: bool = True
     kind: str = ""
     alone: str = ""
+    reference: str = ""
+    spans: tuple[Span, ...] = ()
 
     @model_validator(mode="before")
     @classmethod

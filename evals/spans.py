@@ -1,7 +1,7 @@
 """Where the answers of a question set stand in its corpus, and whether that is still the corpus.
 
-`python -m evals.spans FOLDER --corpus DIR` writes the offsets into `queries.jsonl`, made from `answer`, the
-parts' answers and the qrels, and the corpus's hash into `dataset.json`.
+`python -m evals.spans FOLDER --corpus DIR` writes `spans` into `queries.jsonl`, made from the answers and the
+qrels, and the corpus's hash into `dataset.json`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evals.datasets import load_qrels, read_text
+from evals.datasets import Question, load_qrels, read_text
 from pipeline.errors import DatasetError
 from pipeline.terms import content_terms, share, text_terms
 from readers.cutting import SentenceCutter
@@ -24,6 +25,7 @@ from readers.sections import read_sections
 
 ABOUT = "dataset.json"
 SAME = 0.5  # of the answer's content terms: a sentence that says the same in another relevant section
+FIGURE = re.compile(r"\d[\d:.,]*\b")
 MEND = (
     "Mend `answer` or the qrels of the questions named, raise the version in dataset.json, and run "
     "`python -m evals.spans FOLDER --corpus DIR`."
@@ -71,67 +73,44 @@ def sections_by_name(corpus: Path) -> dict[str, Section]:
     return found
 
 
-def with_spans(
-    row: Mapping[str, Any], relevant: Sequence[Section], *, cutter: SentenceCutter
-) -> dict[str, Any]:
-    """The row with its answers' offsets; raises `ValueError` with the answer that stands nowhere.
+def spans_of(
+    question: Question, relevant: Sequence[Section], *, cutter: SentenceCutter
+) -> list[dict[str, Any]]:
+    """Where the relevant sections answer the question; raises `ValueError` with what stands in none of them.
 
-    Of a relevant section that says it in other words it is the sentence that shares most with the answer, if
-    it shares enough.
+    Of one that says it in other words it is the sentence that shares most with the answer, if it shares
+    enough.
     """
-    found = {name: value for name, value in row.items() if name not in ("answers", "parts")}
-    if row.get("parts"):
-        return found | {"parts": [_part(part, relevant) for part in row["parts"]]}
-    if not row.get("answer"):
-        return found
-    spans = [span for section in relevant for span in _exact(row["answer"], section)]
-    if not spans:
-        raise ValueError(row["answer"])
-    there = {(span["source"], span["section"]) for span in spans}
-    others = [one for one in relevant if (one.metadata["source"], one.node_id) not in there]
-    spans += [span for one in others if (span := _alike(row["answer"], one, cutter))]
-    return found | {"answers": [{name: span[name] for name in ("source", "start", "end")} for span in spans]}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for gold in question.gold:
+        there = [section for section in relevant if gold.text in section.text]
+        if not there:
+            raise ValueError(gold.text)
+        for section in there:
+            found.setdefault(section.node_id, []).append(_exact(gold.text, section))
+    if question.answer:
+        for section in relevant:
+            alike = None if section.node_id in found else _alike(question.answer, section, cutter)
+            found |= {section.node_id: [alike]} if alike else {}
+    spans = [span for spans in found.values() for span in spans]
+    return [span for number, span in enumerate(spans) if span not in spans[:number]]
 
 
-def _part(part: Mapping[str, Any], relevant: Sequence[Section]) -> dict[str, Any]:
-    placed = []
-    for answer in part["answers"]:
-        spans = [
-            span
-            for section in relevant
-            if section.metadata["source"] == answer["source"]
-            for span in _exact(answer["text"], section)
-        ]
-        if not spans:
-            raise ValueError(answer["text"])
-        placed.append({**answer, "start": spans[0]["start"], "end": spans[0]["end"]})
-    return {**part, "answers": placed}
-
-
-def _exact(answer: str, section: Section) -> Iterator[dict[str, Any]]:
-    at = section.text.find(answer)
-    if at >= 0:
-        yield _span(section, at, at + len(answer))
+def _exact(answer: str, section: Section) -> dict[str, Any]:
+    start = section.start_char_idx + section.text.index(answer)
+    return _span(section, start, start + len(answer))
 
 
 def _alike(answer: str, section: Section, cutter: SentenceCutter) -> dict[str, Any] | None:
-    terms = content_terms(answer)
-    scored = [(share(terms, text_terms(leaf.text)), leaf) for leaf in cutter.cut(section)]
+    terms, figures = content_terms(answer), set(FIGURE.findall(answer))
+    leaves = [leaf for leaf in cutter.cut(section) if figures <= set(FIGURE.findall(leaf.text))]
+    scored = [(share(terms, text_terms(leaf.text)), leaf) for leaf in leaves]
     best, leaf = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    if leaf is None or best < SAME:
-        return None
-    start = leaf.start_char_idx - section.start_char_idx
-    return _span(section, start, start + leaf.end_char_idx - leaf.start_char_idx)
+    return _span(section, leaf.start_char_idx, leaf.end_char_idx) if leaf and best >= SAME else None
 
 
 def _span(section: Section, start: int, end: int) -> dict[str, Any]:
-    offset = section.start_char_idx
-    return {
-        "source": section.metadata["source"],
-        "section": section.node_id,
-        "start": offset + start,
-        "end": offset + end,
-    }
+    return {"source": section.metadata["source"], "start": start, "end": end}
 
 
 def _words(text: str) -> int:
@@ -143,12 +122,14 @@ def rewritten(folder: Path, corpus: Path) -> str:
     sections, qrels, cutter = sections_by_name(corpus), load_qrels(folder, "test"), SentenceCutter(_words)
     lines, lost = [], []
     for line in read_text(folder / "queries.jsonl").splitlines():
-        row = json.loads(line)
+        row = {name: value for name, value in json.loads(line).items() if name != "spans"}
         relevant = [sections[name] for name in qrels.get(row["_id"], {}) if name in sections]
         try:
-            lines.append(json.dumps(with_spans(row, relevant, cutter=cutter), ensure_ascii=False))
+            spans = spans_of(Question.model_validate(row), relevant, cutter=cutter)
         except ValueError as error:
             lost.append(f"{row['_id']} ({error})")
+        else:
+            lines.append(json.dumps(row | ({"spans": spans} if spans else {}), ensure_ascii=False))
     if lost:
         raise DatasetError(
             f"'{folder}': these answers stand in none of their sections: {'; '.join(lost)}.", MEND
