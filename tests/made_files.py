@@ -1,4 +1,4 @@
-"""Small files of other formats than Markdown, made by hand."""
+"""Small files of other formats than Markdown, made by hand; and how large a folder of files is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 TypedLine = tuple[float, str]  # size in points, text; a size of 0 is a gap, a tab begins another column
@@ -14,6 +15,11 @@ WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def pdf(*pages: Sequence[TypedLine], title: str = "", trailer: str = "", image: bool = False) -> bytes:

@@ -1,15 +1,12 @@
 """An attack on the files of a data folder: damage at random, and then everything that a user would try.
 
-`attack` is called with a small count by the tests and with a large one by `make attack`. Each case has a
-number, by which it is repeated: `python -m tests.pipeline.stores.embedded.damage COUNT [FIRST]`.
+A few are tried by the tests and many by `make attack`. Each has a number, by which it is repeated.
 """
 
 from __future__ import annotations
 
 import random
 import shutil
-import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -98,19 +95,8 @@ DAMAGES: tuple[Damage, ...] = (
 )  # fmt: skip
 
 
-def attack(count: int = 300, *, first: int = 0) -> tuple[int, int, list[str]]:
-    """How many damaged folders were tried, how many did what they must not, and what each of those did."""
-    details: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="athena-damage-") as name:
-        folder = Path(name)
-        prepare(folder)
-        expected = [_searched(folder, question) for question in QUESTIONS]
-        for number in range(first, first + count):
-            details += _case(folder, number, expected)
-    return count, len(details), details
-
-
-def _case(folder: Path, number: int, expected: list[object]) -> list[str]:
+def damaged(number: int, folder: Path, expected: list[object]) -> list[str]:
+    """What a folder that is damaged in the way of a number does that it must not; the same each time."""
     chance = random.Random(number)
     shutil.rmtree(folder / "data")
     shutil.copytree(folder / chance.choice(("original", "killed")), folder / "data")
@@ -131,7 +117,7 @@ def _tried(folder: Path, expected: list[object]) -> list[str]:
     said_ok = _doctor_says_ok(folder)
     wrong = []
     for question, right in zip(QUESTIONS, expected, strict=True):
-        found = _searched(folder, question)
+        found = searched(folder, question)
         if found != right and said_ok:
             wrong.append(f"doctor said ok, search said {str(found)[:200]}")
     answered = _asked(folder)
@@ -147,7 +133,7 @@ def _doctor_says_ok(folder: Path) -> bool:
         return diagnose(athena).ok
 
 
-def _searched(folder: Path, question: str) -> object:
+def searched(folder: Path, question: str) -> object:
     """What a search found, or the error's text."""
     with closing(open_data(folder)) as athena:
         try:
@@ -197,12 +183,3 @@ def _salvaged(folder: Path) -> None:
 def _clear(error: AthenaError) -> str:
     assert error.fix, f"no advice: {error}"
     return str(error)
-
-
-def main() -> None:
-    tried, failed, details = attack(int(sys.argv[1]), first=int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    print(*details, f"{tried} tried, {failed} failed", sep="\n")
-
-
-if __name__ == "__main__":
-    main()

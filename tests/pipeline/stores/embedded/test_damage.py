@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -28,7 +29,8 @@ from tests.contracts.memories import memory
 from tests.contracts.test_conversations import answer
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import ENCODER, FILES, make_store
-from tests.pipeline.stores.embedded.damage import attack, open_data, prepare
+from tests.pipeline.stores.embedded.damage import QUESTIONS as ASKED
+from tests.pipeline.stores.embedded.damage import damaged, open_data, prepare, searched
 
 pytestmark = pytest.mark.slow
 
@@ -75,9 +77,17 @@ def told() -> Iterator[list[str]]:
     logging.getLogger(NOTICES).removeHandler(handler)
 
 
-def test_folders_damaged_at_random() -> None:
-    tried, failed, details = attack(12)
-    assert (tried, failed) == (12, 0), details
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]]:
+    """A folder to damage copies of, and what is found in it as it is."""
+    folder = tmp_path_factory.mktemp("damage")
+    prepare(folder)
+    return folder, [searched(folder, question) for question in ASKED]
+
+
+@pytest.mark.parametrize("number", range(int(os.environ.get("ATHENA_TEST_DAMAGES", "12"))))
+def test_folders_damaged_at_random(number: int, prepared: tuple[Path, list[object]]) -> None:
+    assert not damaged(number, *prepared)
 
 
 # -- vectors ------------------------------------------------------------------------------------------

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.attack.documents import size_of
 from pipeline.stores.base import NewDocument
 from pipeline.stores.server import ServerStore
 from pipeline.stores.server.records import insert_versions
 from pipeline.stores.server.schema import node_objects
 from tests.contracts.documents import MANIFEST
 from tests.contracts.test_metadata import TEXT, document
+from tests.made_files import size_of
 from tests.pipeline.stores.server.private import running
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 

@@ -1,6 +1,6 @@
 """An ingest without its model: what reading, cutting and storing take, whatever embedding would.
 
-    python -m bench.attack.unembedded FOLDER DATA_DIR
+    python -m tests.attack.unembedded FOLDER DATA_DIR
 
 Prints the report as JSON. A model's time is that of so many tokens, which no construct can make more.
 """
