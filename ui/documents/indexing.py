@@ -13,8 +13,7 @@ from athena.reading import UPLOADS
 from pipeline.words import counted
 from ui.shared import messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
-from ui.shared.jobs import jobs
-from ui.shared.state import visit
+from ui.shared.jobs import job_box, jobs
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
@@ -71,44 +70,11 @@ def index_corpus() -> None:
 @messages.shown
 def progress(busy: bool) -> None:
     """Draw the job at work, or the result of the last one; `busy` is what the page was drawn for."""
-    if busy and not jobs().working:
-        st.rerun()  # the table below shows what was indexed
-    job = jobs().current
-    if job is None:
-        return
-    now = job.state()
-    if now.working:
-        job.watch(visit())
-    elif not job.is_news(visit()):
-        return
-    with st.container(border=True, key="job"):
-        if now.working:
-            _working(now)
-            if st.button("Cancel", icon=":material/stop_circle:", disabled=now.stopping, key="cancel-job"):
-                job.cancel()
-            return
-        _finished(now)
-        if st.button("Close", key="close-job"):
-            jobs().dismiss()
-            st.rerun()
+    stopping = "Stopping after this document …"
+    job_box(jobs(), busy=busy, stages=STAGES, stopping=stopping, finished=_finished)
 
 
-def _working(now: JobState) -> None:
-    if now.stopping:
-        st.progress(1.0, text="Stopping after this document …")
-        return
-    if not now.progress:
-        st.progress(0.0, text=f"{now.title} …")
-    for stage in now.progress:  # they overlap: a bar each
-        share = min(1.0, stage.done / stage.total) if stage.total else 0.0
-        name = f": {stage.document}" if stage.document and share < 1 else ""
-        label = STAGES.get(stage.stage, stage.stage)
-        st.progress(share, text=plain(f"{label} {stage.done:,} of {stage.total:,}{name}"))
-
-
-def _finished(now: JobState) -> None:
-    if now.error:
-        st.error(plain(str(now.error)))
+def _finished(now: JobState[IngestReport]) -> None:
     if now.report:
         st.text(summary(now.report))
         for made in now.report.converted[:SHOWN]:

@@ -19,7 +19,7 @@ from ui.documents.broken import broken_uploads
 from ui.documents.indexing import index_again, progress
 from ui.shared import components, messages, process, style
 from ui.shared.dialogs import end_dialog, open_dialog
-from ui.shared.jobs import jobs
+from ui.shared.jobs import LOOK_EVERY, jobs
 from ui.shared.markdown_tree import Span, converted_from, document_tree
 from ui.shared.state import kept, sent
 from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
@@ -27,7 +27,6 @@ from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
-LOOK_EVERY = 0.3  # seconds between two looks at the progress
 TABLE = "files"
 NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
 
