@@ -17,6 +17,7 @@ PAGES = (
     "/inspector",
     "/documents",
     "/memory",
+    "/evaluation",
     "/settings",
     "/?private=1",
     "/mission",

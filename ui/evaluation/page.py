@@ -1,0 +1,34 @@
+"""Evaluation: runs, configurations side by side, cases, usage, benchmarks, and what judges are worth."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.evaluation.benchmarks import benchmarks
+from ui.shared import messages, style
+from ui.shared.state import begin_with
+
+VIEWS = ("Benchmarks",)
+SHOWN, ADDRESS = "evaluation-shown", "view"
+
+
+def page() -> None:
+    """Draw the page."""
+    style.apply()
+    with st.container(key="page"):
+        st.header("Evaluation", anchor=False)
+        messages.show_notice()
+        view = _view()
+        with st.container(key="evaluation"):
+            match view:
+                case _:
+                    benchmarks()
+
+
+def _view() -> str:
+    """Which part is shown: chosen above it, and kept in the address, so that a reload finds it again."""
+    named = st.query_params.get(ADDRESS, "")
+    begin_with(SHOWN, named if named in VIEWS else VIEWS[0])
+    view = str(st.segmented_control("Show", VIEWS, required=True, key=SHOWN, label_visibility="collapsed"))
+    st.query_params[ADDRESS] = view
+    return view
