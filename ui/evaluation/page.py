@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.conversation import whose
 from ui.evaluation.benchmarks import benchmarks
+from ui.evaluation.cases import cases
+from ui.evaluation.running import evaluations, progress
 from ui.shared import messages, style
+from ui.shared.jobs import LOOK_EVERY
 from ui.shared.state import begin_with
 
-VIEWS = ("Benchmarks",)
+CASES, BENCHMARKS = "Cases", "Benchmarks"
+VIEWS = (CASES, BENCHMARKS)
 SHOWN, ADDRESS = "evaluation-shown", "view"
 
 
 def page() -> None:
     """Draw the page."""
     style.apply()
+    whose.show_in_address()
+    with st.sidebar:
+        whose.user_switch()
     with st.container(key="page"):
         st.header("Evaluation", anchor=False)
         messages.show_notice()
         view = _view()
+        busy = evaluations().working
+        with st.container(key="progress"):  # always there: nothing below it moves
+            st.fragment(progress, run_every=LOOK_EVERY if busy else None)(busy)
         with st.container(key="evaluation"):
             match view:
+                case "Cases":
+                    cases(busy=busy)
                 case _:
                     benchmarks()
 

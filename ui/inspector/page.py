@@ -9,7 +9,7 @@ import streamlit as st
 
 from pipeline.answer import Answer
 from pipeline.answering.recollection import FORGOTTEN
-from pipeline.errors import AthenaError, UnknownConversation, UnknownDocument
+from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.finding.why import why_answered
 from pipeline.steps.records import (
     HydeStep,
@@ -28,6 +28,7 @@ from ui.conversation.forgetting import user_memory
 from ui.inspector import flow
 from ui.inspector.what_if import options_of, what_if
 from ui.shared import components, process, state, style
+from ui.shared.corpus import sections_by_breadcrumb
 from ui.shared.words import one_line, plain, shortened
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def _settings(answer: Answer) -> None:
 
 def why_not(turn: Turn) -> None:
     """Draw the choice of a section, and how far it came in the search."""
-    sections = _all_sections()
+    sections = sections_by_breadcrumb()
     label = st.selectbox(
         "The section that you expected",
         list(sections),
@@ -250,14 +251,14 @@ def why_not(turn: Turn) -> None:
     if not label:
         st.caption("You see whether it is indexed, where each list ranked it, and the step that dropped it.")
         return
-    source, heading = sections[label]
+    metadata = sections[label].metadata
     try:
         why = why_answered(
             turn.answer,
             hybrid_search=process.athena().hybrid_search,
             options=options_of(turn.answer),
-            source=source,
-            heading=heading,
+            source=metadata["source"],
+            heading=" > ".join(map(str, metadata.get("heading_path") or [])),
         )
     except AthenaError as error:
         st.error(plain(str(error)))
@@ -289,21 +290,6 @@ def _why_rows(why: Why) -> list[dict[str, Any]]:
         for name, place in places.items()
         if place.rank is not None
     ]
-
-
-def _all_sections() -> dict[str, tuple[str, str]]:
-    """Every section by its breadcrumb: (source, its own heading path joined)."""
-    found: dict[str, tuple[str, str]] = {}
-    store = process.athena().store.sections
-    for info in store.documents():
-        try:
-            document = store.document(info.source)
-        except UnknownDocument:  # deleted since the list was made
-            continue
-        for section in document.sections:
-            path = [str(part) for part in section.metadata.get("heading_path") or []]
-            found[" › ".join([info.source, *path])] = (info.source, " > ".join(path))
-    return found
 
 
 KEPT = {
