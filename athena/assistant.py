@@ -21,7 +21,7 @@ from athena.models import Given
 from athena.parts import Parts
 from athena.settings import Settings
 from pipeline.answering.recollection import filled_in, memories_named
-from pipeline.options import ChatOptions
+from pipeline.options import ChatOptions, PriceOptions
 from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
 
@@ -239,6 +239,7 @@ class Athena(Parts):
             listeners=(self.tracer.record,) if self.tracer and not private else (),
             user=user,
             memory=self._remembering.in_chat(user, persona=persona, private=private),
+            prices=part(self.settings, PriceOptions),
             kept=private or stores.keeps_conversations(self.settings),
         )
         return ChatRecipe(parts, conversation_id)

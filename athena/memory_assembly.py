@@ -14,6 +14,7 @@ from athena.once import made_once
 from memory.options import MemoryOptions
 from memory.presets import PRESETS
 from pipeline.errors import AthenaError, UnknownDocument
+from pipeline.options import PriceOptions
 
 if TYPE_CHECKING:
     from athena.parts import Parts
@@ -54,6 +55,7 @@ class MemoryAssembly:
             self._indexes,
             user,
             options=part(parts.settings, MemoryOptions),
+            prices=part(parts.settings, PriceOptions),
             static=static_of(persona.name, says, persona.memories, user=user),
             find_model=self._model,
             documents=Documents(hashes=self._hashes, text=self._text),

@@ -19,7 +19,7 @@ from athena.settings import Settings
 from pipeline.answering.persona import load_persona
 from pipeline.errors import AthenaError, ConfigurationError, ModelError
 from pipeline.models.llm import require_model_name
-from pipeline.options import ChatOptions, is_server_address
+from pipeline.options import ChatOptions, PriceOptions, is_server_address
 from pipeline.redaction import without_password
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.stores.private import PrivateConversations
@@ -125,6 +125,7 @@ def asking_with(parts: Parts, settings: Settings) -> Ask:
         conversations=PrivateConversations(),
         persona=load_persona(settings.persona),
         limits=part(settings, ChatOptions),
+        prices=part(settings, PriceOptions),
     )
 
     def ask(question: str, /, *, history: Sequence[Message] = (), paths: Globs | None = None) -> Answer:

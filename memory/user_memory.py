@@ -26,6 +26,7 @@ from memory.recalling.turn_verdicts import FoundTurns
 from memory.recalling.user_turns import ANSWER, ANY, Which
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
+from pipeline.options import PriceOptions
 from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent
 from pipeline.terms import content_terms
 from pipeline.words import well_formed
@@ -60,6 +61,7 @@ class UserMemory:
     zone: tzinfo = UTC
     clock: Callable[[], float] = now
     unread: Callable[[], Sequence[str]] = tuple  # the ids of turns that nobody has looked at yet
+    prices: PriceOptions = field(default_factory=PriceOptions)
     turns: UserTurns | None = None  # what was said in conversations that are not private
 
     @property

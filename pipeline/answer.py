@@ -211,6 +211,20 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens that a language model read and wrote, and what they cost; None where no price is set.
+
+    They are `estimated` where its server did not report all of them: the others were counted with cl100k.
+    """
+
+    tokens_in: int
+    tokens_out: int
+    estimated: bool = False
+    cost: float | None = None
+    model: str = ""  # by its full name, as settings write it
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One turn's outcome, as it is stored, shown and printed. Markers in the text look like [1]."""
 
@@ -238,6 +252,7 @@ class Answer:
     arranged: bool = False  # an outline or a comparison: its text says more than its quotes
     carried: str = ""  # what was said before and was searched for with the question
     parts: tuple[Part, ...] = ()  # where the message asks several questions: the answer to each
+    usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
 
     @property
     def each(self) -> tuple[Answer, ...]:

@@ -79,6 +79,7 @@ from pipeline.steps.records import (
     VerifyStep,
     step_of,
 )
+from pipeline.steps.spending import noted_in
 from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import OTHER_LANGUAGE, counted, well_formed
@@ -481,7 +482,7 @@ class ChatRecipe:
         )
 
     def _watched(self, turn: RunningTurn) -> Iterator[ChatEvent]:
-        events = self._work(turn)
+        events = noted_in(turn.spent, self._work(turn))
         try:
             for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)
                 yield event

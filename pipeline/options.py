@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from pipeline.redaction import hide
@@ -26,6 +26,7 @@ Count = Annotated[int, Field(gt=0, le=1_000_000_000)]  # more means nothing, and
 CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(gt=0, le=65_535)]
+Price = Annotated[float, Field(ge=0, le=1_000_000)]  # of 1,000 tokens, in any currency
 
 
 def is_server_address(url: str) -> bool:
@@ -141,6 +142,40 @@ class LanguageModelOptions(GenerationOptions, ModelServerOptions):
     """What a language model may need besides its name."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.1, description="sampling temperature")
+
+
+def _price_table(text: str) -> str:
+    """The table as it is; raises where it is none."""
+    for row in filter(str.strip, text.split(";")):
+        try:
+            _, price_in, price_out = row.split()
+            TypeAdapter(tuple[Price, Price]).validate_python((price_in, price_out))
+        except ValueError as error:
+            raise PydanticCustomError(
+                "prices", "'{row}' is no model with its two prices", {"row": row.strip()}
+            ) from error
+    return text
+
+
+class PriceOptions(Options):
+    """What a language model costs; where no price is set, there is no cost, which is not a cost of 0."""
+
+    price_in: Price | None = Field(None, description="price of 1,000 tokens that a language model reads")
+    price_out: Price | None = Field(None, description="price of 1,000 tokens that a language model writes")
+    prices: Annotated[str, AfterValidator(_price_table)] = Field(
+        "", description="other prices by model: `NAME IN OUT; NAME IN OUT`, as of `openai/gpt-5 0.00125 0.01`"
+    )
+
+    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
+        """The cost of some tokens of a model, by its full name; None where one of its prices is not set."""
+        price_in, price_out = self.price_in, self.price_out
+        for row in filter(str.strip, self.prices.split(";")):
+            name, *of_model = row.split()
+            if name == model:
+                price_in, price_out = map(float, of_model)
+        if price_in is None or price_out is None:
+            return None
+        return (tokens_in * price_in + tokens_out * price_out) / 1000
 
 
 class SearchOptions(Options):

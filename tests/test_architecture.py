@@ -70,6 +70,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.nodes",
     "pipeline.options",
     "pipeline.steps.records",
+    "pipeline.steps.spending",
     "pipeline.stores.base",
     "pipeline.stores.conversations",
     "pipeline.stores.globs",

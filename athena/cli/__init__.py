@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from athena.cli import ask, chat, doctor, ingest, mcp, migrate, mission, pull, repair, search, serve
+from athena.cli import ask, chat, doctor, ingest, mcp, migrate, mission, pull, repair, search, serve, usage
 from athena.cli.eval import app as evaluate
 from athena.cli.keys import app as keys
 from athena.cli.memory import app as memory
@@ -34,6 +34,7 @@ for command in (
     migrate.migrate,
     repair.repair,
     serve.serve,
+    usage.usage,
     mcp.mcp,
 ):
     app.command()(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +15,7 @@ from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import RememberStep
+from pipeline.steps.spending import Spent, spending, usage_of
 from pipeline.stores.memories import MemoryChanges
 
 if TYPE_CHECKING:
@@ -150,9 +151,10 @@ class Finishing:
             return now is None or now.remembered
 
         hearing = hearing or self._hearing(answer)
-        step = replace(hearing.remembering, is_read=is_read).turn(said)
+        with spending() as spent:
+            step = replace(hearing.remembering, is_read=is_read).turn(said)
         if _pending(answer):
-            self._note(turn_id, step)
+            self._note(turn_id, step, spent)
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
         if self.memory.preset.tier == "short_term":
@@ -164,12 +166,13 @@ class Finishing:
         given = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}
         return Hearing(self.memory, self.conversations, answer.question, **given)
 
-    def _note(self, turn_id: str, done: RememberStep) -> None:
+    def _note(self, turn_id: str, done: RememberStep, spent: Sequence[Spent] = ()) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""
 
         def noted(answer: Answer) -> Answer:
             steps = tuple(done if isinstance(item, RememberStep) else item for item in answer.steps)
-            return replace(answer, steps=steps)
+            usage = usage_of(spent, self.memory.prices, before=answer.usage)
+            return replace(answer, steps=steps, usage=usage)
 
         self.conversations.change_answer(turn_id, noted)
 

@@ -15,6 +15,7 @@ from pipeline.asking.about_talk import about_talk
 from pipeline.errors import AthenaError, StoreError
 from pipeline.messages import Message
 from pipeline.steps.records import CondenseStep, RememberStep, Step
+from pipeline.steps.spending import usage_of
 from pipeline.stores.conversations import Conversation, not_of, title_of
 from pipeline.stores.globs import as_scope
 
@@ -94,7 +95,11 @@ class KeptConversation:
     def keep(self, turn: RunningTurn, answer: Answer) -> Answer:
         """Store a turn with all its steps, replacing what was stored of it before."""
         turn.outcome = replace(
-            answer, steps=self._steps(turn), seconds=turn.trace.seconds, turn_id=turn.turn_id
+            answer,
+            steps=self._steps(turn),
+            seconds=turn.trace.seconds,
+            turn_id=turn.turn_id,
+            usage=usage_of(turn.spent, self.parts.prices, before=turn.begun.usage if turn.begun else None),
         )
         if not self.id:
             self._begin(turn)

@@ -12,8 +12,9 @@ from pipeline.answering.prompts import counter_for
 from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
-from pipeline.options import DEFAULT_USER, ChatOptions, RetrievalOptions
+from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.steps.records import CondenseStep, GenerateStep, RememberStep, Step, step_of
+from pipeline.steps.spending import Spent
 from pipeline.steps.trace import Trace
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class ChatParts:
     limits: ChatOptions
     listeners: Sequence[Listener] = ()
     kept: bool = True  # whether what is said outlives the process
+    prices: PriceOptions = field(default_factory=PriceOptions)
     user: str = DEFAULT_USER
     memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
 
@@ -147,6 +149,7 @@ class RunningTurn:
     partial: Answer | None = None  # of a generation that broke off, with its citations
     outcome: Answer | None = None  # how it ended, also where that could not be stored
     trace: Trace = field(default_factory=Trace)
+    spent: list[Spent] = field(default_factory=list)  # by language models
 
     @property
     def found(self) -> Retrieval:

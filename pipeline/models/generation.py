@@ -20,6 +20,7 @@ from pipeline.models.failures import interrupted, quoted, timed_out, translate, 
 from pipeline.models.llm import longest_answer, server_of
 from pipeline.models.reader import AnswerReader, CharacterJoiner, Delta
 from pipeline.redaction import heard, redactor
+from pipeline.steps.spending import Spent, account
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -95,6 +96,7 @@ class ChatStream(Iterator[str]):
         self._longest = LONGEST_TOKENS * longest_answer(llm) if self._served else 0  # characters; 0 = any
         self._overlong = False
         self._end = Delta()
+        self._account = account.get()
         self._pieces = self._run()
 
     def __iter__(self) -> Iterator[str]:
@@ -110,13 +112,28 @@ class ChatStream(Iterator[str]):
     def _run(self) -> Generator[str, None, None]:
         retry = False
         try:
-            yield from self._attempt(last=False)
-        except _WorthRetrying as failure:
-            logger.warning("retrying %s: %s", self._server.name, heard(str(failure.__cause__)))
-            retry = not self._stop.wait(RETRY_AFTER_S)
-        if retry:  # not above: the first failure would count among the causes of the second
-            yield from self._attempt(last=True)
-        self.generation = self._ended()
+            try:
+                yield from self._attempt(last=False)
+            except _WorthRetrying as failure:
+                logger.warning("retrying %s: %s", self._server.name, heard(str(failure.__cause__)))
+                retry = not self._stop.wait(RETRY_AFTER_S)
+            if retry:  # not above: the first failure would count among the causes of the second
+                yield from self._attempt(last=True)
+            self.generation = self._ended()
+        finally:
+            self._note()
+
+    def _note(self) -> None:
+        """Note what it took, unless it failed before the first word."""
+        if self._account is None or not (self.text or self.generation):
+            return
+        from pipeline.answering.prompts import count_tokens
+
+        read, wrote = self._end.prompt_tokens, self._end.answer_tokens
+        estimated = not read or (wrote is None)
+        read = read or sum(count_tokens(message.text) for message in self._messages)
+        wrote = count_tokens(self.text) if wrote is None else wrote
+        self._account.append(Spent(self._server.name, read, wrote, estimated))
 
     def _attempt(self, *, last: bool) -> Iterator[str]:
         """One call of the model; raises `_WorthRetrying` where a second one may do better."""

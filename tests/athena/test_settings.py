@@ -61,6 +61,9 @@ GOOD: dict[str, tuple[str, Any]] = {
     "max_answer_tokens": ("77", 77),
     "answer_timeout_s": ("60", 60.0),
     "temperature": ("0", 0.0),
+    "price_in": ("0.5", 0.5),
+    "price_out": ("1.5", 1.5),
+    "prices": ("openai/a 0.1 0.2; ollama/b 0 0", "openai/a 0.1 0.2; ollama/b 0 0"),
     "connect_timeout_s": ("1.5", 1.5),
     "request_timeout_s": ("9", 9.0),
     "hyde": ("off", "off"),
@@ -130,6 +133,8 @@ BAD = {
     "memory_recency_weight": "-1",
     "user": "",
     "connect_timeout_s": "nan",
+    "price_in": "-1",
+    "prices": "openai/a 0.1",
 }
 
 

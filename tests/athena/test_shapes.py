@@ -80,7 +80,7 @@ def test_answer() -> None:
             {"start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"]}
         ],
         "recalled": [], "scope": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
-        "conversation_id": "c", "turn_id": "t",
+        "conversation_id": "c", "turn_id": "t", "usage": None,
     }  # fmt: skip
 
 

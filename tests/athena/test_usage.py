@@ -1,0 +1,146 @@
+"""Usage: what models' servers report is kept with each turn, and counted from the turns that are stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from athena import Athena, open_athena
+from athena.cli import app
+from athena.settings import Settings
+from athena.usage import usage
+from pipeline.answer import Usage
+from pipeline.answering.prompts import count_tokens
+from pipeline.errors import ModelError
+from pipeline.options import PriceOptions
+from pipeline.steps.spending import Spent, usage_of
+from tests.servers import OllamaServer, Reply
+from tests.ui.conftest import VALVES
+
+QUESTION = "When does the LN2 tank show OFFLINE?"
+ANSWER = ("The LN2 tank shows OFFLINE ", "when its switch is off [1].")
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer() as opened:
+        yield opened
+
+
+@pytest.fixture
+def athena(tmp_path: Path, server: OllamaServer) -> Iterator[Athena]:
+    """Athena with a model of a fake server, at 2 and 10 for 1,000 tokens."""
+    settings = Settings(
+        data_dir=tmp_path / "data", llm=f"ollama/{server.models[0]}", ollama_url=server.url, hyde="off",
+        cross_encoder="none", price_in=2, price_out=10, memory="none",
+    )  # fmt: skip
+    (tmp_path / "valves.md").write_text(VALVES, encoding="utf-8")
+    with open_athena(settings) as opened:
+        opened.ingest([tmp_path / "valves.md"])
+        yield opened
+
+
+def test_a_turn_keeps_the_tokens_that_the_server_reports_and_their_cost(
+    athena: Athena, server: OllamaServer
+) -> None:
+    server.reply_with(Reply(ANSWER, prompt_tokens=500))
+    answer = athena.ask(QUESTION)
+    used = athena.conversations.turn(answer.turn_id).answer.usage
+    assert used == answer.usage and used is not None
+    assert (used.tokens_in, used.estimated, used.model) == (500, False, f"ollama/{server.models[0]}")
+    assert used.cost == pytest.approx((500 * 2 + used.tokens_out * 10) / 1000)
+
+
+def test_tokens_that_are_not_reported_are_counted_and_said_to_be(
+    athena: Athena, server: OllamaServer
+) -> None:
+    server.reply_with(Reply(ANSWER, prompt_tokens=None))
+    used = athena.ask(QUESTION).usage
+    assert used is not None and used.estimated
+    sent = server.chats[-1].body["messages"]
+    assert used.tokens_in == sum(count_tokens(str(message["content"])) for message in sent)
+
+
+def test_every_request_of_a_turn_counts_also_of_one_that_broke_off(
+    athena: Athena, server: OllamaServer
+) -> None:
+    athena.use(athena.settings.model_copy(update={"hyde": "on"}))
+    server.reply_with(Reply(("It is off.",), prompt_tokens=40), Reply(ANSWER, prompt_tokens=500, cut_after=1))
+    with pytest.raises(ModelError):
+        athena.ask(QUESTION)
+    (info,) = athena.conversations.list()
+    answer = athena.conversations.get(info.id).turns[0].answer
+    assert answer.status == "failed" and answer.usage is not None
+    assert answer.usage.estimated and answer.usage.tokens_in > 40 + 100
+
+
+def test_quotes_have_none_and_a_model_without_a_price_costs_nothing_known(athena: Athena) -> None:
+    athena.use(athena.settings.model_copy(update={"llm": "none"}))
+    assert athena.ask(QUESTION).usage is None
+    spent = [Spent("ollama/a", 10, 5), Spent("ollama/b", 1, 1, estimated=True)]
+    prices = PriceOptions(prices="ollama/a 1 2")
+    assert usage_of(spent[:1], prices) == Usage(10, 5, cost=0.02, model="ollama/a")
+    assert usage_of(spent, prices) == Usage(11, 6, estimated=True, cost=None, model="ollama/a")
+    assert usage_of(spent, PriceOptions(price_in=1)) == Usage(11, 6, estimated=True, model="ollama/a")
+    before = Usage(100, 100, cost=1.0, model="ollama/a")
+    assert usage_of(spent[:1], prices, before=before) == Usage(110, 105, cost=1.02, model="ollama/a")
+    assert usage_of([], prices) is None
+
+
+def test_what_is_remembered_with_a_model_is_added_to_the_turn(athena: Athena, server: OllamaServer) -> None:
+    athena.use(athena.settings.model_copy(update={"memory": "agent"}))
+    server.reply_with(Reply(ANSWER, prompt_tokens=500), Reply(('{"statements": []}',), prompt_tokens=70))
+    answer = athena.ask(f"My cabin is A12. {QUESTION}")
+    athena.finish()
+    used = athena.conversations.turn(answer.turn_id).answer.usage
+    assert answer.usage and used and used.tokens_in == answer.usage.tokens_in + 70
+
+
+def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaServer) -> None:
+    server.reply_with(Reply(ANSWER, prompt_tokens=500), Reply(ANSWER, prompt_tokens=300))
+    first = athena.ask(QUESTION)
+    athena.ask(QUESTION, user="bob")
+    athena.use(athena.settings.model_copy(update={"llm": "none"}))
+    athena.ask(QUESTION)
+    athena.ask("Who won the football cup final?")
+    report = usage(athena.conversations)
+    stored = [
+        turn.answer
+        for info in athena.conversations.list()
+        for turn in athena.conversations.get(info.id).turns
+    ]
+    used = [answer.usage for answer in stored if answer.usage]
+    assert (report.total.turns, report.total.answers, report.total.abstentions) == (4, 3, 1)
+    assert report.total.tokens_in == sum(one.tokens_in for one in used) == 800
+    assert report.total.cost == pytest.approx(sum(one.cost or 0 for one in used))
+    assert report.total.p95_s == max(answer.seconds for answer in stored)
+    assert set(report.by_model) == {"none", first.model} and set(report.by_user) == {"bob", "local"}
+    none = report.by_model["none"]
+    assert (none.turns, none.tokens_in, none.tokens_out, none.cost) == (2, None, None, None)
+    assert len(report.by_day) == 1 and report.by_user["bob"].tokens_in == 300
+    late = athena.conversations.clock() + 60
+    assert usage(athena.conversations, since=late).total.p95_s is None
+    assert usage(athena.conversations, user="bob").total.turns == 1
+
+
+def test_the_command_prints_what_is_stored_and_leaves_open_what_is_not_known(
+    athena: Athena, server: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    athena.use(athena.settings.model_copy(update={"price_in": None}))
+    server.reply_with(Reply(ANSWER, prompt_tokens=None))
+    athena.ask(QUESTION)
+    folder = str(athena.settings.data_dir)
+    done = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--json"])
+    shape = json.loads(done.stdout)
+    assert shape["total"]["turns"] == 1 and shape["total"]["cost"] is None and shape["total"]["estimated"]
+    text = CliRunner().invoke(app, ["usage", "--data-dir", folder]).stdout
+    assert "~ counted here" in text and "1 without a price" in text
+    assert max(map(len, text.splitlines())) <= 80
+    none = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--since", "2999-01-01"])
+    assert none.exit_code == 0 and none.stdout.strip() == "Nothing was asked."
+    wrong = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--since", "soon"])
+    assert wrong.exit_code == 1
