@@ -1,11 +1,15 @@
 """Words that stand in several places: numbers with their nouns, and texts of others for files and terminals.
 
+And tables of words, which lie as files beside what reads them.
+
 What would move a terminal's cursor or change its title is shown there, not obeyed.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 CLOSEST = "The documents may not answer this. Closest:"
 OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
@@ -16,6 +20,13 @@ _TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SHOWN = _PICTURES | dict.fromkeys((*range(0x80, 0xA0), *_TURNING), 0xFFFD)
 _LEFT_IN_JSON = re.compile(f"[\x7f-\x9f{''.join(map(chr, _TURNING))}]")
 """Control characters that JSON may have as they are."""
+
+
+def table(module: str, name: str) -> Iterator[list[str]]:
+    """The rows of a file with tabs beside a module; a line that begins with "# " is a remark."""
+    for line in Path(module).with_name(name).read_text(encoding="utf-8").splitlines():
+        if not line.startswith("# "):
+            yield line.split("\t")
 
 
 def well_formed(text: str) -> str:

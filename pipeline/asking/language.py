@@ -15,73 +15,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 
+from pipeline.words import table
+
 LONGEST = 4_000  # characters that are looked at
 LEAST_SHARE = 0.2
 """Of the words that must be small words of a language: in running text it is a third to a half, in questions
 full of terms it is less."""
 
-_SMALL_WORDS = {
-    "English": """
-        the of and to is in it you that was for are with as his they be at this have from or had by but
-        not what all were when your can said there use how which she do does their if will an each about
-        out them then these so some would make like into has more no way could my than been who its i we
-        why where did should me a on off
-    """,
-    "German": """
-        der die das und ist nicht ich wie ein eine einen einem einer zu mit auf für von den dem des im
-        was wo warum wann wer wenn kann muss soll sind sich auch nach bei aus dass wird werden hat haben
-        mein meine man es sie wir ihr welche welcher welches gibt zum zur oder aber noch mich mir über
-        am bin bedeutet heißt
-    """,
-    "French": """
-        le la les un une des du de et est sont que qui quoi quel quelle quels quelles où comment
-        pourquoi quand je tu il elle nous vous ils dans sur avec pour par pas ne ce cette ces mon ma mes
-        au aux peut dois faire fait combien plus en se si son sa l' d' qu' c' n' s' j' y doit puis faut
-        signifie veut dire
-    """,
-    "Spanish": """
-        el la los las un una unos unas de del y es son que qué quién cuál cuáles dónde cómo cuándo
-        cuánto cuántos cuánta por para con sin en no se mi su lo al me yo está están hay puedo puede
-        debo tengo hacer como donde cuando cual si pero más muy este esta significa
-    """,
-    "Italian": """
-        il lo la gli le un una di del della dei delle e è sono che chi cosa quale quali dove come quando
-        perché quanto quanti quanta per con in non si mi mio mia al alla nel nella da dal posso può devo
-        fare ho c' dell' all' nell' dall' sull' l' un' questo questa più ma anche sul sulla significa
-        trova
-    """,
-    "Portuguese": """
-        o os as um uma de do da dos das e é são que quem qual quais onde como quando por para com sem em
-        no na nos nas não se meu minha eu está estão há posso pode devo tenho fazer quanto quantos
-        quanta porque mais muito mas ao à isso este esta significa fica
-    """,
-    "Dutch": """
-        de het een en is niet ik hoe wat waar waarom wanneer wie welke van met op voor te in zijn dat
-        die dit er aan bij als kan moet mijn naar uit om of ook maar nog wel hebben heeft heb worden
-        wordt deze je doe hoeveel betekent
-    """,
-    "Swedish": """
-        och är det att en ett som på för med inte jag hur vad var varför när vem vilken vilka av till
-        den de i kan ska måste min mitt har från om så men eller finns gör man vi du betyder vart
-    """,
-    "Danish or Norwegian": """
-        og er det at en et som på for med ikke jeg hvordan hva hvad hvor hvorfor når hvem hvilken hvilke
-        av af til den de i kan skal må min mitt mit har fra om så men eller finnes findes gør gjør man
-        vi du betyr betyder
-    """,
-    "Polish": """
-        i w na z do nie się jest są to że jak co gdzie kiedy dlaczego kto czy który która które ile po
-        za od dla przez mój moja mam może można mogę muszę jego ale lub oraz przy być oznacza znaczy
-    """,
-    "Czech": """
-        a v na z do ne se je jsou to že jak co kde kdy proč kdo jaký která které kolik po za od pro přes
-        můj mám může mohu musím ale nebo při být si jsem znamená
-    """,
-    "Finnish": """
-        ja on ei se että mitä missä miten miksi milloin kuka mikä kuinka ovat oli en minä olen voi voin
-        pitää täytyy mutta tai myös kun jos tämä tarkoittaa
-    """,
-}
 _SCRIPTS = (
     ("Ukrainian", r"[іїєґІЇЄҐ]"),  # before Russian, whose script has none of these
     ("Russian", r"[\u0400-\u04ff]"),
@@ -143,7 +83,7 @@ def _by_words(words: list[str]) -> str | None:
         return None
     if best == "English":
         return best
-    own = hits - _profiles()["English"] - _ENGLISH_TOO
+    own = hits - _profiles()["English"] - _english_too()
     foreign = own or (len(hits) > 2 and not counts["English"])  # "la", "de" and "si" together are enough
     return best if foreign and counts[best] >= 2 * counts["English"] else None
 
@@ -154,18 +94,15 @@ def _hits(words: list[str], small: frozenset[str]) -> int:
 
 @lru_cache(maxsize=1)
 def _profiles() -> Mapping[str, frozenset[str]]:
-    return {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+    *languages, _ = table(__file__, "languages.tsv")
+    return {language: frozenset(words.split()) for language, words in languages}
 
 
-_ENGLISH_TOO = frozenset(
-    """
-        die das des den am an man was war also hat wo in im so es on me son pour plus or est les comment
-        no come a i ha per con dove once las los el la le un de do da dos as e o os er is of van te men
-        at en et var se si vi du om fra for z w po sin solo mi su al ma ne par ce au aux ai it il to co
-        je op sa y kan dem od pro ale kun jos del som min fact sur tu uit mit ja ei tai sans sous net
-    """.split()  # noqa: SIM905 (a list of words)
-)
-"""Small words that are English words, abbreviations or parts of names, too: alone they prove nothing."""
+@lru_cache(maxsize=1)
+def _english_too() -> frozenset[str]:
+    """Small words that are English words, abbreviations or parts of names, too: alone they prove nothing."""
+    *_, (_, words) = table(__file__, "languages.tsv")
+    return frozenset(words.split())
 
 
 _TOKENIZER = "bundled/all-MiniLM-L6-v2/tokenizer.json"

@@ -140,18 +140,6 @@ def signals(
     }
 
 
-def topic_signals(response: SearchResponse, index: IndexFacts) -> dict[str, float] | None:
-    """Those signals that need no passage; None without a search by vector."""
-    if not (response.dense_sentences or response.dense_sections):
-        return None
-    return {
-        "nearest_sentence": _highest(response.dense_sentences),
-        "nearest_section": _highest(response.dense_sections),
-        "agreed": _agreed(response),
-        **index.signals(),
-    }
-
-
 def _closeness(response: SearchResponse, section_ids: Collection[str]) -> float:
     for ranking in (response.dense_sentences, response.dense_sections):
         scores = [hit.score for hit in ranking if hit.section_id in section_ids]
