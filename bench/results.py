@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -81,18 +81,22 @@ class Runs:
         return Record(self._name, now, self.facts | {"commit": commit, "stolen": stolen}, self._runs)
 
 
+def read_results(path: Path) -> Results:
+    """All that a file has."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    records = {name: Record(**record) for name, record in stored["benchmarks"].items()}
+    return Results(Machine(**stored["machine"]), records)
+
+
 def load_results(path: Path, machine: Machine, *, known: Collection[str]) -> Results:
     """The `known` benchmarks that `path` has from the same machine, so that they can be run one by one.
 
     The versions are this run's: each record keeps the commit that it was measured at.
     """
-    if not path.exists():
+    stored = read_results(path) if path.exists() else Results(machine)
+    if replace(stored.machine, versions={}) != replace(machine, versions={}):
         return Results(machine)
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    if _hardware(stored["machine"]) != _hardware(asdict(machine)):
-        return Results(machine)
-    records = {name: Record(**record) for name, record in stored["benchmarks"].items() if name in known}
-    return Results(machine, records)
+    return Results(machine, {name: record for name, record in stored.records.items() if name in known})
 
 
 def save(results: Results, path: Path, *, page: str) -> None:
@@ -110,10 +114,6 @@ def to_json(results: Results) -> str:
     for record in benchmarks.values():
         record["runs"] = {name: [round(n, DIGITS) for n in run] for name, run in record["runs"].items()}
     return _indented({"machine": asdict(results.machine), "benchmarks": benchmarks}) + "\n"
-
-
-def _hardware(machine: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in machine.items() if name != "versions"}
 
 
 def _indented(value: Any, depth: int = 0) -> str:

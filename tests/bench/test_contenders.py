@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bench import contenders as environments
-from bench.contenders import PEERS, STAMP, TITLES, WORKER, Environment, digest, find_python
+from bench.contenders import PEERS, STAMP, TITLES, WORKER, Environment, find_python
 from bench.processes import BenchmarkError
 
 FILES = {
@@ -73,14 +73,6 @@ def test_a_peer_finds_the_right_file_in_its_environment(name, tmp_path):
     (tmp_path / "questions.json").write_text('["what moves the air in the cabin?", "coolant pump"]')
     _, report = peer.search(folder, store, tmp_path / "questions.json")
     assert [found[0] for found in report["sources"]] == ["fan.md", "sub/pump.md"]
-
-
-def test_other_requirements_have_another_digest(tmp_path):
-    path = tmp_path / "requirements.txt"
-    path.write_text("torch==1\n")
-    first = digest(path)
-    path.write_text("torch==2\n")
-    assert digest(path) != first
 
 
 def test_an_environment_is_made_once_and_again_for_other_packages(tmp_path, monkeypatch):

@@ -114,10 +114,6 @@ def test_every_first_ingest_has_an_empty_folder(bench):
     assert (record.facts["passages"], record.facts["unit"]) == (100, "sentences")
 
 
-def test_a_large_folder_is_ingested_once(bench):
-    assert run("opensearch-docs:athena", bench).record(commit="abc").run("ingest_seconds") == [4.0]
-
-
 def test_a_peer_is_measured_with_the_size_of_its_environment(bench, peer):
     record = run("rust-book:haystack", bench).record(commit="abc")
     assert record.run("ingest_seconds") == record.run("again_seconds") == [20.0]
@@ -140,11 +136,6 @@ def test_scifact_is_judged_question_by_question_by_the_same_measure(bench, peer)
     theirs = run("scifact:haystack", bench).record(commit="abc")
     assert peer.asked == [(2, True)], "the judged questions, a file one passage"
     assert theirs.run("nDCG@10") == [1.0, 1.0]
-
-
-def test_ask_is_a_new_process_each_time(bench):
-    assert run("ask", bench).record(commit="abc").run("ask_seconds") == [2.0, 2.0]
-    assert bench.athena.log == ["ingest", "ask", "ask"]
 
 
 def test_every_number_that_setting_up_prints_is_kept(bench, monkeypatch):

@@ -19,10 +19,6 @@ def test_percentiles_are_by_nearest_rank():
     assert p95([7.0]) == 7.0
 
 
-def test_a_ratio_says_how_many_times():
-    assert ratio(182.0, 36.4) == pytest.approx(5.0)
-
-
 @pytest.mark.parametrize("value", [median([]), p50([]), p95([]), highest([]), ratio(1.0, 0.0)])
 def test_nothing_measured_is_not_a_number(value):
     assert math.isnan(value)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from bench import users
-from bench.users import ask, main, retrieval_ms, run
+from bench.users import ask, retrieval_ms, run
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SourcesFound, TokenArrived
@@ -97,22 +95,3 @@ def test_a_conversation_that_cannot_be_opened_is_an_error() -> None:
     load = run(FakeAthena(fails=True), ["a", "b", "c"], users=2, seconds=0.05)  # type: ignore[arg-type]
     assert len(load.asked) == 2
     assert all("The server is gone." in item.error for item in load.asked)
-
-
-def test_the_report_has_every_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    athena = FakeAthena()
-    monkeypatch.setattr(users, "open_athena", lambda settings: athena)
-    questions, report = tmp_path / "questions.json", tmp_path / "report.json"
-    questions.write_text('["a"]', encoding="utf-8")
-    main(["--questions", str(questions), "--report", str(report), "--users", "2", "--seconds", "0.1"])
-    written = json.loads(report.read_text(encoding="utf-8"))
-    assert {item["error"] for item in written["asked"]} == {""}
-    assert written["memory_mb"][0] > 1 and athena.closed
-
-
-def test_memory_is_that_of_this_process() -> None:
-    before, *_ = users._memory(until=0.0)
-    ballast = bytearray(b"x") * 50_000_000
-    after, *_ = users._memory(until=0.0)
-    assert after - before == pytest.approx(50, abs=10)
-    assert len(ballast) == 50_000_000

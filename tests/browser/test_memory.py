@@ -103,18 +103,6 @@ def test_what_was_recalled_is_forgotten_under_the_answer(served: tuple[str, Path
     expect(app.turn(2).locator(".recalled")).not_to_contain_text("8443")
 
 
-def test_a_private_conversation_leaves_no_memory(served: tuple[str, Path], open_app: Opener) -> None:
-    address, data_dir = served
-    app = open_app(address, path="/?u=cleo")
-    app.page.get_by_text("Private conversation").click()
-    expect(app.page.get_by_text("Nothing of this conversation is stored")).to_be_visible()
-    app.ask("Remember that the cellar is painted vermilion.")
-    expect(app.answered(1)).to_contain_text("private")
-    app.page.get_by_role("link", name="Memory").click()
-    expect(app.page.get_by_text("Nothing is remembered about you yet.")).to_be_visible()
-    assert found_in_files(data_dir, ["vermilion"]) == []
-
-
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_the_graph_is_walked_with_the_keyboard(
     served: tuple[str, Path], open_app: Opener, width: int, dark: bool

@@ -48,6 +48,7 @@ def test_the_command_prints_what_it_promises(path: str) -> None:
     assert asked == found["questions"] + found["never_said"]
 
 
+@pytest.mark.slow
 def test_a_table_for_people_and_a_clear_error(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["eval", "memory", str(DATA / "beam" / "dev")])
     assert "2 questions about what was never said" in done.stdout

@@ -299,6 +299,7 @@ def test_a_damaged_level_is_named(tmp_path: Path, ship: Ship, old: str, new: str
         load_level(path, ship)
 
 
+@pytest.mark.slow
 def test_hints_come_in_steps_and_stories_do_not_spoil() -> None:
     for level in all_levels().values():
         game = Game.start(level.id)

@@ -155,6 +155,7 @@ def test_included_files_include_but_in_no_circle_and_not_without_end(book: Path)
     assert read(book, "{{#include a.md}}").text == "a b {{#include ../a.md}} 0 1 {{#include 2.md}}"
 
 
+@pytest.mark.slow
 def test_a_file_is_included_once_and_as_often_again_as_is_little(book: Path) -> None:
     listing = book / "listings" / "long.txt"
     listing.write_text("word\n" * 12_000, encoding="utf-8")
@@ -180,6 +181,7 @@ def test_many_small_pages_index_a_large_file_once_and_the_report_names_the_other
         corpus.close()
 
 
+@pytest.mark.slow
 def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     (book / "src/b.txt").write_text("b" * 400, encoding="utf-8")
     text = read(book, "{{#include b.txt}}\n" * 20, max_bytes=2_000).text

@@ -45,6 +45,7 @@ def check_files(files: list[Path]) -> None:
             raise AssertionError(f"{path}: {error}") from error
 
 
+@pytest.mark.slow
 def test_the_manuals() -> None:
     files = corpus(ROOT / "docs_corpus")
     if not files:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 
 from pipeline.models.cross_encoder import OnnxCrossEncoder
 from pipeline.models.cross_encoder_files import ModelFiles
@@ -14,6 +15,7 @@ from training.network import LONGEST_PAIR, Pairs, bundled_weights
 TEXTS = ["Pump\nThe filter is changed every ninety days.", "The crew eats at noon, in the mess, by turns."]
 
 
+@pytest.mark.slow
 def test_an_untrained_network_embeds_as_the_bundled_model_and_scores_each_pair_alone(tmp_path: Path) -> None:
     weights = bundled_weights()
     ids = np.array([Pairs().encode("filter", TEXTS[:1])[0].ids])

@@ -76,6 +76,7 @@ def test_the_limit_is_raised_as_far_as_the_system_allows(
     assert asked == ([raised] if raised else [])
 
 
+@pytest.mark.slow
 def test_a_session_that_nobody_came_back_to_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     class Left:
         id = "one"

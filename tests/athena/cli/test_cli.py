@@ -313,6 +313,7 @@ def test_with_nothing_indexed_it_says_what_to_do(arguments: list[str], tmp_path:
     assert "athena ingest" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_early_ends_in_order(tmp_path: Path) -> None:
     """In a process of its own: threads that still load a model must not abort it."""
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_siz
 TIMES = st.sampled_from((0.0, 1706659200.0, 1709164800.0, 1.7e9))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, TIMES)
 def test_places_are_of_the_text(text: str, said_at: float) -> None:

@@ -69,6 +69,7 @@ def test_attempts_read_as_instructions() -> None:
     assert [attempt["_id"] for attempt in attacks() if not reads_as_instruction(attempt["text"])] == []
 
 
+@pytest.mark.slow
 def test_the_manuals_give_the_assistant_no_orders() -> None:
     paragraphs = [
         paragraph
