@@ -11,7 +11,6 @@ import json
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +30,7 @@ from bench.corpora import (
 from bench.embedded_page import to_markdown
 from bench.machine import this_machine
 from bench.processes import BenchmarkError, run_measured
-from bench.results import Results, Runs, Say, load_results, print_page, save
+from bench.results import Results, Runs, Say, chosen, print_page, run_all, say
 from evals.datasets import default_folder, load_qrels, load_queries
 from evals.metrics import ndcg_at, recall_at, reciprocal_rank_at
 
@@ -192,21 +191,6 @@ def _benchmarks() -> Iterator[tuple[str, Benchmark]]:
 BENCHMARKS: Mapping[str, Benchmark] = dict(_benchmarks())
 
 
-def chosen(wanted: Sequence[str]) -> list[str]:
-    """The benchmarks that are meant: by name, by collection (`rust-book`), by who (`txtai`); all by none.
-
-    Raises `BenchmarkError`, naming all, for what means none.
-    """
-    for name in wanted:
-        if not any(_means(name, known) for known in BENCHMARKS):
-            raise BenchmarkError(f"There is no benchmark '{name}'.", f"Choose of {', '.join(BENCHMARKS)}.")
-    return [known for known in BENCHMARKS if not wanted or any(_means(name, known) for name in wanted)]
-
-
-def _means(name: str, known: str) -> bool:
-    return name == known or name in known.split(":")
-
-
 def run(name: str, bench: Bench) -> Runs:
     """One benchmark's numbers; where a peer cannot be installed or run, or the core not be set up, why."""
     runs = Runs(name, bench.say)
@@ -248,30 +232,15 @@ def measure(options: argparse.Namespace) -> Results:
         DatasetError: the data are not there.
         BenchmarkError: a benchmark is unknown, or a command of Athena's failed.
     """
-    names = chosen(options.only)
+    names = chosen(options.only, BENCHMARKS)
     data = existing(options.data).resolve()
-    machine = this_machine()
-    results = load_results(options.out / NAME, machine, known=BENCHMARKS) if options.out else Results(machine)
     with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch:
         work = Path(scratch).resolve()
         effort = QUICK if options.quick else Effort()
-        bench = Bench(AthenaSide(work), data, work, effort, say=_Say())
-        for name in names:
-            runs = run(name, bench)
-            results = results.with_record(runs.record(commit=machine.versions["athena"]))
-            if options.out:
-                save(results, options.out / NAME, page=to_markdown(results))
-    return results
-
-
-class _Say:
-    """Prints a line with the seconds since the start."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __call__(self, line: str) -> None:
-        print(f"[{time.perf_counter() - self._started:6.0f} s] {line}", file=sys.stderr, flush=True)
+        bench = Bench(AthenaSide(work), data, work, effort, say)
+        benchmarks = {name: partial(run, name, bench) for name in BENCHMARKS}
+        path = options.out / NAME if options.out else None
+        return run_all(names, benchmarks, machine=this_machine(), page=to_markdown, path=path)
 
 
 if __name__ == "__main__":

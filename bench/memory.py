@@ -20,13 +20,12 @@ from bench.machine import this_machine
 from bench.memory_page import to_markdown
 from bench.memory_player import AthenaMemory
 from bench.memory_speed import Took, read_and_write, search_in_turns
-from bench.results import Results, Runs, Say, load_results, print_page, save
+from bench.results import Results, Runs, Say, chosen, print_page, run_all, say
 from bench.scripts import NEED_MEMORY, load_scripts, play
 from evals.conversations import load_conversations
 from evals.turn_search import evaluate
 from memory.options import PresetName
 from memory.presets import PRESETS
-from pipeline.errors import ConfigurationError
 from pipeline.models.embedding import OnnxEncoder
 
 if TYPE_CHECKING:
@@ -138,28 +137,15 @@ def run(options: argparse.Namespace) -> Results:
     """Run what was asked for; each benchmark is written down as soon as it is done.
 
     Raises:
-        ConfigurationError: no benchmark has such a name.
+        BenchmarkError: no benchmark has such a name.
         DatasetError: a file of conversations cannot be read.
     """
     given = {"LoCoMo": options.locomo, "BEAM": options.beam}
     paths = OWN | {name: path for name, path in given.items() if path}
-    bench = Bench(OnnxEncoder(), _say, paths, memories=options.memories, times=options.times)
-    known = benchmarks(bench)
-    chosen = [name for name in known if not options.only or name.startswith(tuple(options.only))]
-    if not chosen:
-        raise ConfigurationError(
-            f"No benchmark begins with {' or '.join(options.only)}.", f"There are: {', '.join(known)}."
-        )
-    machine, scripts = this_machine(), len(load_scripts())
-    results = load_results(options.out / NAME, machine, known=known)
-    for name in chosen:
-        results = results.with_record(known[name]().record(commit=machine.versions["athena"]))
-        save(results, options.out / NAME, page=to_markdown(results, count=scripts))
-    return results
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    bench = Bench(OnnxEncoder(), say, paths, memories=options.memories, times=options.times)
+    known, page = benchmarks(bench), partial(to_markdown, count=len(load_scripts()))
+    names = chosen(options.only, known)
+    return run_all(names, known, machine=this_machine(), page=page, path=options.out / NAME)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from bench.machine import Machine, load_average, work_so_far
-from bench.processes import Finished
+from bench.processes import BenchmarkError, Finished
 from pipeline.errors import AthenaError
 
 Fact = str | int | float | bool
@@ -122,6 +123,46 @@ def _indented(value: Any, depth: int = 0) -> str:
     pad = "  " * (depth + 1)
     lines = (f"{pad}{json.dumps(key)}: {_indented(item, depth + 1)}" for key, item in value.items())
     return "{\n" + ",\n".join(lines) + "\n" + "  " * depth + "}"
+
+
+def chosen(wanted: Sequence[str], known: Collection[str]) -> list[str]:
+    """The benchmarks that are meant: by their name, its beginning, or a part of it (`txtai`); all by none.
+
+    Raises `BenchmarkError`, naming all, for what means none.
+    """
+    for name in wanted:
+        if not any(_means(name, other) for other in known):
+            raise BenchmarkError(f"There is no benchmark '{name}'.", f"Choose of {', '.join(known)}.")
+    return [name for name in known if not wanted or any(_means(item, name) for item in wanted)]
+
+
+def _means(name: str, known: str) -> bool:
+    return known.startswith(name) or name in known.split(":")
+
+
+def run_all(
+    names: Sequence[str],
+    benchmarks: Mapping[str, Callable[[], Runs]],
+    *,
+    machine: Machine,
+    page: Callable[[Results], str],
+    path: Path | None,
+) -> Results:
+    """Run some of the benchmarks; each is written down as soon as it is done, beside those of before."""
+    results = load_results(path, machine, known=benchmarks) if path else Results(machine)
+    for name in names:
+        results = results.with_record(benchmarks[name]().record(commit=machine.versions["athena"]))
+        if path:
+            save(results, path, page=page(results))
+    return results
+
+
+STARTED = time.perf_counter()
+
+
+def say(line: str) -> None:
+    """Print a line with the seconds since the start."""
+    print(f"[{time.perf_counter() - STARTED:6.0f} s] {line}", file=sys.stderr, flush=True)
 
 
 def print_page(measured: Callable[[], str]) -> int:

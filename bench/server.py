@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from bench.athena import ROOT, AthenaSide
 from bench.corpora import known_items
 from bench.machine import Machine, this_machine
 from bench.processes import run_measured
-from bench.results import Results, Runs, Say, load_results, print_page, save
+from bench.results import Results, Runs, Say, chosen, print_page, run_all, say
 from bench.server_page import to_markdown
 from bench.steady_model import SPREAD
 from bench.table import p95, ratio
@@ -265,7 +266,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.server", description=__doc__)
     data = default_folder()
     parser.add_argument("--folder", type=Path, default=data / FOLDER, help="Markdown to ingest and ask about")
-    parser.add_argument("--only", action="append", choices=[*BENCHMARKS], help="may be given several times")
+    parser.add_argument("--only", action="append", default=[], help="may be given several times")
     parser.add_argument("--rounds", type=int, default=default.rounds, help="one user, many, one again")
     parser.add_argument("--users", type=int, default=default.users, help="how many ask at once")
     parser.add_argument("--seconds", type=float, default=default.seconds, help="how long they ask")
@@ -292,15 +293,11 @@ def run(options: argparse.Namespace) -> Results:
         )
     effort = Effort(**{field.name: getattr(options, field.name) for field in fields(Effort)})
     with tempfile.TemporaryDirectory(prefix="athena-bench-") as scratch, own_corner() as addresses:
-        machine = _machine(addresses)
-        results = load_results(options.out / NAME, machine, known=BENCHMARKS)
-        work = Path(scratch).resolve()
-        bench = ServerBench(options.folder.resolve(), addresses, work, effort, _say)
-        for name in options.only or BENCHMARKS:
-            runs = BENCHMARKS[name](bench)
-            results = results.with_record(runs.record(commit=machine.versions["athena"]))
-            save(results, options.out / NAME, page=to_markdown(results))
-    return results
+        bench = ServerBench(options.folder.resolve(), addresses, Path(scratch).resolve(), effort, say)
+        benchmarks = {name: partial(benchmark, bench) for name, benchmark in BENCHMARKS.items()}
+        names = chosen(options.only, BENCHMARKS)
+        machine, path = _machine(addresses), options.out / NAME
+        return run_all(names, benchmarks, machine=machine, page=to_markdown, path=path)
 
 
 def _machine(addresses: ServerAddresses) -> Machine:
@@ -308,10 +305,6 @@ def _machine(addresses: ServerAddresses) -> Machine:
     both = {"Weaviate": servers.weaviate, "MongoDB-compatible server, says it is": servers.mongodb}
     clients = {name: metadata.version(name) for name in ("pymongo", "weaviate-client")}
     return replace(machine, versions={**machine.versions, **clients, **both})
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

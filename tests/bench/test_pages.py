@@ -145,4 +145,4 @@ def test_a_short_run_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     page = (tmp_path / "benchmarks-memory.md").read_text(encoding="utf-8")
     assert "At 30 turns a search takes" in page
     assert main([*options, "nothing"]) == 1
-    assert "No benchmark begins with nothing" in capsys.readouterr().err
+    assert "There is no benchmark 'nothing'" in capsys.readouterr().err
