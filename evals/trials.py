@@ -1,16 +1,23 @@
-"""Whether a change of settings may be kept: by how the cases went before it and with it."""
+"""Cases asked again, and whether a change of settings may be kept: by how they went before it and with it."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import stdev
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from evals.cases import Replayed
+from athena.settings_changes import with_values
+from evals.cases import Replayed, State, replay
+from evals.indexing import Bars, bar
+from evals.metrics import percentile
 from evals.significance import MARGIN, POWERED, compare
 from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from athena import Athena
 
 FEWEST = 6  # cases that change alike: fewer could be chance (2 / 2^5 > 0.05)
 
@@ -70,3 +77,65 @@ def _needed(differences: Sequence[float]) -> int:
     difference = abs(sum(differences)) / len(differences)
     fewest = FEWEST if difference else math.ceil(3 / MARGIN)
     return max(fewest, math.ceil((POWERED * spread / (difference or MARGIN)) ** 2))
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case in a report; `before` is how it went with the settings in use, or at the last replay."""
+
+    id: str
+    question: str
+    state: State
+    passed: bool | None
+    before: bool | None
+    why: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class CasesReport:
+    """What `athena eval cases --json` prints; `regressed`: the ids of those that fail and passed before."""
+
+    cases: int
+    states: Mapping[str, int]
+    results: tuple[CaseResult, ...]
+    regressed: tuple[str, ...]
+    settings: Mapping[str, str]  # the values that were tried instead of those in use
+    advice: Advice | None  # whether these may be kept; None where none were tried
+    ms_per_case: Mapping[str, float]
+
+
+def evaluate_cases(
+    athena: Athena, *, user: str | None = None, values: Mapping[str, str], report: Bars | None = None
+) -> CasesReport:
+    """Replay the cases of a user, or of all, and where there are other `values` of settings, with these too.
+
+    Raises `ConfigurationError` for a setting or a value that cannot be, and what ends an answer.
+    """
+    settings = with_values(athena.settings, values) if values else None
+    kept = athena.cases.list(user)
+    last = [case.passed for case in kept]
+    found = [*replay(athena, kept, report=bar(report, "Asking"))]
+    if settings is None:
+        return _report(found, last)
+    tried = [*replay(athena, kept, settings=settings, report=bar(report, "With the others"))]
+    trial = Trial(user or "", values, found, tried)
+    return replace(_report(tried, [one.passed for one in found]), settings=dict(values), advice=advice(trial))
+
+
+def _report(found: Sequence[Replayed], before: Sequence[bool | None]) -> CasesReport:
+    pairs = [*zip(found, before, strict=True)]
+    states: Counter[str] = Counter(one.state for one in found)
+    times = [one.ms for one in found if one.answer]
+    return CasesReport(
+        cases=len(found),
+        states={state: states[state] for state in ("passing", "failing", "moved")},
+        results=tuple(
+            CaseResult(one.case.id, one.case.question, one.state, one.passed, was, one.why, round(one.ms, 1))
+            for one, was in pairs
+        ),
+        regressed=tuple(one.case.id for one, was in pairs if one.regressed or (was and one.passed is False)),
+        settings={},
+        advice=None,
+        ms_per_case={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
+    )

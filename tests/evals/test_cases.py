@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 from athena import Athena, open_athena
+from athena.cli import app
 from athena.settings import Settings
+from evals.case_folders import read_cases
 from evals.cases import gold_at, locate, new_case, replay
-from pipeline.errors import UnknownConversation
+from evals.datasets import load_corpus, load_qrels, load_queries
+from pipeline.errors import DatasetError, UnknownConversation
 from pipeline.messages import Message
 from pipeline.stores.cases import Case
 
@@ -148,3 +155,119 @@ def test_gold_is_found_again_where_the_manual_moved_it_and_said_to_be_lost_where
     (found,) = replay(athena, athena.cases.list())
     assert (found.state, found.passed, found.regressed) == ("moved", None, False)
     assert "does not say any more" in found.why and athena.cases.list()[0].passed_at > 0
+
+
+# -- with other settings, and the command ----------------------------------------------------------------
+
+
+def invoked(athena: Athena, *arguments: str) -> Result:
+    return CliRunner().invoke(app, ["eval", "cases", "--data-dir", str(athena.settings.data_dir), *arguments])
+
+
+@pytest.fixture
+def on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATHENA_LLM", "none")
+    monkeypatch.setenv("ATHENA_CROSS_ENCODER", "none")
+
+
+@pytest.mark.usefixtures("on_the_command_line")
+def test_the_command_fails_where_one_that_passed_before_does(athena: Athena) -> None:
+    nothing = invoked(athena)
+    assert nothing.exit_code == 0 and "There is no case yet" in nothing.stdout
+    right = case(athena, "How many litres does the water tank hold?", NINE)
+    wrong = case(athena, "How long does the crew sleep?", NINE, id="wrong")
+    athena.cases.put(right, wrong)
+    done = invoked(athena, "--json")
+    shape = json.loads(done.stdout)
+    assert done.exit_code == 0 and shape["states"] == {"passing": 1, "failing": 1, "moved": 0}
+    assert [one["before"] for one in shape["results"]] == [None, None] and shape["advice"] is None
+    text = invoked(athena).stdout
+    assert "failing" in text and "It shows crew.md" in text and max(map(len, text.splitlines())) <= 80
+    tried = invoked(athena, "--set", "answerable_threshold=1", "--json")
+    shape = json.loads(tried.stdout)
+    assert tried.exit_code == 1 and shape["regressed"] == [right.id]
+    assert shape["settings"] == {"answerable_threshold": "1"} and shape["advice"]["keep"] == "too few"
+    assert shape["advice"]["missing"] > 0
+    assert [kept.passed for kept in athena.cases.list()] == [True, False]  # what is tried is not kept
+    said = invoked(athena, "--set", "answerable_threshold=1").stdout
+    assert "Too few cases to tell" in said and "passed before" in said
+
+
+@pytest.mark.usefixtures("on_the_command_line")
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ("alpha", 2, "is not NAME=VALUE"),
+        ("alpha=7", 1, "ATHENA_ALPHA cannot be '7'"),
+        ("alhpa=0.5", 1, "Did you mean 'alpha'?"),
+        ("data_dir=other", 1, "no answer over this index depends on it"),
+    ],
+)
+def test_a_setting_that_cannot_be_tried_is_refused(athena: Athena, given: str, code: int, said: str) -> None:
+    athena.cases.put(case(athena, "How many litres does the water tank hold?", NINE))
+    done = invoked(athena, "--set", given)
+    assert done.exit_code == code and said in " ".join(done.output.replace("│", " ").split())
+
+
+@pytest.mark.usefixtures("on_the_command_line")
+def test_a_folder_has_all_of_the_cases_and_gives_them_back(athena: Athena, tmp_path: Path) -> None:
+    said = (Message("user", "What is the water tank?"), Message("assistant", NINE))
+    kept = [
+        case(
+            athena, "And what does it hold?", NINE, id=str(uuid.uuid4()), history=said, scope=("valves.md",)
+        ),
+        case(athena, "Who won the football cup final?", id=str(uuid.uuid4())),
+    ]
+    athena.cases.put(*kept)
+    folder = tmp_path / "exported"
+    assert invoked(athena, "--export", str(folder)).exit_code == 0
+    assert invoked(athena, "--export", str(folder)).exit_code == 1  # it is there already
+    (document,) = load_corpus(folder)
+    assert document.id == "valves.md#Valves > Water tank" and NINE in document.text
+    assert load_qrels(folder, "test") == {kept[0].id: {document.id: 1}}
+    assert {query.id: query.answerable for query in load_queries(folder)} == {
+        kept[0].id: True,
+        kept[1].id: False,
+    }
+    athena.cases.delete(*(one.id for one in kept))
+    assert invoked(athena, "--import", str(folder)).exit_code == 0
+    again = [replace(one, created_at=1.0) for one in athena.cases.list()]
+    assert sorted(again, key=lambda one: one.question) == sorted(kept, key=lambda one: one.question)
+    assert json.loads(invoked(athena, "--import", str(folder), "--user", "bob", "--json").stdout) == {
+        "imported": 2
+    }
+    assert len(athena.cases.list("local")) == len(athena.cases.list("bob")) == 2
+
+
+def folder_of(tmp_path: Path, *rows: dict[str, object], qrels: str = "") -> Path:
+    folder = tmp_path / "given"
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (folder / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
+    return folder
+
+
+def test_questions_of_any_folder_become_cases_by_answers_or_judged_sections(
+    athena: Athena, tmp_path: Path
+) -> None:
+    folder = folder_of(
+        tmp_path,
+        {"_id": "q1", "text": "How many litres?", "answers": [{"text": "holds nine  litres"}]},
+        {"_id": "q2", "text": "How long does the crew sleep?"},
+        {"_id": "q3", "text": "Who lost?", "answers": [{"text": "stands nowhere"}]},
+        {"_id": "q4", "text": "Who won?", "answerable": False},
+        qrels="q2\tcrew.md#Crew > Sleep\t1\n",
+    )
+    first, second, third, fourth = read_cases(folder, athena.store.sections, user="ann")
+    assert first.gold[0].quote == "holds nine litres" and first.gold[0].source == "valves.md"
+    assert second.gold[0].heading_path[-1] == "Sleep" and "seven hours" in second.gold[0].quote
+    assert fourth.gold == () and fourth.user == "ann"
+    (located,) = locate([third], athena.store.sections)
+    assert located.state == "moved" and located.lost == third.gold
+    assert read_cases(folder, athena.store.sections, user="ann")[0].id == first.id
+
+
+def test_a_question_of_which_nothing_says_what_answers_it_is_refused(athena: Athena, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"_id": "q1", "text": "Why?"}, qrels="q1\tgone.md#Gone\t1\n")
+    with pytest.raises(DatasetError, match="Nothing says what answers question 'q1'"):
+        read_cases(folder, athena.store.sections, user="ann")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from athena.loading import changeable, load_settings
+from athena.loading import changeable
 from athena.settings import Settings
-from pipeline.options import RetrievalOptions
+from athena.settings_changes import TRIABLE, with_values
 from pipeline.words import counted
 from ui.evaluation.running import Bar, Ran, evaluations, start
 from ui.shared import messages, process
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Values = Mapping[str, str]  # as they are typed, by the settings' names
 
-TRIABLE = sorted({*RetrievalOptions.model_fields, "answerable_threshold", "quotes", "llm"}
-                 & {*Settings.model_fields})  # fmt: skip
-"""The settings that the next answer depends on."""
 NAMES = "trial-names"
 ADVICE = {
     "yes": "Yes, these may be kept.",
@@ -68,12 +65,6 @@ def _start(user: str, values: Values) -> None:
     other = with_values(athena.settings, values) if values else None
     title = "Asking the cases with other settings" if values else "Asking the cases"
     start(title, partial(_asked, athena, user, values, other))
-
-
-def with_values(settings: Settings, values: Values) -> Settings:
-    """The settings with other values; "None" and "" stand for none. Raises `ConfigurationError`."""
-    typed = {name: None if value.strip() in ("", "None") else value.strip() for name, value in values.items()}
-    return load_settings(**(dict(settings) | typed))
 
 
 def _asked(
