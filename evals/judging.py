@@ -12,6 +12,7 @@ from pipeline.answer import Answer, Retrieval, Verdict
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound
+from pipeline.steps.records import Step
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -39,6 +40,7 @@ class Heard:
     quotes: Sequence[Shown] = ()
     text: str = ""
     verdict: Verdict | None = None  # None: the search's
+    steps: Sequence[Step] = ()  # of the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,15 @@ class Judged:
         return self.verdict == "not in the documents"
 
 
-def hear(athena: Athena, query: Question) -> Heard:
+def hear(athena: Athena, query: Question, *, generated: bool = False) -> Heard:
     """What a chat without a language model finds and quotes after the history; nothing of it is kept.
 
     The turns of a history without replies are asked as well. Where it abstains, the quotes are those that it
-    would show.
+    would show. `generated` is with the model that the settings name, if they do.
     """
     chat = athena.chat(private=True)
-    chat.parts = replace(chat.parts, llm=None)
+    if not generated:
+        chat.parts = replace(chat.parts, llm=None)
     said = [Message(turn.role, turn.text) for turn in query.history]
     if all(message.role == "user" for message in said):
         for message in said:
@@ -83,7 +86,7 @@ def hear(athena: Athena, query: Question) -> Heard:
     retrieval, answer = _run(chat, query.text, said)
     retrieval = retrieval or athena.hybrid_search.search(query.text)
     quotes = quotes_shown(athena, retrieval) if answer.abstained else quotes_in(answer)
-    return Heard(retrieval, quotes, answer.text, answer.verdict)
+    return Heard(retrieval, quotes, answer.text, answer.verdict, answer.steps)
 
 
 def _run(chat: ChatRecipe, message: str, history: Sequence[Message] = ()) -> tuple[Retrieval | None, Answer]:

@@ -29,6 +29,16 @@ def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> floa
     return _dcg([relevant.get(item, 0) for item in ranking[:k]]) / ideal if ideal else 0.0
 
 
+def ndcg_of_gains(gains: Sequence[int], relevant: int, k: int) -> float:
+    """What `ndcg_at` is, where what is found at a rank may hold several relevant things at once.
+
+    Each gain counts those that no earlier rank has. The best order has one at each rank; what has more at
+    once is no better than that. 0 where nothing is relevant.
+    """
+    ideal = _dcg([1] * min(relevant, k))
+    return min(1.0, _dcg(gains[:k]) / ideal) if ideal else 0.0
+
+
 def recall_at(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
     """The share of the relevant ids that are among the first `k`; 0 where nothing is relevant."""
     return len(set(ranking[:k]) & set(relevant)) / len(relevant) if relevant else 0.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -107,7 +107,7 @@ def evaluate_talks(
         said = bar(report, f"Talking ({preset})")
         with playing(live, memory=preset) as athena:
             for done, talk in enumerate(talks, start=1):
-                judged += _played(athena, talk, judge)
+                judged += played(athena, talk, judge)
                 if said:
                     said(done, len(talks))
     shares: dict[str, dict[str, dict[str, int]]] = {}
@@ -118,10 +118,12 @@ def evaluate_talks(
     return TalksReport(shares, tuple(item.failed for item in judged if item.failed and failures))
 
 
-Judge = Callable[[PlayedAthena, Talk, Step, str], Iterator[Judged]]  # the string: the running conversation
+Seen = TypeVar("Seen")
+Judge = Callable[[PlayedAthena, Talk, Step, str], Iterator[Seen]]  # the string: the running conversation
 
 
-def _played(athena: PlayedAthena, talk: Talk, judge: Judge) -> Iterator[Judged]:
+def played(athena: PlayedAthena, talk: Talk, judge: Judge[Seen]) -> Iterator[Seen]:
+    """Play a talk; what the judge sees in each of its steps that says nothing."""
     conversation = ""
     for step in talk.steps:
         athena.at = seconds(step.at) or athena.at

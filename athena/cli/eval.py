@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from athena.cli.experiments import experiment
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
 from athena.cli.running import err, failing_clearly, opened, show
 from pipeline.words import counted
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from evals.turn_search import MemoryReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
+app.command()(experiment)
 
 LONGEST_QUESTION = 100  # characters
 ADVICE = {"yes": "Yes", "no": "No", "too few": "Too few cases to tell"}

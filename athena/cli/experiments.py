@@ -1,0 +1,141 @@
+"""`athena eval experiment`: run configurations on one question set, and compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from athena.cli.options import AsJson, DataDir, Llm
+from athena.cli.running import err, failing_clearly, out, print_json
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from evals.experiments import Outcome, Planned
+    from evals.results import ExperimentResult
+
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="A … E | FILE.toml", help="Experiments by name, or TOML files.")
+]
+Results = Annotated[
+    Path | None, typer.Option("--results", help="Where results are kept. By default evals/results.")
+]
+NOT_PRINTED = {"configurations": {"__all__": {"questions", "scores"}}}  # they are in the files
+
+
+def experiment(
+    names: Names = None,
+    every: Annotated[bool, typer.Option("--all", help="All that come along.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and run nothing.")] = False,
+    results: Results = None,
+    embedding: Annotated[
+        list[str] | None, typer.Option("--embedding", help="Another embedding model for C: repeat it.")
+    ] = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the configurations of experiments that have no result yet, and compare them with their first."""
+    from athena.cli.progress import counter
+    from evals.experiments import plan_all, run
+    from evals.results import RESULTS
+
+    if bool(names) == every:
+        raise typer.BadParameter("name experiments, or give --all")
+    given = {"data_dir": data_dir, "llm": llm}
+    flags = {name: flag for name, flag in given.items() if flag is not None}
+    folder = results or RESULTS
+    with failing_clearly():
+        plans = plan_all(names or [], embeddings=embedding or (), **flags)
+        if dry_run:
+            _show_plans(plans, folder, as_json)
+            return
+        with counter(err, quiet=as_json) as report:
+            outcomes = list(run(plans, results=folder, report=report))
+        _show_outcomes(outcomes, as_json)
+
+
+def _show_plans(plans: Sequence[Planned], folder: Path, as_json: bool) -> None:
+    """What would run, and how long it took when it last did."""
+    from evals.experiments import last_seconds, result_path
+
+    rows: list[dict[str, Any]] = [
+        {
+            "experiment": planned.experiment.name,
+            "configuration": planned.named.name,
+            "digest": planned.digest,
+            "state": _state(planned, result_path(planned, folder).is_file()),
+            "last_seconds": last_seconds(planned, folder),
+        }
+        for planned in plans
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("", "configuration", "would", "last took", box=box.SIMPLE)
+    for row in rows:
+        took = "-" if row["last_seconds"] is None else f"{row['last_seconds']:.0f} s"
+        table.add_row(row["experiment"], row["configuration"], row["state"], took)
+    running = [row for row in rows if row["state"] == "run"]
+    known = sum(row["last_seconds"] or 0.0 for row in running)
+    out.print(Group(table, Text(f"{counted(len(running), 'configuration')} would run; last: {known:.0f} s")))
+
+
+def _state(planned: Planned, is_kept: bool) -> str:
+    if is_kept:
+        return "be kept"
+    return "be skipped" if planned.skip else "run"
+
+
+def _show_outcomes(outcomes: Sequence[Outcome], as_json: bool) -> None:
+    """Each experiment's table, or a line of JSON for each."""
+    from evals.results import merged
+
+    for name in dict.fromkeys(outcome.planned.experiment.name for outcome in outcomes):
+        own = [outcome for outcome in outcomes if outcome.planned.experiment.name == name]
+        skipped = [outcome for outcome in own if outcome.status == "skipped"]
+        parts = [outcome.result for outcome in own if outcome.result]
+        result = merged(parts, cost=own[0].planned.cost) if parts else None
+        if as_json:
+            shape = result.model_dump(mode="json", exclude=NOT_PRINTED) if result else {"experiment": name}
+            left_out = [{"name": one.planned.named.name, "why": one.why} for one in skipped]
+            print_json({**shape, "skipped": left_out})
+            continue
+        if result:
+            out.print(experiment_text(result))
+        for one in skipped:
+            out.print(f"{name}, {one.planned.named.name}: left out. {one.why}", style="yellow", markup=False)
+
+
+def experiment_text(result: ExperimentResult) -> RenderableType:
+    """The configurations with their metrics, and how each differs from the first."""
+    from evals.significance import MARGIN
+
+    first = result.baseline
+    table = Table("", *first.metrics, "ms", box=box.SIMPLE, padding=(0, 0, 0, 1))
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    verdicts = {(one.a, one.metric): SIGNS[one.verdict] for one in result.comparisons}
+    for one in result.configurations:
+        cells = [
+            f"{value:.3f}{verdicts.get((one.name, metric), ' ')}" for metric, value in one.metrics.items()
+        ]
+        table.add_row(one.name, *cells, f"{one.ms['all']['p50']:.0f}" if one.ms else "-")
+    lines = [f"▲ better, ▼ worse than '{first.name}' (paired bootstrap, Holm); no mark: noise"]
+    if few := {one.metric: one for one in result.margins}:
+        worst = max(few.values(), key=lambda one: one.needed)
+        lines.append(
+            f"Too few questions to see a difference of {MARGIN}: {', '.join(few)} "
+            f"({worst.questions}; {worst.needed:,} would do)"
+        )
+    title = f"{result.experiment}. {result.title}: {result.dataset}, {len(first.questions)} questions"
+    return Group(Text(title, style="bold"), table, Text("\n".join(lines), style="dim"))
+
+
+SIGNS = {"better": "▲", "worse": "▼", "noise": " "}

@@ -1,0 +1,188 @@
+"""What an experiment scores: each question of a folder, or each of talks over several sessions.
+
+A passage is a hit where it has at least half of a gold span: chunks of any size are compared on one gold.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evals.datasets import Question, Span
+from evals.judging import Heard, hear
+from evals.metrics import ndcg_of_gains
+from evals.playing import PlayedAthena, playing
+from evals.talks import Step as Said
+from evals.talks import Talk, has_words, is_right, played
+from pipeline.answering.section_blocks import end_of, start_of
+from pipeline.steps.records import GenerateStep, RecallStep, SelectStep, Step, step_of
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from evals.chunking import CutAthena
+    from evals.indexing import Report
+    from pipeline.answer import Passage
+
+FIRST = 3
+DEPTH = 10
+HALF = 0.5  # of a gold span
+DIGITS = 6
+TIMED = 24  # questions
+
+Similarity = Callable[[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One question: its scores by metric (None: the metric is not about it), and what answering it took."""
+
+    id: str
+    scores: Mapping[str, float | None]
+    ms: Mapping[str, float] = field(default_factory=dict)  # by step, and "all"
+    tokens_in: int = 0
+    tokens_out: int | None = None  # None: no model wrote
+    estimated: bool = True  # tokens of the passages by cl100k, not of the prompt by the model's server
+
+
+def score_questions(
+    athena: CutAthena, queries: Sequence[Question], *, similarity: Similarity, report: Report | None = None
+) -> list[Scored]:
+    """Ask the chat each question; with the language model that the settings name, if they do.
+
+    The first `TIMED` say how long it takes: for the others, what an earlier configuration scored is known.
+    """
+    scored = []
+    for done, query in enumerate(queries, start=1):
+        athena.known.fresh = is_timed = done <= TIMED
+        started = time.perf_counter()
+        heard = hear(athena, query, generated=True)
+        ms = (time.perf_counter() - started) * 1000
+        scored.append(
+            _taken(query.id, scores_of(query, heard, similarity), heard.steps, ms if is_timed else None)
+        )
+        if report:
+            report(done, len(queries))
+    return scored
+
+
+def scores_of(query: Question, heard: Heard, similarity: Similarity) -> dict[str, float | None]:
+    """The scores of one answer: the ranking's where gold spans are known, the answer's by its reference."""
+    golds = query.spans if query.answerable else ()
+    ranking = ranking_scores(heard.retrieval.passages, golds) if golds else dict.fromkeys(RANKING)
+    abstained = (heard.verdict or heard.retrieval.answerability.verdict) == "not in the documents"
+    return {
+        **ranking,
+        "similarity": similarity(query.reference, answer_text(heard)) if query.reference else None,
+        "abstained_rightly": float(abstained is not query.answerable),
+    }
+
+
+RANKING = ("hit@3", "MRR", "nDCG@10")
+
+
+def ranking_scores(passages: Sequence[Passage], golds: Sequence[Span]) -> dict[str, float | None]:
+    """hit@3, reciprocal rank and nDCG@10 of passages, best first, by the gold spans that they hold."""
+    found: set[int] = set()
+    gains = []
+    first = 0
+    for rank, passage in enumerate(passages[:DEPTH], start=1):
+        held = {number for number, gold in enumerate(golds) if holds_half(passage, gold)}
+        first = first or (rank if held else 0)
+        gains.append(len(held - found))
+        found |= held
+    return {
+        "hit@3": float(0 < first <= FIRST),
+        "MRR": round(1 / first, DIGITS) if first else 0.0,
+        "nDCG@10": round(ndcg_of_gains(gains, len(golds), DEPTH), DIGITS),
+    }
+
+
+def holds_half(passage: Passage, gold: Span) -> bool:
+    """Whether a passage, whole or the sentences found of it, has at least half of a gold span."""
+    if gold.start is None or gold.end is None or passage.section.metadata["source"] != gold.source:
+        return False
+    nodes = [passage.section] if passage.whole else [hit.node for hit in passage.sentences]
+    overlap = sum(max(0, min(end_of(node), gold.end) - max(start_of(node), gold.start)) for node in nodes)
+    return overlap >= HALF * (gold.end - gold.start)
+
+
+def answer_text(heard: Heard) -> str:
+    """What a reader sees of an answer without a click: its quotes, or what a model wrote."""
+    if any(isinstance(step, GenerateStep) for step in heard.steps):
+        return heard.text
+    return "\n".join(quote.text for quote in heard.quotes if not quote.folded)
+
+
+def score_talks(
+    athena: Athena,
+    talks: Sequence[Talk],
+    *,
+    changes: Mapping[str, object],
+    similarity: Similarity,
+    report: Report | None = None,
+) -> list[Scored]:
+    """Play the talks with changed settings; what is recalled, and answered, for each of their questions."""
+    scored: list[Scored] = []
+
+    def judge(played_by: PlayedAthena, talk: Talk, step: Said, conversation: str) -> Iterator[Scored]:
+        if step.ask and not step.never_said:
+            yield _score_said(played_by, talk, step, conversation, similarity)
+
+    with playing(athena, **changes) as other:
+        for done, talk in enumerate(talks, start=1):
+            scored += played(other, talk, judge)
+            if report:
+                report(done, len(talks))
+    return scored
+
+
+def _score_said(
+    athena: PlayedAthena, talk: Talk, step: Said, conversation: str, similarity: Similarity
+) -> Scored:
+    """One question of a talk; of one that needs an earlier session, whether the first recalled answer it."""
+    started = time.perf_counter()
+    inside = conversation if step.needs == "turn" else None
+    reply = athena.reply_to(step.ask, user=talk.name, conversation_id=inside)
+    ms = (time.perf_counter() - started) * 1000
+    earlier = step.needs in ("session", "correction")
+    rank = _first_recalled(athena, talk, step, step_of(reply.answer.steps, RecallStep)) if earlier else 0
+    scores = {
+        "hit@3": float(0 < rank <= FIRST) if earlier else None,
+        "MRR": (round(1 / rank, DIGITS) if rank else 0.0) if earlier else None,
+        "answered": float(is_right(reply, step)),
+        "similarity": similarity(step.reference, reply.text) if step.reference else None,
+    }
+    return _taken(f"{talk.name} {step.at}", scores, reply.answer.steps, ms)
+
+
+def _first_recalled(athena: PlayedAthena, talk: Talk, step: Said, recall: RecallStep) -> int:
+    """The rank of the first of what was recalled, by relevance, that has the answer; 0 where none has."""
+    found = sorted((*recall.recalled, *recall.turns), key=lambda item: -item.relevance)
+    ids = list(dict.fromkeys(item.memory_id for item in found))[:DEPTH]
+    texts = athena.memory_of(talk.name).texts(ids)
+    ranks = enumerate((texts.get(known, "") for known in ids), start=1)
+    return next((rank for rank, text in ranks if any(has_words(text, words) for words in step.any)), 0)
+
+
+def _taken(
+    question: str, scores: Mapping[str, float | None], steps: Sequence[Step], whole_ms: float | None
+) -> Scored:
+    ms: dict[str, float] = {} if whole_ms is None else {"all": whole_ms}
+    for step in steps:
+        if step.status == "ok" and whole_ms is not None:
+            name = str(getattr(step, "name", ""))
+            ms[name] = ms.get(name, 0.0) + step.ms
+    written = [step for step in steps if isinstance(step, GenerateStep)]
+    counted = [step for step in written if step.prompt_tokens is not None]
+    return Scored(
+        question,
+        scores,
+        ms,
+        tokens_in=sum(step.prompt_tokens or 0 for step in counted)
+        if counted
+        else sum(step.tokens for step in steps if isinstance(step, SelectStep)),
+        tokens_out=sum(step.answer_tokens or 0 for step in written) if written else None,
+        estimated=not counted,
+    )

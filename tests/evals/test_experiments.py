@@ -1,0 +1,256 @@
+"""Experiments over a small folder: a known winner, and none; what is kept, refused and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from athena.cli import app
+from evals.experiments import Outcome, load_experiment, names, plan, plan_all, run
+from evals.results import ExperimentResult, load_results, merged
+from pipeline.errors import ConfigurationError, DatasetError, DiskFull
+
+THINGS = ("pump", "valve", "fan", "lamp", "tank", "radio", "filter", "hatch")
+KINDS = {
+    "winner": {"whole": {}, "crumbs": {"splitter": "fixed 4/0"}},  # no crumb has half of a sentence
+    "none": {"eight": {"quotes": 8}, "seven": {"quotes": 7}},  # one quote each: it makes no difference
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A manual a thing, a question a manual with its sentence as gold, and one that none answers."""
+    made = tmp_path_factory.mktemp("experiments")
+    for name in ("manuals", "questions"):
+        (made / name).mkdir()
+    rows: list[dict[str, Any]] = [{"_id": "x", "text": "Who won the cup final?", "answerable": False}]
+    for number, thing in enumerate(THINGS):
+        gold = (
+            f"The {thing} of the cabin is serviced every {number + 2} weeks by whoever has the morning watch."
+        )
+        text = f"# {thing.title()}\n\n{gold}\n\nIt is grey.\n"
+        (made / "manuals" / f"{thing}.md").write_text(text, encoding="utf-8")
+        start = text.index(gold)
+        span = {"source": f"{thing}.md", "start": start, "end": start + len(gold)}
+        asked = f"How often is the {thing} of the cabin serviced?"
+        rows.append({"_id": thing, "text": asked, "answer": gold, "reference": gold, "spans": [span]})
+    lines = "\n".join(map(json.dumps, rows))
+    (made / "questions" / "queries.jsonl").write_text(lines, encoding="utf-8")
+    for name, configurations in KINDS.items():
+        write(made / f"{name}.toml", configurations)
+    return made
+
+
+def write(path: Path, configurations: dict[str, dict[str, Any]], more: str = "") -> Path:
+    text = f'title = "Things"\ndataset = "questions"\ncorpus = "manuals"\n{more}'
+    for name, settings in configurations.items():
+        shown = ", ".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
+        text += f'\n[[configurations]]\nname = "{name}"\nsettings = {{ {shown} }}\n'
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def outcomes(file: Path, results: Path) -> list[Outcome]:
+    return list(run(plan(load_experiment(str(file))), results=results))
+
+
+def result_of(file: Path, results: Path) -> ExperimentResult:
+    return merged([outcome.result for outcome in outcomes(file, results) if outcome.result])
+
+
+def kept(results: Path) -> dict[str, bytes]:
+    return {
+        path.name: path.read_bytes()
+        for path in results.glob("*/*.json")
+        if not path.name.endswith(".ms.json")
+    }
+
+
+def test_a_known_winner_is_found(folder: Path, tmp_path: Path) -> None:
+    result = result_of(folder / "winner.toml", tmp_path)
+    whole, crumbs = result.configurations
+    assert (whole.metrics["hit@3"], whole.metrics["MRR"], crumbs.metrics["hit@3"]) == (1.0, 1.0, 0.0)
+    found = {one.metric: one for one in result.comparisons}
+    hit = found["hit@3"]
+    assert (hit.a, hit.b, hit.difference, hit.verdict) == ("crumbs", "whole", -1.0, "worse")
+    assert hit.questions == len(THINGS)
+    assert hit.too_few
+    assert whole.scores["hit@3"][0] is None  # nothing answers the first question
+    assert whole.questions[0] == "x"
+    assert whole.tokens_in and whole.tokens_estimated and whole.tokens_out is None and whole.cost is None
+    assert {"search", "all"} <= whole.ms.keys()
+
+
+def test_where_none_is_better_all_is_noise(folder: Path, tmp_path: Path) -> None:
+    result = result_of(folder / "none.toml", tmp_path)
+    assert {one.verdict for one in result.comparisons} == {"noise"}
+    assert {one.p for one in result.comparisons} == {1.0}
+
+
+def test_what_is_finished_is_kept_and_read_again(folder: Path, tmp_path: Path) -> None:
+    first = outcomes(folder / "none.toml", tmp_path / "once")
+    assert [one.status for one in first] == ["finished", "finished"]
+    again = outcomes(folder / "none.toml", tmp_path / "once")
+    assert [one.status for one in again] == ["kept", "kept"]
+    assert [one.result for one in again] == [one.result for one in first]
+    outcomes(folder / "none.toml", tmp_path / "twice")
+    assert kept(tmp_path / "once") == kept(tmp_path / "twice")
+    (run_of_both,) = load_results(tmp_path / "once", cost=lambda *_: 1.0)
+    assert [one.name for one in run_of_both.configurations] == ["eight", "seven"]
+    assert run_of_both.comparisons
+    assert run_of_both.finished
+
+
+def test_other_settings_have_another_file(folder: Path, tmp_path: Path) -> None:
+    file = str(folder / "none.toml")
+    as_set, other = (plan(load_experiment(file), **flags)[0] for flags in ({}, {"alpha": 0.3}))
+    assert as_set.digest != other.digest
+    assert as_set.digest == plan(load_experiment(file))[0].digest
+
+
+def test_what_needs_a_model_is_skipped_and_said(folder: Path, tmp_path: Path) -> None:
+    models = {
+        "bundled": {},
+        "away": {"embedding_model": "ollama/nowhere"},
+        "keyless": {"embedding_model": "openai/some"},
+        "hyde": {"hyde": "on"},
+    }
+    file = write(folder / "models.toml", models)
+    found = {one.planned.named.name: one for one in outcomes(file, tmp_path)}
+    assert [one.status for one in found.values()] == ["finished", "skipped", "skipped", "skipped"]
+    assert "Cannot reach" in found["away"].why
+    assert "needs a key" in found["keyless"].why
+    assert "--llm" in found["hyde"].why
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"alhpa": 0.5}, "may not change 'alhpa'"),
+        ({"data_dir": "/"}, "may not change 'data_dir'"),
+        ({"alpha": 3}, "ATHENA_ALPHA cannot be 3"),
+        ({"splitter": "fixed 50/50"}, "no splitter 'fixed 50/50'"),
+        ({"splitter": "words"}, "no splitter 'words'"),
+    ],
+)
+def test_a_bad_setting_is_refused(folder: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        plan(load_experiment(str(write(folder / "bad.toml", {"one": settings}))))
+
+
+def test_a_bad_file_is_refused(folder: Path) -> None:
+    bad = folder / "bad.toml"
+    for text, said in (("title = ", "not TOML"), ('title = "x"', "dataset"), ("", "title")):
+        bad.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=said):
+            load_experiment(str(bad))
+    with pytest.raises(ConfigurationError, match="needs the folder"):
+        load_experiment(str(write(bad, {"a": {}}).rename(folder / "manuals" / "elsewhere.toml")))
+    (folder / "manuals" / "elsewhere.toml").unlink()
+    with pytest.raises(ConfigurationError, match="two configurations 'quotes 3'"):
+        load_experiment(str(write(bad, {"quotes 3": {}}, "\n[sweeps]\nquotes = [3]\n")))
+    for name in ("Z", str(folder / "nothing.toml")):
+        with pytest.raises((ConfigurationError, DatasetError), match=r"no experiment|does not exist"):
+            load_experiment(name)
+
+
+def test_a_file_that_is_cut_off_is_named(folder: Path, tmp_path: Path) -> None:
+    outcomes(folder / "none.toml", tmp_path)
+    (path, *_) = (found for found in tmp_path.glob("*/*.json") if not found.name.endswith(".ms.json"))
+    path.write_bytes(path.read_bytes()[:200])
+    for read in (lambda: outcomes(folder / "none.toml", tmp_path), lambda: load_results(tmp_path)):
+        with pytest.raises(DatasetError, match=f"{path.name}.*cut off.*Delete it"):
+            read()
+
+
+def test_a_full_disk_keeps_what_was_finished(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing = Path.write_text
+
+    def full(path: Path, text: str, **given: Any) -> int:
+        if kept(tmp_path) and ".ms" not in path.name:
+            writing(path, text[:100], **given)
+            raise OSError(28, "No space left on device")
+        return writing(path, text, **given)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(DiskFull, match="disk is full"):
+        outcomes(folder / "none.toml", tmp_path)
+    monkeypatch.undo()
+    assert not list(tmp_path.glob("*/*.partial"))
+    assert [one.status for one in outcomes(folder / "none.toml", tmp_path)] == ["kept", "finished"]
+
+
+def test_the_command_prints_an_object_an_experiment(folder: Path, tmp_path: Path) -> None:
+    files = [str(folder / f"{name}.toml") for name in KINDS]
+    given = ["eval", "experiment", *files, "--results", str(tmp_path), "--json"]
+    dry = CliRunner().invoke(app, [*given, "--dry-run"])
+    assert {row["state"] for row in json.loads(dry.stdout)} == {"run"}
+    printed = CliRunner().invoke(app, given)
+    assert printed.exit_code == 0, printed.output
+    first, second = map(json.loads, printed.stdout.splitlines())
+    assert (first["experiment"], second["experiment"]) == ("winner", "none")
+    assert {"name", "settings", "metrics", "intervals", "ms", "tokens_in", "tokens_out", "cost"} <= first[
+        "configurations"
+    ][0].keys()
+    assert {"a", "b", "metric", "difference", "interval", "p", "verdict"} <= first["comparisons"][0].keys()
+    dry = CliRunner().invoke(app, [*given, "--dry-run"])
+    assert all(row["state"] == "be kept" and row["last_seconds"] > 0 for row in json.loads(dry.stdout))
+    text = CliRunner().invoke(app, given[:-1]).stdout
+    assert "▼" in text
+    assert "Too few questions" in text
+
+
+@pytest.mark.parametrize("given", [[], ["A", "--all"], ["Z"], ["A", "B", "--embedding"]])
+def test_a_wrong_command_says_so(given: list[str]) -> None:
+    ended = CliRunner().invoke(app, ["eval", "experiment", *given])
+    assert ended.exit_code in (1, 2)
+    assert ended.stderr
+
+
+def test_ours_can_be_planned_and_c_takes_other_models() -> None:
+    assert names() == ["A", "B", "C", "D", "E"]
+    plans = plan_all([], embeddings=["ollama/other"])
+    assert len({one.digest for one in plans}) == len(plans)
+    assert "ollama/other" in {one.named.name for one in plans if one.experiment.name == "C"}
+    presets = {one.settings.memory for one in plans if one.experiment.name == "D"}
+    assert presets == {"none", "short_term", "agent", "inject", "generative", "graph"}
+    with pytest.raises(ConfigurationError, match="C alone"):
+        plan_all(["A"], embeddings=["ollama/other"])
+
+
+@pytest.mark.kill
+def test_a_run_that_was_killed_anywhere_ends_with_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    files = [str(folder / f"{name}.toml") for name in KINDS]
+    program = "from athena.cli import main; main()"
+
+    def start(results: str, cache: str) -> subprocess.Popen[bytes]:
+        given = ["eval", "experiment", *files, "--results", str(tmp_path / results)]
+        environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / cache)}
+        return subprocess.Popen([sys.executable, "-c", program, *given], env=environment, cwd=Path.cwd())
+
+    began = time.monotonic()
+    assert start("whole", "cache-whole").wait() == 0
+    took = time.monotonic() - began
+    chance = random.Random(7)
+    for _ in range(20):
+        running = start("killed", "cache-killed")
+        time.sleep(chance.uniform(0.3, 1.0) * took)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        if len(kept(tmp_path / "killed")) == 4:  # begin again, with an index that is there
+            for path in (tmp_path / "killed").glob("*/*"):
+                path.unlink()
+    assert start("killed", "cache-killed").wait() == 0
+    assert kept(tmp_path / "killed") == kept(tmp_path / "whole")
