@@ -10,6 +10,7 @@ RUN /opt/athena/bin/pip install --quiet --require-hashes --requirement requireme
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY athena athena
 COPY docs_corpus docs_corpus
+COPY agent agent
 COPY doors doors
 COPY evals evals
 COPY memory memory

@@ -4,7 +4,7 @@
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
 
 python := .venv/bin/python
-paths := app.py setup.py athena doors memory pipeline readers mission ui evals bench training tests scripts
+paths := app.py setup.py agent athena doors memory pipeline readers mission ui evals bench training tests scripts
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
+    from pipeline.answering.turns import ChatAgent
     from pipeline.chat import ChatRecipe
     from pipeline.errors import AthenaError
     from pipeline.finding.why import Why
@@ -67,6 +68,7 @@ class Asking(TypedDict, total=False):
     persona: Persona | None
     user: str | None
     private: bool
+    agent: ChatAgent | None
 
 
 class Athena(Parts):
@@ -214,12 +216,14 @@ class Athena(Parts):
         persona: Persona | None = None,
         user: str | None = None,
         private: bool = False,
+        agent: ChatAgent | None = None,
     ) -> ChatRecipe:
         """A chat bound to one conversation, or to a new one, with another persona or user on request.
 
         Without `paths` it asks the documents that the conversation's scope means; a new one gets its scope
         from them. `llm` is the name of a model or the model itself.
-        A `private` one is kept in this process alone, and nothing of it is remembered.
+        A `private` one is kept in this process alone, and nothing of it is remembered. An `agent` chooses its
+        tools before it answers (`from agent import open_agent`); without a language model it is not asked.
         """
         from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
@@ -241,6 +245,7 @@ class Athena(Parts):
             memory=self._remembering.in_chat(user, persona=persona, private=private),
             prices=part(self.settings, PriceOptions),
             kept=private or stores.keeps_conversations(self.settings),
+            agent=agent,
         )
         return ChatRecipe(parts, conversation_id)
 

@@ -109,6 +109,18 @@ class Settings(
     persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
     phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
+    # The agent
+    tools: str = Field(
+        "",
+        description="functions that the agent may call, module:function,…; =reads after one that only reads",
+    )
+    mcp_servers: Path | None = Field(
+        None, description="JSON file of MCP servers whose tools the agent may call"
+    )
+    agent_steps: Count = Field(8, description="most calls of tools for an answer")
+    agent_tokens: Count = Field(4000, description="most tokens of their results that the model reads")
+    agent_timeout_s: Seconds = Field(60.0, description="seconds that an agent's run may take")
+
     # Serving
     watch: bool = Field(
         False, description="while it serves, index what changes in the corpus, if one is set, and the uploads"

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit
 from pipeline.finding.why import Why
-from pipeline.steps.records import RecallStep, Step, step_of
+from pipeline.steps.records import RecallStep, Step, ThinkStep, ToolStep, step_of
 from pipeline.stores.conversations import scope_of
 
 Shape = dict[str, Any]
@@ -145,11 +145,22 @@ def unit_shape(unit: Unit, answer: Answer) -> Shape:
 
 
 def steps_shape(steps: Sequence[Step]) -> list[Shape]:
-    """Each step's name and milliseconds, and what is to be said of it."""
+    """Each step's name and milliseconds, and what is to be said of it; an agent's steps in full."""
     return [
         {"name": step.name, "ms": round(step.ms, 3), "status": step.status, "detail": step.detail}
+        | _of_agent(step)
         for step in steps
     ]
+
+
+def _of_agent(step: Step) -> Shape:
+    match step:
+        case ThinkStep():
+            return {"thought": step.thought, "wants": step.wants}
+        case ToolStep():
+            names = ("tool", "kind", "origin", "arguments", "found", "result", "sections", "tokens")
+            return {name: getattr(step, name) for name in names}
+    return {}
 
 
 def why_shape(why: Why) -> Shape:

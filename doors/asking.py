@@ -22,9 +22,11 @@ from pipeline.stores.globs import Globs
 if TYPE_CHECKING:
     from athena import Athena
     from doors.running import Run
+    from pipeline.answering.turns import ChatAgent
 
 MODEL = "athena"
 QUOTES = "quotes"
+AGENT = "agent"
 PERSONAS = "personas"
 """The folder in the data folder: each TOML file in it is a persona, `athena:` and its name."""
 TONE_CHARACTERS = 4_000
@@ -58,14 +60,17 @@ class Asked:
 
 def model_names(athena: Athena) -> list[str]:
     """The names of all who can answer."""
-    return [MODEL, f"{MODEL}:{QUOTES}", *(f"{MODEL}:{name}" for name in personas(athena))]
+    offered = [f"{MODEL}:{AGENT}"] if athena.models.language_model()[0] is not None else []
+    return [MODEL, f"{MODEL}:{QUOTES}", *offered, *(f"{MODEL}:{name}" for name in personas(athena))]
 
 
 def personas(athena: Athena) -> dict[str, Path | None]:
     """The personas by the names that they are asked by; None for the mission's, which is told apart."""
     folder = athena.settings.data_dir / PERSONAS
     found: dict[str, Path | None] = {"mission": None} if has_mission(athena.settings) else {}
-    return found | {path.stem: path for path in sorted(folder.glob("*.toml")) if path.stem != QUOTES}
+    return found | {
+        path.stem: path for path in sorted(folder.glob("*.toml")) if path.stem not in (QUOTES, AGENT)
+    }
 
 
 def answers(athena: Athena, caller: Caller, asked: Asked) -> Run:
@@ -82,6 +87,7 @@ def answers(athena: Athena, caller: Caller, asked: Asked) -> Run:
         persona=_persona(athena, asked),
         user=caller.user,
         private=not asked.kept,
+        agent=_agent(athena) if asked.model == f"{MODEL}:{AGENT}" else None,
     )
 
     def run(stop: threading.Event) -> Iterator[ChatEvent]:
@@ -92,6 +98,13 @@ def answers(athena: Athena, caller: Caller, asked: Asked) -> Run:
                 athena.private_conversations.delete(chat.conversation_id)
 
     return run
+
+
+def _agent(athena: Athena) -> ChatAgent:
+    """The agent; nobody can be asked here, so nothing is written."""
+    from agent import agent_of
+
+    return agent_of(athena)
 
 
 def own_conversation(athena: Athena, caller: Caller, conversation_id: str) -> ConversationInfo:
@@ -106,7 +119,7 @@ def _persona(athena: Athena, asked: Asked) -> Persona:
     """Who is asked, in the tone that is wished for; raises `Refusal` for an unknown name."""
     program, _, name = asked.model.partition(":")
     known = personas(athena)
-    if program != MODEL or (name not in ("", QUOTES) and name not in known):
+    if program != MODEL or (name not in ("", QUOTES, AGENT) and name not in known):
         names = ", ".join(model_names(athena))
         raise Refusal(404, f"There is no model '{asked.model:.100}'.", f"There are: {names}.", param="model")
     persona = athena.persona

@@ -7,7 +7,7 @@ about the memory? small talk? → condense → recall → retrieve → answerabl
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -35,6 +35,7 @@ from pipeline.answering.written_answers import (
     COMPLETE_BY_NOW,
     assembled,
     before_turn,
+    called_tools,
     can_go_on,
     options_of,
     verified,
@@ -182,6 +183,8 @@ class ChatRecipe:
         yield from self._condense(turn)
         if memory is not None:
             yield from self._recall(turn, memory)
+        if (sources := (yield from self._with_agent(turn))) is not None:
+            return (yield from self._cite(turn, sources))
         yield from self._retrieve(turn)
         leads = turn.recollection.leads(turn.found.answerability)
         if leads and self.parts.llm is None:
@@ -210,8 +213,29 @@ class ChatRecipe:
         turn.beside = step_of(begun.steps, SearchStep).other_wording
         if self.parts.memory is not None:
             yield from self._recall(turn, self.parts.memory)
-        yield from self._retrieve(turn)
+        if self.parts.agent is not None and called_tools(begun):
+            if not begun.text.strip() and (sources := (yield from self._with_agent(turn))) is not None:
+                return (yield from self._cite(turn, sources))
+            turn.retrieval = self.parts.agent.read_again(turn, self.parts)
+            turn.file_hashes = self._file_hashes()
+        if turn.retrieval is None or not turn.retrieval.passages:
+            yield from self._retrieve(turn)
         return (yield from self._generate(turn))
+
+    def _with_agent(self, turn: RunningTurn) -> Events[Sequence[Source] | None]:
+        """What an agent read for the answer that it wrote; None where there is none, or it gave up."""
+        if self.parts.agent is None or self.parts.llm is None:
+            return None
+        keep = self.conversation.keep_so_far_if_possible
+        sources = yield from self.parts.agent.work(turn, self.parts, keep=keep)
+        if sources is not None and turn.retrieval is not None:
+            yield SourcesFound(turn.retrieval)
+        turn.file_hashes = self._file_hashes()
+        return sources
+
+    def _file_hashes(self) -> Mapping[str, str]:
+        documents = self.parts.hybrid_search.store.sections.documents()
+        return {info.source: info.hash for info in documents}
 
     def _condense(self, turn: RunningTurn) -> Events[None]:
         """The message and the history as one question that stands alone."""
@@ -248,8 +272,7 @@ class ChatRecipe:
         if languages:
             turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
-        documents = self.parts.hybrid_search.store.sections.documents()
-        turn.file_hashes = {info.source: info.hash for info in documents}
+        turn.file_hashes = self._file_hashes()
         scope = as_scope(turn.options.paths)
         if scope and not any(matches(source, scope) for source in turn.file_hashes):
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)

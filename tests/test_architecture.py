@@ -18,21 +18,45 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("athena", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals", "bench", "training")
-SHIPPED = ("athena", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals")
+PACKAGES = (
+    "agent",
+    "athena",
+    "doors",
+    "memory",
+    "pipeline",
+    "readers",
+    "mission",
+    "ui",
+    "evals",
+    "bench",
+    "training",
+)
+SHIPPED = ("agent", "athena", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals")
 
 # Who may import whom among what is ours. The command line, which shows what `athena` assembles, is a part
 # of its own.
 ALLOWED = {
     "app": {"ui"},
     "ui": {
-        *("ui", "doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission", "evals")
+        *(
+            "ui",
+            "agent",
+            "doors",
+            "athena",
+            "memory",
+            "pipeline",
+            "pipeline.ingesting",
+            "readers",
+            "mission",
+            "evals",
+        )
     },
     "athena.cli": {
         *(
             "athena.cli",
             "athena",
             "ui",
+            "agent",
             "doors",
             "memory",
             "pipeline",
@@ -41,9 +65,9 @@ ALLOWED = {
         ),
         *("mission", "evals"),
     },
-    "doors": {"doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers"},
+    "doors": {"doors", "agent", "athena", "memory", "pipeline", "pipeline.ingesting", "readers"},
     "athena": {"athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission"},
-    "evals": {"evals", "athena", "memory", "pipeline", "readers"},
+    "evals": {"evals", "agent", "athena", "memory", "pipeline", "readers"},
     "training": {"training", "evals", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
     "memory": {"memory", "pipeline", "pipeline.markup"},
@@ -97,6 +121,8 @@ MAY_BE_HEAVY = ("pipeline/models/", "bench/", "training/")
 
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
+    "agent/protocol.py",
+    "agent/agent.py",
     "memory/llamaindex.py",
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
@@ -130,6 +156,7 @@ KNOWN_AS = {
 
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
+    "agent/calling.py": 1,  # the run waits, and tells the model
     "memory/conversing/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
     "pipeline/models/reader.py": 1,
 }
@@ -386,6 +413,7 @@ SLOW = (
     "mcp",
     "fastapi",
     "doors",
+    "agent",
 )
 ANSWERING = ["numpy", "onnxruntime"]  # what the bundled embedding model needs
 REPORT = "import sys; print('LOADED', *[name for name in {slow!r} if name in sys.modules])"

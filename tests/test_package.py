@@ -21,7 +21,7 @@ from ui.ports import is_athena
 pytestmark = [pytest.mark.package, pytest.mark.xdist_group("package"), pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parent.parent
-ROOMS = {"doors", "memory", "pipeline", "readers", "mission", "ui", "evals", "docs_corpus"}
+ROOMS = {"agent", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals", "docs_corpus"}
 OTHERS = 'raise RuntimeError("this is somebody else\'s")\n'
 QUESTION = "What does the cabin fan do?"
 

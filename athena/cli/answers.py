@@ -16,7 +16,8 @@ from athena.cli.terminal import Terminal
 from pipeline.answering.citations import without_markers
 from pipeline.answering.excerpts import readers_quote, shown
 from pipeline.errors import AthenaError, ModelError
-from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepStarted
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished, StepStarted
+from pipeline.steps.records import ToolStep
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.words import CLOSEST, counted, is_told_first
@@ -57,9 +58,18 @@ def ask_quietly(chat: ChatRecipe, question: str) -> Answer:
     return _finish(chat.run(question), lambda _: None)
 
 
-def _finish(events: Iterator[ChatEvent], show: Callable[[str], None]) -> Answer:
+def watch_agent(chat: ChatRecipe, question: str, console: Console) -> Answer:
+    """Ask an agent, and show each call of a tool as a line."""
+    return _finish(chat.run(question), lambda _: None, console)
+
+
+def _finish(
+    events: Iterator[ChatEvent], show: Callable[[str], None], console: Console | None = None
+) -> Answer:
     for event in events:
         match event:
+            case StepFinished(step=ToolStep() as step) if console:
+                console.print(f"{step.line} ({step.ms / 1000:.1f} s)", style="dim", markup=False)
             case StepStarted(text=text):
                 show(text.rstrip(" …."))
             case AnswerFinished(answer=answer):

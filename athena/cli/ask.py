@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from athena.cli.options import (
+    Agent,
     AsJson,
     Conversation,
     DataDir,
@@ -19,7 +23,13 @@ from athena.cli.options import (
     Verbatim,
 )
 from athena.cli.running import as_set, check_private, err, flush, opened, show
+from pipeline.errors import ModelUnavailable
 from pipeline.stores.globs import as_globs
+
+if TYPE_CHECKING:
+    from agent import AgentTool
+    from athena import Athena
+    from pipeline.answering.turns import ChatAgent
 
 
 def ask(
@@ -32,11 +42,19 @@ def ask(
     verbatim: Verbatim = False,
     user: User = None,
     private: Private = False,
+    agent: Agent = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer one question, with citations."""
-    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer, without_failure
+    from athena.cli.answers import (
+        Unanswered,
+        answer_text,
+        ask_quietly,
+        watch_agent,
+        watch_answer,
+        without_failure,
+    )
     from athena.shapes import answer_shape
 
     if not any(map(str.isalnum, question)):
@@ -45,9 +63,13 @@ def ask(
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        chat = athena.chat(conversation_id=conversation, paths=as_globs(path), private=private)
+        asked = _agent(athena) if agent else None
+        chat = athena.chat(conversation_id=conversation, paths=as_globs(path), private=private, agent=asked)
         try:
-            answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
+            if asked is not None:
+                answer = watch_agent(chat, question, err)
+            else:
+                answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
         except Unanswered as failed:
             if failed.answer:
                 partial, recalled = athena.with_memories(failed.answer)
@@ -59,3 +81,24 @@ def ask(
         # Before traces are waited for, and before anything is remembered.
         show(as_json, answer_shape(answer, recalled), lambda: answer_text(answer, recalled))
         flush()
+
+
+def _agent(athena: Athena) -> ChatAgent:
+    """The agent, which asks in the terminal before it writes; raises `ModelUnavailable` without a model."""
+    from agent import open_agent, why_not
+
+    if why := why_not(athena):
+        raise ModelUnavailable(why)
+    agent = open_agent(athena, consent=_consent)
+    agent.all_tools  # servers are reached now, so that what cannot be used is said before the answer
+    for problem in agent.servers.problems.values():
+        err.print(problem, style="yellow", markup=False)
+    return agent
+
+
+def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Event) -> bool:
+    """Whether the user lets a tool write; in a pipe there is nobody to ask."""
+    if not sys.stdin.isatty():
+        return False
+    given = ", ".join(f"{name}: {value}" for name, value in arguments.items())
+    return typer.confirm(f"{tool.tool.name} may change something ({given}). Call it?", err=True)

@@ -14,7 +14,7 @@ from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.asking.about_talk import about_talk
 from pipeline.errors import AthenaError, StoreError
 from pipeline.messages import Message
-from pipeline.steps.records import CondenseStep, RememberStep, Step
+from pipeline.steps.records import CondenseStep, RememberStep, Step, ThinkStep, ToolStep
 from pipeline.steps.spending import usage_of
 from pipeline.stores.conversations import Conversation, not_of, title_of
 from pipeline.stores.globs import as_scope
@@ -178,10 +178,10 @@ class KeptConversation:
 def _all_steps(answer: Answer, done: Sequence[Step]) -> tuple[Step, ...]:
     """The steps done now, between those of an answer that are not done again.
 
-    Those are how its question came about, and what was remembered of its first part.
+    Those are how its question came about, what tools found, and what was remembered of its first part.
     """
-    condensed = (step for step in answer.steps if isinstance(step, CondenseStep))
-    return (*condensed, *done, *_remembered(answer))
+    before = (step for step in answer.steps if isinstance(step, CondenseStep | ThinkStep | ToolStep))
+    return (*before, *done, *_remembered(answer))
 
 
 def _is_to_be_remembered(answer: Answer) -> bool:

@@ -13,7 +13,8 @@ from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
-from pipeline.steps.records import CondenseStep, GenerateStep, RememberStep, Step, step_of
+from pipeline.steps.events import Events
+from pipeline.steps.records import CondenseStep, GenerateStep, RememberStep, Step, ThinkStep, step_of
 from pipeline.steps.spending import Spent
 from pipeline.steps.trace import Trace
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.answering.persona import Persona
-    from pipeline.answering.prompts import CountTokens
+    from pipeline.answering.prompts import CountTokens, Source
     from pipeline.asking.about_talk import AboutTalk
     from pipeline.asking.follow_ups import Condensed
     from pipeline.models.base import ModelChoice
@@ -86,6 +87,21 @@ class ChatMemory(Protocol):
         """What memories say; forgotten ones are left out."""
 
 
+class ChatAgent(Protocol):
+    """What chooses its tools before it answers; who fulfils it is not the pipeline's business."""
+
+    def work(
+        self, turn: RunningTurn, parts: ChatParts, *, keep: Callable[[RunningTurn], None]
+    ) -> Events[Sequence[Source] | None]:
+        """The passages that the answer in `turn.text` may cite; None where it gave up, as a notice says.
+
+        `keep` is called with what there is after each step. Where the turn is stopped, what was read by then.
+        """
+
+    def read_again(self, turn: RunningTurn, parts: ChatParts) -> Retrieval:
+        """What was read for the answer that is written on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatParts:
     """The parts of a chat; each of `listeners` hears of every turn when it is over, however it ended."""
@@ -102,6 +118,7 @@ class ChatParts:
     prices: PriceOptions = field(default_factory=PriceOptions)
     user: str = DEFAULT_USER
     memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
+    agent: ChatAgent | None = None  # answers instead of the recipe, where a model is connected
 
     @property
     def model_name(self) -> str:
@@ -174,8 +191,8 @@ class RunningTurn:
     @property
     def cut_off(self) -> bool:
         """Whether the text was stopped, or ended by its length or a failure: within a sentence, then."""
-        written = step_of(self.trace.steps, GenerateStep)
-        return written.status == "failed" or written.finish_reason in ("stopped", "length")
+        ended = (step_of(self.trace.steps, GenerateStep), step_of(self.trace.steps, ThinkStep))
+        return any(step.status == "failed" or step.finish_reason in ("stopped", "length") for step in ended)
 
     @property
     def finished(self) -> FinishedTurn:

@@ -16,7 +16,7 @@ from pipeline.finding.passages import passage_leaves
 from pipeline.messages import Message
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Events, TokenArrived
-from pipeline.steps.records import GenerateStep, PromptStep, VerifyStep, step_of
+from pipeline.steps.records import GenerateStep, PromptStep, ToolStep, VerifyStep, step_of
 from pipeline.stores.conversations import Conversation, Turn, scope_of, unknown_turn
 from pipeline.stores.globs import as_globs
 
@@ -40,8 +40,14 @@ _BEGINS_A_LINE = re.compile(r"(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s|\||```|~~~")
 
 
 def can_go_on(answer: Answer) -> bool:
-    """Whether a model's answer was stopped or failed after its first words."""
-    return answer.mode == "generate" and answer.status != "complete" and bool(answer.text.strip())
+    """Whether a model's answer was stopped or failed after its first words, or its first call of a tool."""
+    begun = bool(answer.text.strip()) or called_tools(answer)
+    return answer.mode == "generate" and answer.status != "complete" and begun
+
+
+def called_tools(answer: Answer) -> bool:
+    """Whether an agent made it."""
+    return any(isinstance(step, ToolStep) for step in answer.steps)
 
 
 def before_turn(conversation: Conversation | None, turn_id: str) -> tuple[Conversation, Turn]:

@@ -34,6 +34,8 @@ from pipeline.steps.records import (
     SearchStep,
     SelectStep,
     Step,
+    ThinkStep,
+    ToolStep,
     step_of,
 )
 
@@ -65,6 +67,8 @@ KINDS: Mapping[type[Step], Kind] = {
     RerankStep: Kind.RERANKER,
     SelectStep: Kind.RETRIEVER,
     GenerateStep: Kind.LLM,
+    ThinkStep: Kind.LLM,
+    ToolStep: Kind.TOOL,
 }
 COMMON = tuple(field.name for field in fields(Step))
 TURN = "chat"
@@ -174,6 +178,11 @@ def _of_kind(step: Step, turn: FinishedTurn) -> Attributes:
             return _documents(names.RETRIEVAL_DOCUMENTS, turn.passages)
         case GenerateStep():
             return _generation(step, turn)
+        case ThinkStep():
+            return _model(turn) | _counts(step.prompt_tokens, step.answer_tokens)
+        case ToolStep():
+            arguments = bounded_json(step.arguments)
+            return {names.TOOL_NAME: bounded(step.tool), names.TOOL_PARAMETERS: arguments}
     return {}
 
 

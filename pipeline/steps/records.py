@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pipeline.finding.beside import Beside
 from pipeline.finding.fusion import LISTS, Fused
@@ -17,6 +17,8 @@ from pipeline.stores.base import Hit
 from pipeline.words import counted
 
 KEPT_RANKS = 30
+LINE = 80  # characters of arguments that a line shows
+DONE = {"search": "searched", "recall": "recalled", "remember": "remembered", "neighbourhood": "around"}
 STOPPED = "stopped"  # why a step was skipped once the user had stopped the answer
 
 StepStatus = Literal["ok", "skipped", "failed"]
@@ -75,6 +77,8 @@ class Corrected(NamedTuple):
 
 
 MemoryVerdict = Literal["remembered", "closest", "not remembered"]
+ToolKind = Literal["documents", "memory", "tool"]
+"""What a tool brings: passages, which are evidence; what is remembered; or what only it says."""
 
 
 class RecalledId(NamedTuple):
@@ -392,7 +396,56 @@ class RememberStep(Step):
     INPUTS: ClassVar[tuple[str, ...]] = ("preset",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkStep(Step):
+    """A model said which tool it calls next, or began to answer."""
+
+    name: Literal["think"] = "think"
+    number: int = 0  # of its replies, from 1
+    thought: str = ""
+    wants: str = ""  # name of the tool; "" = it answers, or could not be read
+    finish_reason: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    WORKING: ClassVar[str] = "Thinking"
+    INPUTS: ClassVar[tuple[str, ...]] = ("number",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStep(Step):
+    """A tool was called; sections by id, and memories named in `result`, never by text."""
+
+    name: Literal["tool"] = "tool"
+    tool: str = ""
+    kind: ToolKind = "tool"
+    origin: str = ""  # whose tool it is; "" = Athena's
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    found: str = ""  # in a few words: "8 sections"
+    result: str = ""  # as the model reads it, without the passages of `sections`
+    sections: tuple[str, ...] = ()  # ids of those that were read, best first
+    recalled: tuple[str, ...] = ()  # ids of memories
+    tokens: int = 0  # of what the model reads of it
+    attempts: int = 0
+    WORKING: ClassVar[str] = "Calling a tool"
+    INPUTS: ClassVar[tuple[str, ...]] = ("tool", "kind", "origin", "arguments")
+
+    @property
+    def working(self) -> str:
+        """What it does, in a few words."""
+        return f"Calling {self.tool}"
+
+    @property
+    def line(self) -> str:
+        """What was done and found, as one line of plain text."""
+        given = " ".join(" · ".join(str(value) for value in self.arguments.values()).split())
+        icon = {"tool": "\N{WRENCH} ", "memory": "\N{BRAIN} ", "documents": ""}[self.kind]
+        about = f" “{given[:LINE]}{'…' if len(given) > LINE else ''}”" if given else ""
+        return f"{icon}{DONE.get(self.tool, self.tool)}{about}: {self.found or self.detail or self.status}"
+
+
 KINDS: Mapping[str, type[Step]] = {
+    "think": ThinkStep,
+    "tool": ToolStep,
     "condense": CondenseStep,
     "recall": RecallStep,
     "correct": CorrectStep,

@@ -107,6 +107,11 @@ GOOD: dict[str, tuple[str, Any]] = {
     "doors_at_once": ("8", 8),
     "doors_max_mb": ("2", 2.0),
     "doors_patience_s": ("5", 5.0),
+    "tools": ("weather:forecast=reads", "weather:forecast=reads"),
+    "mcp_servers": ("servers.json", Path("servers.json")),
+    "agent_steps": ("4", 4),
+    "agent_tokens": ("2000", 2000),
+    "agent_timeout_s": ("30", 30.0),
 }
 
 BAD = {

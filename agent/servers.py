@@ -1,0 +1,294 @@
+"""The tools of MCP servers: each server is started or reached at its first use, and again where it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as NotInTime
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from agent.tools import AgentTool, example_of
+from athena.tools.tool import Call, Parameters, Tool
+from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.given_files import read_given
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+    from mcp import Client
+
+START_S = 20.0  # that a server may take to start and list its tools
+CALL_S = 60.0  # an agent's own limit ends a call before
+POLL_S = 0.1
+MOST_TOOLS = 30  # of a server: a model reads the description of each before every step
+MOST_PAGES = 100
+LIKE = '{"mcpServers": {"weather": {"command": "weather-mcp", "args": []}, "shop": {"url": "http://…/mcp"}}}'
+NO_EXTRA = "MCP servers need a package that is missing.", "Install it with: pip install 'athena-docs[doors]'"
+TYPES: Mapping[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "array": list[Any],
+    "object": dict[str, Any],
+}
+
+
+class Given(BaseModel):
+    """One server of the file: a command, or a URL; `tools` chooses among what it lists."""
+
+    model_config = ConfigDict(frozen=True)
+
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    url: str = Field("", repr=False)
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    tools: tuple[str, ...] = ()
+
+
+class File(BaseModel):
+    """The file of `ATHENA_MCP_SERVERS`, in the form that most clients use."""
+
+    servers: dict[str, Given] = Field(alias="mcpServers")
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A server that is there."""
+
+    client: Client
+    tools: Sequence[Any]  # as it lists them
+
+
+@dataclass
+class Servers:
+    """The servers of a file; safe to use from several threads. `problems`: what cannot be used, by name."""
+
+    given: Mapping[str, Given] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        self._portal: BlockingPortal | None = None
+        self._open: dict[str, _Open] = {}
+        self._kept: dict[str, Future[None]] = {}
+        self._tools: Mapping[str, AgentTool] | None = None
+
+    @classmethod
+    def of(cls, path: Path | None) -> Servers:
+        """Those of a file; raises `ConfigurationError` where it cannot be read. Without a file, none."""
+        if path is None:
+            return cls()
+        try:
+            return cls(File.model_validate_json(read_given(path)).servers)
+        except (OSError, UnicodeDecodeError, ValidationError) as error:
+            raise ConfigurationError(
+                f"ATHENA_MCP_SERVERS names '{path}', which names no servers: {type(error).__name__}.",
+                f"Write it like this: {LIKE}",
+            ) from error
+
+    def tools(self) -> Mapping[str, AgentTool]:
+        """The tools of all servers that can be reached, as SERVER_TOOL; they are asked for once."""
+        with self._lock:
+            if self._tools is None:
+                begun = {name: self._begin(name) for name in self.given}
+                self._tools = {
+                    tool.tool.name: tool for name in begun for tool in self._tools_of(name, begun[name])
+                }
+            return self._tools
+
+    def close(self) -> None:
+        """End all servers."""
+        with self._lock:
+            if self._portal is not None:
+                self._portal.call(self._portal.stop, True)
+            self._open.clear()
+            self._portal = self._tools = None
+
+    # -- starting ----------------------------------------------------------------------------------
+
+    def _begin(self, name: str) -> Future[_Open]:
+        """A server that is being started."""
+        if self._portal is None:
+            self._portal = _portal()
+        ready: Future[_Open] = Future()
+        self._kept[name] = self._portal.start_task_soon(_hold, self.given[name], ready)
+        self._kept[name].add_done_callback(partial(_ended, ready))
+        return ready
+
+    def _tools_of(self, name: str, ready: Future[_Open]) -> list[AgentTool]:
+        try:
+            server = self._reached(name, ready)
+        except AthenaError as error:
+            self.problems[name] = str(error)
+            return []
+        wanted = self.given[name].tools
+        listed = [tool for tool in server.tools if not wanted or tool.name in wanted]
+        if len(listed) > MOST_TOOLS:
+            self.problems[name] = (
+                f"'{name}' lists {counted(len(listed), 'tool')}: the first {MOST_TOOLS} are used. "
+                'Choose with "tools": [names] in its entry.'
+            )
+        return [self._as_ours(name, tool) for tool in listed[:MOST_TOOLS]]
+
+    def _reached(self, name: str, ready: Future[_Open]) -> _Open:
+        try:
+            self._open[name] = ready.result(timeout=START_S)
+        except NotInTime as error:
+            raise AthenaError(f"The MCP server '{name}' did not start within {START_S:.0f} s.") from error
+        except (CancelledError, ServerEnded) as error:
+            why = str(error) or "it ended"
+            raise AthenaError(
+                f"The MCP server '{name}' cannot be used: {why}.", "Check its entry."
+            ) from error
+        return self._open[name]
+
+    # -- calling -----------------------------------------------------------------------------------
+
+    def _as_ours(self, name: str, listed: Any) -> AgentTool:
+        called = re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{listed.name}")[:64]
+        takes = parameters_of(listed.input_schema or {}, called)
+        hints = listed.annotations
+        return AgentTool(
+            Tool(
+                name=called,
+                title=listed.title or listed.name,
+                says=" ".join((listed.description or listed.name).split())[:500],
+                takes=takes,
+                gives=object,
+                run=partial(self._call, name, listed.name),
+                example=example_of(takes),
+                effect="reads" if hints and hints.read_only_hint else "changes",
+            ),
+            origin=name,
+        )
+
+    def _call(self, name: str, tool: str, call: Call, given: Parameters) -> str:
+        """What a tool of a server gives; a server that ended is started again for the next call."""
+        with self._lock:
+            server = self._open.get(name) or self._reached(name, self._begin(name))
+        assert self._portal is not None  # noqa: S101  (it was started with the server)
+        arguments = given.model_dump(by_alias=True, exclude_unset=True)
+        task: Future[Any] = self._portal.start_task_soon(
+            partial(server.client.call_tool, tool, arguments, read_timeout_seconds=CALL_S)
+        )
+        while not call.stop.is_set():
+            try:
+                return _text_of(task.result(timeout=POLL_S))
+            except NotInTime:
+                continue
+            except AthenaError:
+                raise
+            except Exception as error:
+                with self._lock:
+                    self._open.pop(name, None)
+                    self._kept[name].cancel()
+                raise AthenaError(
+                    f"The MCP server '{name}' failed: {type(error).__name__}: {error}."
+                ) from error
+        task.cancel()
+        return ""
+
+
+def _portal() -> BlockingPortal:
+    """A way into a loop that runs in a thread of its own, which ends with the process."""
+    try:
+        import anyio
+        from anyio.from_thread import BlockingPortal
+    except ImportError as error:
+        raise ConfigurationError(*NO_EXTRA) from error
+    begun: Future[BlockingPortal] = Future()
+
+    async def run() -> None:
+        async with BlockingPortal() as portal:
+            begun.set_result(portal)
+            await portal.sleep_until_stopped()
+
+    threading.Thread(target=anyio.run, args=(run,), name="mcp-servers", daemon=True).start()
+    return begun.result()
+
+
+class ServerEnded(Exception):
+    """A server ended before it was ready, as `str` says."""
+
+
+async def _hold(given: Given, ready: Future[_Open]) -> None:
+    """Keep a server, once it is ready, until it is closed."""
+    import anyio
+    from mcp import Client
+
+    async with Client(_transport(given)) as client:
+        tools = await _listed(client)
+        if ready.set_running_or_notify_cancel():
+            ready.set_result(_Open(client, tools))
+            await anyio.sleep_forever()
+
+
+def _transport(given: Given) -> Any:
+    if given.url:
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        return streamable_http_client(given.url, http_client=create_mcp_http_client(headers=given.headers))
+    from mcp import StdioServerParameters
+
+    return StdioServerParameters(
+        command=given.command, args=list(given.args), env={**os.environ, **given.env} if given.env else None
+    )
+
+
+async def _listed(client: Client) -> list[Any]:
+    found, cursor = [], None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return found
+
+
+def _ended(ready: Future[_Open], task: Future[None]) -> None:
+    """Tell whoever waits for a server that it will not be ready."""
+    if not ready.done():
+        error = None if task.cancelled() else task.exception()
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        ready.set_exception(ServerEnded(f"{type(error).__name__}: {error}" if error else "it ended"))
+
+
+def parameters_of(schema: Mapping[str, Any], called: str) -> type[Parameters]:
+    """What a tool takes, from its JSON schema: the types of its arguments, and which are needed."""
+    needed = set(schema.get("required", ()))
+    fields: dict[str, Any] = {}
+    for number, (name, known) in enumerate(dict(schema.get("properties") or {}).items()):
+        kind = known.get("type") if isinstance(known, dict) else None
+        wanted = TYPES.get(kind, Any) if isinstance(kind, str) else Any
+        says = str(known.get("description") or name) if isinstance(known, dict) else name
+        default = ... if name in needed else None
+        fields[f"argument_{number}"] = (
+            wanted if name in needed else wanted | None,
+            Field(default, alias=name, description=says[:300]),
+        )
+    return create_model(called, __base__=Parameters, **fields)
+
+
+def _text_of(result: Any) -> str:
+    """The text of a result; of what is no text what it is. Raises `AthenaError` for an error of the tool."""
+    said = [
+        block.text if block.type == "text" else f"({block.type}, which is not shown)"
+        for block in result.content
+    ]
+    text = "\n".join(said)
+    if result.is_error:
+        raise AthenaError(text[:500] or "The tool failed.")
+    return text

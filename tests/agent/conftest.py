@@ -1,0 +1,59 @@
+"""One small manual that all tests of the agent ask, with a scripted model for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agent import Agent, open_agent
+from athena import Athena, load_settings, open_athena
+from pipeline.answer import Answer
+from pipeline.steps.records import ToolStep
+from tests.fake_llm import FakeLLM
+from tests.pipeline.searching import FILES, write_manual
+
+FED = "What feeds the cabin fan?"
+ANSWERED = "Thought: I have read enough.\nAnswer: The cabin fan hums at 4000 rpm [1]."
+
+
+def call(tool: str, **arguments: Any) -> str:
+    """A reply that calls a tool."""
+    return f"Thought: I look.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
+
+
+def calls(answer: Answer) -> list[ToolStep]:
+    """The calls of an answer, in order."""
+    return [step for step in answer.steps if isinstance(step, ToolStep)]
+
+
+@pytest.fixture(scope="module")
+def fan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
+    folder = tmp_path_factory.mktemp("agent")
+    manual = write_manual(folder, FILES)
+    with open_athena(load_settings(data_dir=folder / "data", llm="none")) as opened:
+        opened.ingest([manual])
+        yield opened
+
+
+@pytest.fixture
+def agent(fan: Athena) -> Agent:
+    return open_agent(fan)
+
+
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture
+def ask(fan: Athena, agent: Agent) -> Ask:
+    """Ask the agent a question, with these replies of its model."""
+
+    def asked(
+        replies: Any, question: str = "At how many rpm does the cabin fan hum?", **given: Any
+    ) -> Answer:
+        llm = replies if isinstance(replies, FakeLLM) else FakeLLM(replies)
+        return fan.ask(question, llm=llm, **{"agent": agent, **given})
+
+    return asked

@@ -1,0 +1,54 @@
+"""An MCP server over stdio that is started by tests: with many tools, slow to start, or dying in a call."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from mcp.server import MCPServer
+from mcp_types import ToolAnnotations
+
+server = MCPServer("tests")
+READS = ToolAnnotations(read_only_hint=True)
+
+
+@server.tool(annotations=READS)
+def add(first: int, second: int) -> str:
+    """Add two numbers."""
+    return f"{first + second} parts"
+
+
+@server.tool(annotations=READS)
+def die() -> str:
+    """End in the middle of the call."""
+    os._exit(3)
+
+
+@server.tool(annotations=READS)
+def hang() -> str:
+    """Take long."""
+    time.sleep(30)
+    return ""
+
+
+@server.tool()
+def order(part: str) -> str:
+    """Order a part."""
+    return f"ordered {part}"
+
+
+@server.tool(annotations=READS)
+def refuse() -> str:
+    """Refuse."""
+    raise ValueError("not today")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["many"]:
+            for number in range(500):
+                server.add_tool(lambda: "", name=f"tool_{number}", description=f"Tool {number}.")
+        case ["slow"]:
+            time.sleep(30)
+    server.run("stdio")

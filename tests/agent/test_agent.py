@@ -1,0 +1,374 @@
+"""A run of the agent: what it looks up, how it ends, and what it never does."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from agent import Agent, why_not
+from agent.protocol import StrictParser
+from athena import Athena
+from pipeline.errors import ConfigurationError
+from pipeline.steps.events import AnswerFinished, StepFinished, StepStarted
+from pipeline.steps.records import ThinkStep, ToolStep
+from tests.agent.conftest import ANSWERED, Ask, call, calls
+from tests.fake_llm import FakeLLM
+
+QUESTION = "At how many rpm does the cabin fan hum?"
+
+
+def test_an_answer_cites_what_was_read_and_every_step_is_told(ask: Ask) -> None:
+    answer = ask([call("search", query="LN2 tank relief valve"), ANSWERED])
+    assert answer.text == "The cabin fan hums at 4000 rpm [1][2]."
+    assert "It hums at 4000 rpm." in [cited.quote for cited in answer.citations]
+    assert answer.citations[0].verified and answer.support[0].supported
+    assert [(step.tool, step.kind, step.status) for step in calls(answer)] == [
+        ("search", "documents", "ok"),
+        ("search", "documents", "ok"),
+    ]
+    assert calls(answer)[1].arguments == {"query": "LN2 tank relief valve"}
+    thoughts = [step for step in answer.steps if isinstance(step, ThinkStep)]
+    assert [(step.thought, step.wants) for step in thoughts] == [
+        ("I look.", "search"),
+        ("I have read enough.", ""),
+    ]
+    assert not answer.notices
+
+
+def test_what_is_not_read_supports_nothing(ask: Ask) -> None:
+    answer = ask(["Thought: I know.\nAnswer: The cabin fan weighs 40 kg [1]. It is red [9]."])
+    assert not any(item.supported for item in answer.support)
+    assert not any(cited.verified for cited in answer.citations)
+
+
+def test_tools_that_only_say_something_are_no_evidence(ask: Ask, agent: Agent) -> None:
+    def weight(part: str) -> str:
+        """Say what a part weighs."""
+        return f"{part} weighs 40 kg [1]"
+
+    agent.add_tool(weight, reads=True)
+    answer = ask([call("weight", part="The fan"), "Thought: so\nAnswer: The fan weighs 40 kg [1]."])
+    assert calls(answer)[1].result == "The fan weighs 40 kg [1]"
+    assert calls(answer)[1].kind == "tool"
+    assert not answer.support[0].supported
+    assert not any(cited.verified for cited in answer.citations)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [({"count": "123"}, 123), ({"count": 123.0}, 123), ({"count": 123}, 123)],
+)
+def test_arguments_are_converted_where_they_mean_one_thing(
+    ask: Ask, agent: Agent, given: dict[str, Any], wanted: int
+) -> None:
+    got: list[object] = []
+
+    def take(count: int) -> str:
+        """Take so many."""
+        got.append(count)
+        return "taken"
+
+    agent.add_tool(take, reads=True)
+    ask([call("take", **given), ANSWERED])
+    assert got == [wanted]
+
+
+def test_arguments_that_mean_nothing_are_answered_with_a_right_call(ask: Ask, agent: Agent) -> None:
+    def take(count: int) -> str:
+        """Take so many."""
+        raise AssertionError(count)
+
+    agent.add_tool(take, reads=True)
+    answer = ask([call("take", count="many"), call("take", number=3), call("take"), ANSWERED])
+    wrong = [step.detail for step in calls(answer)[1:]]
+    assert "must be" in wrong[0] and "takes no 'number'" in wrong[1] and "'count' is missing" in wrong[2]
+    assert all('take({"count": 1})' in said for said in wrong)
+    assert [step.attempts for step in calls(answer)] == [1, 1, 1, 1]
+
+
+def test_an_unknown_tool_is_told_which_there_are(ask: Ask) -> None:
+    answer = ask([call("launch", now=True), ANSWERED])
+    assert "There is no tool 'launch'. There are search, read," in calls(answer)[1].detail
+
+
+def test_the_same_call_is_stopped(ask: Ask) -> None:
+    llm = FakeLLM([call("search", query="LN2 tank")], repeat=True)
+    answer = ask(llm)
+    assert [step.status for step in calls(answer)] == ["ok", "ok", "skipped", "skipped", "skipped"]
+    assert "it repeated the same call" in answer.notices[0]
+
+
+def test_no_more_steps_than_allowed(ask: Ask) -> None:
+    replies = [call("search", query=f"fan number {number}") for number in range(20)]
+    answer = ask([*replies])
+    assert len(calls(answer)) == 8
+    assert "it went on calling tools" in answer.notices[0]
+
+
+def test_once_the_steps_are_used_up_it_is_asked_to_answer(ask: Ask) -> None:
+    llm = FakeLLM([*(call("search", query=f"fan {number}") for number in range(7)), ANSWERED])
+    answer = ask(llm)
+    assert not answer.notices and answer.citations
+    assert "No more tools can be called" in llm.prompts[-1]
+    assert "No more tools can be called" not in llm.prompts[-2]
+
+
+def test_a_failed_call_is_made_once_more_and_its_error_is_told(ask: Ask, agent: Agent) -> None:
+    tries: list[int] = []
+
+    def weigh() -> str:
+        """Weigh the ship."""
+        tries.append(1)
+        if len(tries) == 1:
+            raise OSError("the scale moved")
+        return "40 t"
+
+    def broken() -> str:
+        """Break."""
+        raise RuntimeError("no scale")
+
+    agent.add_tool(weigh, reads=True)
+    agent.add_tool(broken, reads=True)
+    llm = FakeLLM([call("weigh"), call("broken"), ANSWERED])
+    first, second = calls(ask(llm))[1:]
+    assert (first.status, first.attempts, first.result) == ("ok", 2, "40 t")
+    assert (second.status, second.attempts, second.detail) == ("failed", 2, "RuntimeError: no scale")
+    assert "Observation: RuntimeError: no scale" in llm.prompts[-1]
+
+
+def test_a_hanging_tool_is_left_behind(ask: Ask, agent: Agent, fan: Athena) -> None:
+    ended = threading.Event()
+
+    def hang() -> str:
+        """Hang."""
+        ended.wait(20)
+        return ""
+
+    agent.add_tool(hang, reads=True)
+    fan.settings = fan.settings.model_copy(update={"agent_timeout_s": 1.5})
+    begun = time.monotonic()
+    try:
+        answer = ask([call("hang"), ANSWERED])
+    finally:
+        fan.settings = fan.settings.model_copy(update={"agent_timeout_s": 60.0})
+        ended.set()
+    assert time.monotonic() - begun < 5
+    assert calls(answer)[1].status == "failed" and "was not done within" in calls(answer)[1].detail
+
+
+HUGE = "x y " * 13_000_000  # 52 MB
+
+
+@pytest.mark.parametrize(
+    ("gives", "said"),
+    [
+        (HUGE, "… (52,000,000 characters)"),
+        (b"\x00\xff" * 25_000_000, "(50,000,000 bytes that are no text)"),
+        (None, "null"),
+        ({"a": [1, {2}]}, '{"a": [1, "{2}"]}'),
+        ("tab\tand \x00null\x07", "tab\tand null"),
+    ],
+    ids=["50 MB", "bytes", "nothing", "not JSON", "control characters"],
+)
+def test_what_tools_return(ask: Ask, agent: Agent, gives: object, said: str) -> None:
+    def give() -> Any:
+        """Give."""
+        return gives
+
+    agent.add_tool(give, reads=True)
+    llm = FakeLLM([call("give"), ANSWERED])
+    step = calls(ask(llm))[1]
+    assert step.status == "ok" and step.result.endswith(said)
+    assert len(step.result) < 33_000 and step.tokens <= 4_000
+    assert len(llm.prompts[-1]) < 60_000
+
+
+def test_huge_arguments_are_kept_short(ask: Ask, agent: Agent) -> None:
+    got: list[int] = []
+
+    def take(text: str) -> str:
+        """Take a text."""
+        got.append(len(text))
+        return "taken"
+
+    agent.add_tool(take, reads=True)
+    answer = ask([call("take", text="word " * 3_000), call("take", text="x" * 30_000), ANSWERED])
+    assert got == [15_000]
+    assert all(len(str(step.arguments)) < 2_500 for step in calls(answer))
+    assert sum(step.status == "failed" for step in answer.steps if isinstance(step, ThinkStep)) == 1
+
+
+def test_a_tool_that_writes_is_asked_for(ask: Ask, agent: Agent) -> None:
+    done: list[str] = []
+
+    def order(part: str) -> str:
+        """Order a part."""
+        done.append(part)
+        return "ordered"
+
+    agent.add_tool(order)
+    refused = ask([call("order", part="fan"), ANSWERED])
+    assert not done and "did not allow" in calls(refused)[1].detail
+    asked: list[Any] = []
+
+    def consent(tool: Any, arguments: Any, _: threading.Event) -> bool:
+        asked.append((tool.tool.name, arguments))
+        return True
+
+    answer = ask([call("order", part="fan"), ANSWERED], agent=agent.but(consent=consent))
+    assert done == ["fan"] and asked == [("order", {"part": "fan"})]
+    assert calls(answer)[1].result == "ordered"
+
+
+def test_tools_come_and_go(agent: Agent) -> None:
+    def weigh() -> str:
+        """Weigh."""
+        return ""
+
+    agent.add_tool(weigh, reads=True)
+    assert agent.all_tools["weigh"].tool.says == "Weigh."
+    with pytest.raises(ConfigurationError, match="There is a tool 'weigh' already"):
+        agent.add_tool(weigh)
+    agent.remove_tool("weigh")
+    assert "weigh" not in agent.all_tools
+    with pytest.raises(ConfigurationError, match="No tool 'weigh' was added"):
+        agent.remove_tool("weigh")
+    with pytest.raises(ConfigurationError, match="cannot be a tool"):
+        agent.add_tool(lambda *args: args)
+
+
+def test_two_conversations_have_other_tools(fan: Athena, agent: Agent) -> None:
+    def weigh() -> str:
+        """Weigh."""
+        time.sleep(0.2)
+        return "40 t"
+
+    agent.add_tool(weigh, reads=True)
+    found: dict[str, Any] = {}
+
+    def one(name: str, without: tuple[str, ...]) -> None:
+        llm = FakeLLM([call("weigh"), ANSWERED])
+        found[name] = fan.ask(QUESTION, llm=llm, agent=agent.but(without=without)), llm.prompts[0]
+
+    threads = [threading.Thread(target=one, args=given) for given in (("with", ()), ("less", ("weigh",)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls(found["with"][0])[1].result == "40 t"
+    assert "There is no tool 'weigh'" in calls(found["less"][0])[1].detail
+    assert "Tool Name: weigh" in found["with"][1] and "weigh" not in found["less"][1]
+
+
+def test_without_a_model_it_is_not_offered(fan: Athena, agent: Agent) -> None:
+    assert "none is connected" in why_not(fan)
+    assert not why_not(fan, FakeLLM([]))
+    answer = fan.ask(QUESTION, agent=agent)
+    assert answer.mode == "quote" and not calls(answer)
+
+
+# -- memory -------------------------------------------------------------------------------------------------
+
+
+def test_memories_are_recalled_by_id_and_are_no_evidence(ask: Ask, fan: Athena) -> None:
+    fan.memory.add("I live in Turin.")
+    answer = ask(
+        [call("search", query="fan"), "Thought: so\nAnswer: Your home is in Turin [1]."],
+        "In which town is my home?",
+    )
+    first = calls(answer)[0]
+    assert (first.tool, first.kind) == ("recall", "memory")
+    assert first.recalled and "Turin" not in first.result and "[memory " in first.result
+    assert set(first.recalled) & set(answer.recalled)
+    assert not any(cited.verified for cited in answer.citations)
+    fan.memory.forget(fan.memory.forgetting(list(first.recalled)[:1]))
+    stored = fan.conversations.get(answer.conversation_id).turns[-1].answer
+    assert "Turin" not in str([step for step in stored.steps if isinstance(step, ToolStep)])
+
+
+def test_a_private_conversation_remembers_nothing(ask: Ask, fan: Athena, agent: Agent) -> None:
+    llm = FakeLLM([call("remember", text="I like tea."), ANSWERED])
+    answer = ask(llm, private=True, agent=agent.but(consent=lambda *_: True))
+    assert "There is no tool 'remember'" in calls(answer)[1].detail
+    assert not any("tea" in memory.text for memory in fan.memory.list())
+
+
+# -- stopping -----------------------------------------------------------------------------------------------
+
+
+def _events(fan: Athena, agent: Agent, llm: FakeLLM, stop_at: int) -> tuple[list[Any], Any]:
+    stop = threading.Event()
+    chat = fan.chat(llm=llm, agent=agent)
+    events = []
+    for event in chat.run(QUESTION, stop=stop):
+        events.append(event)
+        if len(events) == stop_at:
+            stop.set()
+    return events, chat
+
+
+def test_a_stop_at_every_event_leaves_a_turn_that_can_go_on(fan: Athena, agent: Agent) -> None:
+    def replies() -> FakeLLM:
+        return FakeLLM([call("search", query="LN2 tank"), ANSWERED, ANSWERED, ANSWERED])
+
+    whole, _ = _events(fan, agent, replies(), 0)
+    gone_on = 0
+    for stop_at in range(1, len(whole)):
+        events, chat = _events(fan, agent, replies(), stop_at)
+        assert isinstance(events[-1], AnswerFinished), events[-1]
+        [turn] = fan.conversations.get(chat.conversation_id).turns
+        if turn.answer.status == "complete" or not (calls(turn.answer) or turn.answer.text):
+            continue
+        gone_on += 1
+        rest = FakeLLM([ANSWERED if not turn.answer.text else "at 4000 rpm [1]."])
+        last = list(fan.chat(conversation_id=chat.conversation_id, llm=rest, agent=agent).go_on(turn.id))[-1]
+        assert isinstance(last, AnswerFinished), last
+        [again] = fan.conversations.get(chat.conversation_id).turns
+        assert again.answer.status == "complete" and "4000 rpm" in again.answer.text
+        assert again.answer.citations
+        assert calls(again.answer)[: len(calls(turn.answer))] == calls(turn.answer)
+    assert gone_on > 6
+
+
+def test_stop_works_in_the_middle_of_a_tool(fan: Athena, agent: Agent) -> None:
+    started, ended, stop = threading.Event(), threading.Event(), threading.Event()
+
+    def hang() -> str:
+        """Hang."""
+        started.set()
+        ended.wait(20)
+        return ""
+
+    agent.add_tool(hang, reads=True)
+    threading.Thread(target=lambda: (started.wait(10), stop.set())).start()
+    begun = time.monotonic()
+    events = list(fan.chat(llm=FakeLLM([call("hang")]), agent=agent).run(QUESTION, stop=stop))
+    ended.set()
+    assert time.monotonic() - begun < 5
+    assert isinstance(events[-1], AnswerFinished) and events[-1].answer.status == "stopped"
+
+
+def test_the_loop_itself_takes_little_time(fan: Athena, agent: Agent) -> None:
+    def give(number: int) -> str:
+        """Give."""
+        return "x" * number
+
+    agent.add_tool(give, reads=True)
+    llm = FakeLLM([*(call("give", number=number) for number in range(1, 7)), ANSWERED])
+    steps = [
+        e for e in fan.chat(llm=llm, agent=agent).run(QUESTION) if isinstance(e, StepStarted | StepFinished)
+    ]
+    assert {"think", "tool", "verify"} <= {e.name for e in steps if isinstance(e, StepStarted)}
+
+
+def test_the_parser_is_not_slow_on_anything() -> None:
+    begun = time.monotonic()
+    for text in ("Action: " * 2_400, "\n" * 19_000, "{" * 19_000, "Thought: " + "a\n" * 9_000 + "Action: x"):
+        with pytest.raises(ValueError, match=r"\w"):
+            StrictParser().parse(text)
+    with pytest.raises(ValueError, match="no JSON object"):
+        StrictParser().parse("Action: a\nAction Input: " + '{"a":' * 3_000)
+    assert time.monotonic() - begun < 5

@@ -1,0 +1,118 @@
+"""Tools of MCP servers, which are real processes: what they give, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent.servers as module
+from agent import Agent
+from agent.servers import MOST_TOOLS, Servers
+from agent.tools import named_tools
+from athena import Athena
+from pipeline.errors import ConfigurationError
+from tests.agent.conftest import ANSWERED, call, calls
+from tests.fake_llm import FakeLLM
+
+pytestmark = pytest.mark.slow
+SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
+QUESTION = "At how many rpm does the cabin fan hum?"
+
+Start = Callable[..., Servers]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    monkeypatch.setattr(module, "START_S", 90.0)  # a machine that does much else starts processes slowly
+    opened: list[Servers] = []
+
+    def started(*arguments: str, **given: Any) -> Servers:
+        entry = {"command": sys.executable, "args": [SCRIPT, *arguments], **given}
+        file = tmp_path / "servers.json"
+        file.write_text(json.dumps({"mcpServers": {"t": entry}}))
+        opened.append(Servers.of(file))
+        return opened[-1]
+
+    yield started
+    for servers in opened:
+        servers.close()
+
+
+def test_tools_of_a_server_are_called_and_converted(start: Start, fan: Athena) -> None:
+    agent = Agent(athena=fan, servers=start())
+    assert {name: tool.writes for name, tool in agent.servers.tools().items()} == {
+        "t_add": False, "t_die": False, "t_hang": False, "t_order": True, "t_refuse": False,
+    }  # fmt: skip
+    llm = FakeLLM(
+        [
+            call("t_add", first="2", second=3),
+            call("t_order", part="fan"),
+            call("t_refuse"),
+            call("t_add"),
+            ANSWERED,
+        ]
+    )
+    added, ordered, refused, wrong = calls(fan.ask(QUESTION, llm=llm, agent=agent))[1:]
+    assert (added.result, added.origin, added.kind) == ("5 parts", "t", "tool")
+    assert "did not allow" in ordered.detail
+    assert (refused.status, refused.attempts) == ("failed", 2) and "refuse" in refused.detail
+    assert "'first' is missing" in wrong.detail
+
+
+def test_a_server_that_dies_in_a_call_is_told_and_started_again(start: Start, fan: Athena) -> None:
+    agent = Agent(athena=fan, servers=start())
+    llm = FakeLLM([call("t_die"), call("t_add", first=1, second=1), ANSWERED])
+    died, added = calls(fan.ask(QUESTION, llm=llm, agent=agent))[1:]
+    assert died.status == "failed" and "The MCP server 't' failed" in died.detail
+    assert added.result == "2 parts"
+
+
+def test_a_server_that_is_slow_to_start_is_done_without(
+    start: Start, fan: Athena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "START_S", 1.0)
+    agent, begun = Agent(athena=fan, servers=start("slow")), time.monotonic()
+    answer = fan.ask(QUESTION, llm=FakeLLM([ANSWERED]), agent=agent)
+    assert time.monotonic() - begun < 10 and answer.citations
+    assert agent.servers.problems == {"t": "The MCP server 't' did not start within 1 s."}
+
+
+def test_of_500_tools_some_are_used_and_which_can_be_chosen(start: Start) -> None:
+    servers = start("many")
+    assert len(servers.tools()) == MOST_TOOLS
+    assert "lists 505 tools" in servers.problems["t"]
+    chosen = start("many", tools=["tool_499", "add"])
+    assert sorted(chosen.tools()) == ["t_add", "t_tool_499"] and not chosen.problems
+
+
+def test_a_server_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text('{"mcpServers": {"gone": {"command": "/no/such/program"}}}')
+    servers = Servers.of(file)
+    assert servers.tools() == {}
+    assert "The MCP server 'gone' cannot be used: FileNotFoundError" in servers.problems["gone"]
+    servers.close()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"servers": {}}', '{"mcpServers": {"a": 3}}'])
+def test_a_file_that_names_no_servers_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "servers.json").write_text(text)
+    with pytest.raises(ConfigurationError, match="which names no servers"):
+        Servers.of(tmp_path / "servers.json")
+    with pytest.raises(ConfigurationError, match="which names no servers"):
+        Servers.of(tmp_path / "none.json")
+
+
+def test_functions_of_the_setting() -> None:
+    [reads, writes] = named_tools("posixpath:basename=reads, shutil:rmtree")
+    assert (reads.tool.name, reads.writes, reads.origin) == ("basename", False, "posixpath")
+    assert writes.writes
+    for wrong in ("basename", "posixpath:none", "no_such_module:f", "os:sep", "a:b=writes"):
+        with pytest.raises(ConfigurationError, match="ATHENA_TOOLS"):
+            list(named_tools(wrong))
