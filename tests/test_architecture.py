@@ -37,6 +37,7 @@ SHIPPED = ("agent", "athena", "doors", "memory", "pipeline", "readers", "mission
 # of its own.
 ALLOWED = {
     "app": {"ui"},
+    "agent": {"agent", "athena", "memory", "pipeline"},
     "ui": {
         *(
             "ui",

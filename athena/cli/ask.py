@@ -90,7 +90,7 @@ def _agent(athena: Athena) -> ChatAgent:
     if why := why_not(athena):
         raise ModelUnavailable(why)
     agent = open_agent(athena, consent=_consent)
-    agent.all_tools  # servers are reached now, so that what cannot be used is said before the answer
+    agent.servers.tools()  # they are reached now, so that what cannot be used is said before the answer
     for problem in agent.servers.problems.values():
         err.print(problem, style="yellow", markup=False)
     return agent
