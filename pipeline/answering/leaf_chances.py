@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering.section_blocks import says_something
 from pipeline.asking.kinds import Asked, asked_for
+from pipeline.finding.definitions import defines
 from pipeline.nodes import Node
 from pipeline.stores.base import Vector
 from pipeline.terms import content_terms, leaf_terms
@@ -155,13 +155,12 @@ def _form_signals(candidates: Sequence[Candidate]) -> Floats:
 
 def _definitions(question: str, candidates: Sequence[Candidate]) -> Floats:
     """How well each leaf defines what the question asks for the meaning of."""
-    asked, terms = asked_for(question), frozenset(content_terms(question))
-    return np.array([defines(item.leaf.text, asked, terms) for item in candidates])
+    if asked_for(question) is not Asked.DEFINE:
+        return np.zeros(len(candidates))
+    terms = frozenset(content_terms(question))
+    return np.array([defines(item.leaf.text, terms) for item in candidates])
 
 
-DEFINING = re.compile(
-    r"\b(?:is|are|means|refers to|stands for|consists of|describes|defines|denotes)\b", re.IGNORECASE
-)
 ACTION = re.compile(
     r"[\s*_`\d.)-]*(?:`|(?:if [^,]{1,60}, )?(?:then )?(?:add|adjust|apply|ask|attach|call|change|check|choose"
     r"|clear|click|close|compare|configure|connect|copy|create|declare|define|delete|disable|do|download"
@@ -190,21 +189,3 @@ TROUBLE = re.compile(
 def wants_fix(question: str, asked: Asked) -> bool:
     """What to do is asked, or something is reported that is wrong, without a question."""
     return asked is Asked.HOW_TO or (asked is Asked.OTHER and bool(TROUBLE.search(question)))
-
-
-ARTICLE = re.compile(r"\A\W*(?:an?|the)\b", re.IGNORECASE)
-SUBJECT_WORDS = 6  # a longer subject is not the name of a thing
-MOST_OF_IT = 0.5
-
-
-def defines(text: str, asked: Asked, terms: frozenset[str]) -> float:
-    """The share of the question's terms in a short subject before "is" or "means", for a definition.
-
-    Nothing below a half: "the alarm" is not what C-112 means. One more where the subject is nothing else.
-    """
-    found = DEFINING.search(text) if asked is Asked.DEFINE else None
-    if not found or not terms or len(text[: found.start()].split()) > SUBJECT_WORDS:
-        return 0.0
-    subject = set(analyse(ARTICLE.sub("", text[: found.start()])))
-    share = len(terms & subject) / len(terms)
-    return share + (subject == terms) if share >= MOST_OF_IT else 0.0

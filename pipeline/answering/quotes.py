@@ -20,6 +20,7 @@ from pipeline.answering.quote_windows import Part, Window, part_of, windows, wor
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.called import calls
+from pipeline.finding.definitions import WHOLE, defines
 from pipeline.finding.entries import entry_leaves
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.tree import Trees
@@ -134,7 +135,9 @@ def choose_quotes(
     question = encoder.encode_query(embedding_question(retrieval.question))
     chance = chances(leaf_signals(retrieval.question, candidates, vectors, question), weights)
     chance = _with_entry(chance, entry_leaves(retrieval.question, [item.leaf for item in candidates]))
-    if asked is not Asked.DEFINE and (called := calls(retrieval.question)):
+    if asked is Asked.DEFINE:
+        chance = _with_entry(chance, _defining(retrieval.question, candidates))
+    elif called := calls(retrieval.question):
         chance = _with_entry(chance, [called(item.passage.section) for item in candidates])
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup
@@ -158,6 +161,14 @@ def _with_entry(chance: Floats, entry: Sequence[bool]) -> Floats:
         return chance
     shared = np.where(own, chance / chance[own].sum(), chance / chance[~own].sum())
     return np.asarray(shared * np.where(own, OF_ENTRY, 1 - OF_ENTRY))
+
+
+def _defining(question: str, candidates: Sequence[Candidate]) -> list[bool]:
+    """Which leaves are of a section that begins with what is asked for."""
+    terms = frozenset(content_terms(question))
+    opening = {item.section: item.leaf for item in reversed(candidates)}
+    begun = {section for section, leaf in opening.items() if defines(leaf.text, terms) >= WHOLE}
+    return [item.section in begun for item in candidates]
 
 
 def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:

@@ -97,6 +97,8 @@ _PATTERNS = tuple(
         r"\s+(?:from|than|to)\s+(?P<two>.+)",
         r"\bhow\s+(?:do|does)\s+(?P<one>.+?)\s+and\s+(?P<two>.+?)\s+differ\b",
         r"(?P<one>.+?)\s+(?:vs\.?|versus)\s+(?P<two>.+)",
+        r"(?P<one>.+?)\s+(?:and|or|&)\s+(?P<two>.+?)[,;:.?]?\s+(?:what(?:'?s|\s+is|\s+are)?\s+)?(?:the\s+)?differences?\b",
+        r"\bdifferences?\s+(?!of\b|in\b|between\b)(?P<one>[\w-]+)\s+(?P<two>[\w-]+)\W*$",
     )
 )
 # What stands around a side and is no part of it.

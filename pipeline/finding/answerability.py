@@ -17,6 +17,7 @@ from pipeline.finding.verdict_signals import READ_PASSAGES, IndexFacts, signals
 from pipeline.finding.verdict_weights import Calibration
 from pipeline.models.base import Encoder
 from pipeline.stores.base import SearchResponse, SentenceIndex
+from pipeline.terms import content_terms, stop_terms
 
 # CODE and SERIES were chosen with all 158 questions of the manuals in view, the held-out half among them:
 # docs/decisions/answerability.md.
@@ -24,6 +25,7 @@ from pipeline.stores.base import SearchResponse, SentenceIndex
 CODE = re.compile(r"(?<![\w-])([A-Z]{1,5}-)(\d{1,4})(?![\w-])")
 BARE_CODE = re.compile(r"(?<![\w-])([A-Z]{1,3}\d{3,5})(?![\w-])|(?i:\b(?:code|alarm|error)\s+#?(\d{2,5})\b)")
 MOST_STRAY_WORDS = 4  # are left out in turn, the first ones: each is a text to embed
+SEVERAL = 2  # words that no document has: one may be a paraphrase
 SERIES = 3  # other numbers that show a series which the documents list, and would list this number in
 
 
@@ -43,6 +45,9 @@ def judge(
     probability = calibration.probability(found)
     if names_unknown_code(question, passages):
         found |= {"unknown_code": 1.0}
+        probability = min(probability, _closest(calibration))
+    elif mostly_unknown(question, index):
+        found |= {"mostly_unknown": 1.0}
         probability = min(probability, _closest(calibration))
     elif has_entry(question, passages[0]):
         found |= {"entry": 1.0}
@@ -66,6 +71,15 @@ def _closest(calibration: Calibration) -> float:
     return max(calibration.threshold, (calibration.threshold + calibration.sure) / 2)
 
 
+def mostly_unknown(question: str, index: IndexFacts) -> bool:
+    """True where several words of the question, and half of them or more, are in no document.
+
+    "How do I bake sourdough bread?" is near to a procedure that bakes something else.
+    """
+    terms = [term for term in content_terms(question) if term not in stop_terms()]
+    return len(index.unknown) >= SEVERAL and 2 * len(index.unknown) >= len(terms)
+
+
 def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
     """True where each code in the question is missing from a series that the passages have, or from them all.
 
@@ -78,7 +92,11 @@ def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
     bare = [code or number for code, number in BARE_CODE.findall(question)]
     if bare and not any(_has_bare(_whole_text(passage), code) for passage in passages for code in bare):
         return True
-    asked = CODE.findall(question)
+    asked = [
+        (prefix, number)
+        for prefix, number in CODE.findall(question)
+        if not _ends_id(prefix + number, passages)
+    ]
     if not asked:
         return False
     series: dict[str, set[str]] = {}
@@ -90,6 +108,11 @@ def names_unknown_code(question: str, passages: Sequence[Passage]) -> bool:
         number not in series.get(prefix, ()) and len(series.get(prefix, ())) >= SERIES
         for prefix, number in asked
     )
+
+
+def _ends_id(code: str, passages: Sequence[Passage]) -> bool:
+    """Whether it is what a longer id ends with, as SBT-1 is of COM-SBT-1."""
+    return any(re.search(rf"-{re.escape(code)}(?![\w-])", _whole_text(passage)) for passage in passages)
 
 
 def names_heading(question: str, passage: Passage) -> bool:

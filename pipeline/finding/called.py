@@ -1,6 +1,7 @@
 """Sections that a question calls by name: by title ("show me the table of slots"), or by words in quotes.
 
-They go before all others. Codes have entries of their own (`entries.py`).
+So does "what is ECS" the section that begins with what an ECS is. They go before all others. Codes have
+entries of their own (`entries.py`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pipeline.asking.kinds import Asked, asked_for
+from pipeline.finding.definitions import WHOLE, defines
 from pipeline.nodes import Node
 from pipeline.terms import content_terms
 
 AS_TITLES = (Asked.DEFINE, Asked.LIST, Asked.OTHER)  # kinds of question that may be nothing but a title
 LONGEST_TITLE = 60  # characters of such a question
 EXTRA = 1  # content words that a title of several may have more than the question
+OPENING = 200  # characters of a section, in which it says what its subject is
 LOOKED_AT = 100  # sections of the ranking
 
 _QUOTED = re.compile(r"\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”|«([^»\n]{3,200})»")
@@ -31,7 +34,11 @@ def calls(question: str) -> Callable[[Node], bool] | None:
     asked = frozenset(content_terms(question))
     if len(question) > LONGEST_TITLE or not asked or asked_for(question) not in AS_TITLES:
         return None
-    return lambda section: _is_title("".join(section.metadata["heading_path"][-1:]), asked)
+    define = asked_for(question) is Asked.DEFINE
+    return lambda section: (
+        _is_title("".join(section.metadata["heading_path"][-1:]), asked)
+        or (define and defines(section.text[:OPENING], asked) >= WHOLE)
+    )
 
 
 def called_first(items: Sequence[Item], sections: Sequence[Node | None], question: str) -> list[Item]:

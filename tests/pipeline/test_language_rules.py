@@ -12,7 +12,7 @@ import pytest
 from pipeline.analysis import analyse
 from pipeline.answering.citations import renamed_markers, sentences_of
 from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
-from pipeline.answering.leaf_chances import defines, wants_fix
+from pipeline.answering.leaf_chances import wants_fix
 from pipeline.answering.overviews import topic_of
 from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import escaped_markers, number_sources
@@ -24,6 +24,7 @@ from pipeline.asking.kinds import asked_for, sides_of
 from pipeline.asking.language import language_of
 from pipeline.asking.small_talk import small_talk
 from pipeline.finding.answerability import names_unknown_code
+from pipeline.finding.definitions import defines
 from pipeline.finding.links import CODE, anchor
 from pipeline.finding.verdict_signals import focus_terms, lacks_fact
 from pipeline.markup.readable import readable, readable_block, readers_markdown
@@ -67,7 +68,7 @@ def defined(question: str, markdown: str) -> str:
     """How well the last leaf of a section defines what is asked for."""
     section = read_sections(markdown, source="file.md")[-1]
     leaf = SentenceCutter(lambda text: len(text.split()), max_tokens=60).cut(section)[-1]
-    return str(defines(leaf.text, asked_for(question), frozenset(content_terms(question))) or "")
+    return str(defines(leaf.text, frozenset(content_terms(question))) or "")
 
 
 def resolved(text: str) -> str:

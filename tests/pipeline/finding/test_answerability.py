@@ -153,3 +153,19 @@ def test_the_section_of_a_code_answers_what_it_is(question: str, heading: str, v
     passages = [make_passage("a", text="C-111 means a cold tank.", heading_path=("Alarms", heading))]
     doubtful = replace(SURE, topic=Scorer({}, -0.5), answer=Scorer({}, -0.5))
     assert judge(question, NOTHING, passages, index=SMALL, calibration=doubtful).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown", "verdict"),
+    [
+        ("how do I bake sourdough bread?", {"sourdough", "bread"}, "closest"),
+        ("how do I bake bread?", {"bread"}, "answered"),  # one may be a paraphrase
+        ("why does the bed bake with closed vents in sourdough bread?", {"sourdough", "bread"}, "answered"),
+    ],
+)
+def test_a_question_whose_words_no_document_has_is_not_answered(
+    question: str, unknown: set[str], verdict: str
+) -> None:
+    index = IndexFacts(sentences=2_000, unknown=frozenset(unknown))
+    passage = make_passage("bed", text="Before every BAKE the vent is looked at.")
+    assert judge(question, NOTHING, [passage], index=index, calibration=SURE).verdict == verdict

@@ -17,6 +17,7 @@ SECTIONS = [
     section("show", "Lists the slots in a table."),
     section("Table of slots and their parts", "| Slot |"),
     section("Fan", "The fan hums at `4200` rpm."),
+    section("Air", "The environmental control system, in short ECS, keeps the cabin fit to live in."),
 ]
 
 
@@ -26,6 +27,7 @@ SECTIONS = [
         ("show me the table of slots", "Table of slots and their parts"),
         ('where is "hums at 4200 rpm"', "Fan"),
         ("what is the fan?", "Fan"),
+        ("what is ECS", "Air"),
         ("how do I list the slots of the fan?", "show"),
     ],
 )
