@@ -8,7 +8,7 @@ import secrets
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictBool
 
 from athena.shapes import answer_shape
 from doors.asking import own_conversation
@@ -54,7 +54,7 @@ class ConversationChange(Given):
     model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Cabin fan", "pinned": True}]})
 
     title: Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)] | None = None
-    pinned: bool | None = None
+    pinned: StrictBool | None = None
 
 
 @talk.get("/conversations", summary="The user's conversations, latest first")
@@ -151,7 +151,7 @@ class Forget(Given):
     ids: tuple[str, ...] = Field((), max_length=1_000)
     search: str = Field("", max_length=10_000)
     older_than_days: float | None = Field(None, ge=0, le=100_000)
-    everything: bool = False
+    everything: StrictBool = False
     token: str = Field("", max_length=100, description="what the preview gave; without it, nothing goes")
 
 

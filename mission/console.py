@@ -183,6 +183,11 @@ def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
     if options is None and ident in ship.systems:
         return ship.systems[ident].controller
     if ident not in known:
+        controller, _, slot = ident.partition(".")  # as alarms write it
+        if slot and controller in ship.controllers:
+            raise Refused(
+                "E-02", f"{slot} is a slot of {controller}. show {controller} names the part in it."
+            )
         kind = "a part or a controller" if options is None else "a radio"
         raise Refused("E-02", f"'{ident}' is not {kind}.{nearest(ident, known, 'See list parts.')}")
     return ident

@@ -219,7 +219,8 @@ class Game:
             return [f"Both main buses are dead; {obey}. {left:.0f} minutes are left."]
         if self.held_min:
             left = self.level.hold_min - self.held_min
-            return [f"The ship looks sound. Verify that it stays so for {left:.0f} more minutes."]
+            minutes = f"{left:.0f} more minute{'' if round(left) == 1 else 's'}"
+            return [f"The ship looks sound. Verify that it stays so for {minutes}."]
         if green and (still_open := self._open()):
             return [f"The board is green, and this is not the end: {'; '.join(still_open)}."]
         return []

@@ -140,6 +140,14 @@ def test_a_key_does_what_its_rights_say(serve: Serve) -> None:
     assert served.athena.conversations.list() == []
 
 
+@pytest.mark.parametrize("meant", [1, 0, "yes", "true"])
+def test_everything_is_forgotten_only_where_true_is_said(serve: Serve, meant: object) -> None:
+    client = serve().client()
+    refused = client.post("/api/memories/forget", json={"everything": meant, "search": "bunk"})
+    assert refused.status_code == 400
+    assert "everything" in message(refused)
+
+
 def test_two_keys_see_nothing_of_each_other_on_any_route(serve: Serve) -> None:
     served = serve()
     ann, bob = (served.client(served.key(name)) for name in ("ann", "bob"))

@@ -211,6 +211,7 @@ def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
         ("show", "E-02", "Syntax: show ID"),
         ("set", "E-02", "Syntax"),
         ("power on QQQ", "E-02", "See list parts"),
+        ("self-test ATM-CTRL.N2_TANK", "E-02", "show ATM-CTRL names the part in it"),
         ("transmit ECS-FAN-1 REEF-19 hello", "E-02", "not a radio"),
         ("set ECS-FAN-1 SPED HIGH", "E-03", "Did you mean SPEED?"),
         ("set ECS-FAN-1", "E-03", "no setting was named. ECS-FAN-1 has: SPEED"),

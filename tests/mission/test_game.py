@@ -129,6 +129,7 @@ def test_a_command_takes_time_and_ends_alarms() -> None:
     output = game.run("wait 1m")
     assert game.alarms() == []
     assert output[-1] == "The ship looks sound. Verify that it stays so for 4 more minutes."
+    assert game.run("wait 3m")[-1] == "The ship looks sound. Verify that it stays so for 1 more minute."
 
 
 # ------------------------------------------------------------------------------------------------ undo
@@ -301,6 +302,7 @@ LOADED = ["set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRI
         ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2"], 2),
         ("radio-key", ["set COM-SBT-1 KEY QUARRY-31"], 2),
         ("mixture", ["set ECS-O2-R1 SETPOINT 21.0"], 3),
+        ("mixture", ["set ECS-O2-R1 SETPOINT 21.0", "set ECS-N2-R1 SETPOINT 70.0"], 4),
         ("headache", ["telemetry cabin sensor package 2"], 1),
         ("co2-race", LOADED, 1),
         ("co2-race", [*LOADED, "set AIR-CTRL CO2_BED ECS-CO2-L"], 2),
