@@ -25,6 +25,7 @@ PAGES = (
 )
 SIZES = ((1280, 800), (390, 844))
 GROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(18, 22, 27)"}
+FINGER = 40  # px
 SERIOUS = ("serious", "critical")
 STREAMLITS: dict[str, tuple[str, ...]] = {}
 """By rule, the beginnings of selectors of what Streamlit draws, and we cannot mend."""
@@ -116,6 +117,21 @@ def test_the_conversations_are_one_stop_and_the_skip_link_leads_to_the_question(
     expect(menus.nth(1)).to_be_focused()
     app.page.keyboard.press("Tab")
     assert not app.page.evaluate("document.activeElement.closest('[class*=\"st-key-other-\"]')")
+
+
+def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_app: Opener) -> None:
+    app = open_app(quoting, width=390, height=844)
+    finger = app.page.context.new_cdp_session(app.page)
+    finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    sidebar = app.page.get_by_test_id("stExpandSidebarButton")
+    _can_be_touched(sidebar, app.page.get_by_test_id("stChatInputSubmitButton"))
+    sidebar.click()
+    _can_be_touched(app.page.get_by_role("link", name="Documents"))
+
+
+def _can_be_touched(*parts: Locator) -> None:
+    sizes = [box(part) for part in parts]
+    assert [size for size in sizes if min(size["width"], size["height"]) < FINGER] == []
 
 
 def _opened_and_closed(app: App, opener: Locator) -> None:
