@@ -168,8 +168,8 @@ class CutAthena(Athena):
     def fill(self, corpus: Path, *, report: Report | None = None) -> None:
         """Index a folder; raises `StoreError` where a file of it could not be."""
 
-        def stored(progress: Progress) -> None:
-            if report and progress.stage == "storing":
+        def embedded(progress: Progress) -> None:
+            if report and progress.stage == "embedding":
                 report(progress.done, progress.total)
 
         with closing(self._cut_reader()) as reader:
@@ -179,7 +179,7 @@ class CutAthena(Athena):
                 reader=reader,
                 encoder=self.encoder,
                 manifest=self.manifest,
-                on_progress=stored,
+                on_progress=embedded,
             )
         for problem in done.problems:
             raise StoreError(f"Cannot index '{problem.source}': {problem.reason}.", problem.fix)
