@@ -39,7 +39,7 @@ EMPTY = (
 STATES: Mapping[State, tuple[str, Colour, str]] = {
     "failing": (":material/close:", "red", "It does not show what it should."),
     "moved": (":material/move_down:", "orange", "The document changed under what should be found."),
-    "new": (":material/fiber_new:", "blue", "It was not asked again yet."),
+    "new": (":material/radio_button_unchecked:", "blue", "It was not asked again yet."),
     "passing": (":material/check:", "green", "It shows what it should, or abstains where it should."),
 }
 """How a case may stand, what is to be done first coming first."""
@@ -103,8 +103,8 @@ def _rated_turn(turn: Turn) -> None:
             st.markdown(f"{icon} {plain(shortened(one_line(turn.question), 160))}")
             said = f" · “{turn.feedback_text}”" if turn.feedback_text else ""
             st.caption(plain(f"{local_time(turn.created_at)}{said}"))
-        st.button("Make it a case", key=f"make-{turn.id}", on_click=open_dialog,
-                  args=("What should have been found?", partial(_make, turn)))  # fmt: skip
+        ask = partial(open_dialog, "What should have been found?", partial(_make, turn), width="medium")
+        st.button("Make it a case", key=f"make-{turn.id}", on_click=ask)
 
 
 def _make(turn: Turn) -> None:

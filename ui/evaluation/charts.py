@@ -46,11 +46,12 @@ def dots(rows: Sequence[Row], *, value: str, key: str) -> None:
 def lines(rows: Sequence[Row], *, value: str, key: str) -> None:
     """Draw the rows' "value" over "time" (ISO 8601), a line and a shape a "name"."""
     names = list(dict.fromkeys(row["name"] for row in rows))
-    legend = {"orient": "bottom", "columns": 2, "labelLimit": 300, "title": None}
+    legend = {"orient": "bottom", "columns": 2, "labelLimit": 300, "title": None, "symbolOpacity": 1}
     by_name: Row = {"field": "name", "type": "nominal", "legend": legend}
     shapes = {"domain": names, "range": [SHAPES[number % len(SHAPES)] for number in range(len(names))]}
+    days = {"grid": False, "tickCount": 6, "format": "%d %b", "labelOverlap": True}
     encoding = {
-        "x": {"field": "time", "type": "temporal", "title": None, "axis": {"grid": False}},
+        "x": {"field": "time", "type": "temporal", "title": None, "axis": days},
         "y": {**_amount("value", value), "scale": {"zero": False, "nice": True}},
         "color": by_name,
         "tooltip": [{"field": "name", "title": " "}, {"field": "time", "type": "temporal",
@@ -68,6 +69,7 @@ def lines(rows: Sequence[Row], *, value: str, key: str) -> None:
 
 def bars(rows: Sequence[Row], *, value: str, key: str) -> None:
     """Draw a bar a row of its "value" over its "day"."""
+    width = max(2, min(36, 280 // len(rows)))
     encoding = {
         "x": {
             "field": "day",
@@ -78,7 +80,11 @@ def bars(rows: Sequence[Row], *, value: str, key: str) -> None:
         "y": _amount("value", value),
         "tooltip": [{"field": "day", "title": "day"}, _number("value")],
     }
-    _draw({"height": 220, "encoding": encoding, "mark": {"type": "bar", "cornerRadiusEnd": 3}}, rows, key=key)
+    _draw(
+        {"height": 220, "encoding": encoding, "mark": {"type": "bar", "cornerRadiusEnd": 3, "size": width}},
+        rows,
+        key=key,
+    )
 
 
 def _amount(field: str, title: str) -> Row:

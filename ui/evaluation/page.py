@@ -7,13 +7,15 @@ import streamlit as st
 from ui.conversation import whose
 from ui.evaluation.benchmarks import benchmarks
 from ui.evaluation.cases import cases
+from ui.evaluation.compare import compare
 from ui.evaluation.running import evaluations, progress
+from ui.evaluation.runs import runs
+from ui.evaluation.usage import usage
 from ui.shared import messages, style
 from ui.shared.jobs import LOOK_EVERY
 from ui.shared.state import begin_with
 
-CASES, BENCHMARKS = "Cases", "Benchmarks"
-VIEWS = (CASES, BENCHMARKS)
+VIEWS = ("Runs", "Compare", "Cases", "Usage", "Benchmarks")
 SHOWN, ADDRESS = "evaluation-shown", "view"
 
 
@@ -32,8 +34,14 @@ def page() -> None:
             st.fragment(progress, run_every=LOOK_EVERY if busy else None)(busy)
         with st.container(key="evaluation"):
             match view:
+                case "Runs":
+                    runs(busy=busy)
+                case "Compare":
+                    compare()
                 case "Cases":
                     cases(busy=busy)
+                case "Usage":
+                    usage()
                 case _:
                     benchmarks()
 

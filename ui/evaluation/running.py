@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import streamlit as st
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 BUSY = "An evaluation is still running. Wait for it, or cancel it first."
 
 
+class Cancelled(Exception):
+    """Somebody cancelled the run."""
+
+
 class Bar(NamedTuple):
     """How far one part of a run is."""
 
@@ -29,10 +33,14 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a run, in a line; of one with other settings, also how each case went."""
+    """What came of a run, in a line, and what the page shows of it later.
+
+    `trial` is how each case went with other settings, `rules` what a test of the rules as a judge came to.
+    """
 
     said: str
     trial: Trial | None = None
+    rules: Mapping[str, Any] | None = None
 
 
 class Work(Protocol):
@@ -43,12 +51,14 @@ class Work(Protocol):
 
 
 class Evaluations(Jobs[Ran]):
-    """The runs of this process, and the last one of the cases with other settings."""
+    """The runs of this process, and the last trial and test among them."""
 
     trial: Trial | None = None
+    rules: Mapping[str, Any] | None = None
 
     def _ended(self, report: Ran) -> None:
         self.trial = report.trial or self.trial
+        self.rules = report.rules or self.rules
 
 
 @st.cache_resource(show_spinner=False)
