@@ -1,4 +1,4 @@
-.PHONY: help setup run quick quick-tests rest test test-servers check lint types format attack lock images bench bench-server bench-memory pictures clean
+.PHONY: help setup run quick quick-tests rest test test-servers check lint types format attack lock images bench bench-server bench-memory evaluate pictures clean
 .DEFAULT_GOAL := help
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
@@ -72,6 +72,10 @@ bench-server: setup  ## 20 users at once on the servers, three times; writes doc
 
 bench-memory: setup  ## every preset on the same conversations; writes docs/benchmarks-memory.* (minutes)
 	@$(python) -m bench.memory $(options)
+
+evaluate: setup  ## run experiments A to E (half an hour) and write docs/evaluation.md; judged: LLM=ollama/NAME
+	@.venv/bin/athena eval experiment --all $(if $(LLM),--llm $(LLM))
+	@$(python) -m evals.report
 
 pictures: setup  ## take the README's pictures from the running app
 	@scripts/chromium.sh

@@ -3,7 +3,8 @@
 An experiment is a TOML file; A to E are in `evals/data/experiments`. It has `title`, `dataset` (a folder of
 questions, or of talks over several sessions) and `corpus` (the Markdown that is indexed), both counted from
 the file; `[[configurations]]`, each a `name` and the `settings` that it changes, the first being what the
-others are compared with; and `[sweeps]`, a setting with the values that it takes one by one.
+others are compared with; and `[sweeps]`, a setting with the values that it takes one by one. `follows` says
+on the page of results which defaults follow.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class Experiment(BaseModel):
     title: str
     dataset: Path
     corpus: Path
-    axis: str = ""
+    axis: str = ""  # what a plot has along its bottom
+    follows: str = ""  # which defaults follow, or why a measurement does not change one
     configurations: Annotated[tuple[Named, ...], Field(min_length=1)]
     sweeps: dict[str, tuple[Any, ...]] = {}
 
@@ -121,6 +123,7 @@ class Planned:
     settings: Settings
     models: Mapping[str, str]
     digest: str
+    base: str  # hash of the settings without its own changes
     skip: str = ""
 
     @property
@@ -223,6 +226,7 @@ def plan(experiment: Experiment, **flags: Any) -> list[Planned]:
     No language model is asked that nobody names. Raises `ConfigurationError` for a value out of range.
     """
     planned = []
+    common = load_settings(**{"llm": "none", **flags})
     for place, named in enumerate(experiment.all):
         changes = {name: value for name, value in named.settings.items() if name != SPLITTER}
         try:
@@ -230,11 +234,13 @@ def plan(experiment: Experiment, **flags: Any) -> list[Planned]:
         except ConfigurationError as error:
             where = f"Experiment {experiment.name}, '{named.name}'"
             raise ConfigurationError(f"{where}: {error.problem}", f"Correct '{experiment.file}'.") from error
-        planned.append(_planned(experiment, named, place, settings))
+        planned.append(_planned(experiment, named, place, settings, common))
     return planned
 
 
-def _planned(experiment: Experiment, named: Named, place: int, settings: Settings) -> Planned:
+def _planned(
+    experiment: Experiment, named: Named, place: int, settings: Settings, common: Settings
+) -> Planned:
     skip, models = "", {}
     try:
         models = models_of(settings)
@@ -242,17 +248,23 @@ def _planned(experiment: Experiment, named: Named, place: int, settings: Setting
         skip = str(error)
     if settings.hyde == "on" and not models.get(LANGUAGE_MODEL):
         skip = "A hypothesis needs a language model: name one with --llm."
-    told = settings.model_dump(include=set(CHANGEABLE), mode="json")
     what = {
         "experiment": experiment.name,
         "name": named.name,
-        "settings": {**told, **named.settings},
+        "settings": {**_told(settings), **named.settings},
         "data": experiment.data,
         "code": code_version(),
         "models": models,
     }
-    digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-    return Planned(experiment, named, place, settings, models, digest, skip)
+    return Planned(experiment, named, place, settings, models, _digest(what), _digest(_told(common)), skip)
+
+
+def _told(settings: Settings) -> dict[str, Any]:
+    return settings.model_dump(include=set(CHANGEABLE), mode="json")
+
+
+def _digest(what: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def models_of(settings: Settings) -> dict[str, str]:
@@ -392,6 +404,7 @@ def result_of(planned: Planned, scored: Sequence[Scored]) -> ExperimentResult:
         dataset=experiment.folder.name,
         data=experiment.data,
         code=code_version(),
+        base=planned.base,
         configurations=(
             Configuration(
                 name=planned.named.name,

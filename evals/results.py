@@ -72,6 +72,7 @@ class ExperimentResult(_Record):
     dataset: str
     data: str  # hash of the questions and their corpus
     code: str  # hash of what ran
+    base: str = ""  # hash of the settings that its configurations have in common
     configurations: tuple[Configuration, ...]
     comparisons: tuple[Comparison, ...] = ()
     finished: str = ""  # when the last of them was, ISO 8601
@@ -128,15 +129,15 @@ def read_result(path: Path) -> ExperimentResult:
 
 
 def load_results(folder: Path, *, cost: Cost | None = None) -> list[ExperimentResult]:
-    """All runs of all experiments below a folder, newest first: those of one code and data together.
+    """All runs of all experiments below a folder, newest first: one code, data and settings make a run.
 
     None where the folder is not there. Raises `DatasetError` where a file is damaged.
     """
-    runs: dict[tuple[str, str, str], list[ExperimentResult]] = {}
+    runs: dict[tuple[str, ...], list[ExperimentResult]] = {}
     for path in sorted(folder.glob("*/*.json")):
         if not path.name.endswith(TIMES):
             one = read_result(path)
-            runs.setdefault((one.experiment, one.code, one.data), []).append(one)
+            runs.setdefault((one.experiment, one.code, one.data, one.base), []).append(one)
     together = [merged(parts, cost=cost) for parts in runs.values()]
     by_name = sorted(together, key=lambda result: result.experiment)
     return sorted(by_name, key=lambda result: result.finished, reverse=True)

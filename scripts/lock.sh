@@ -26,7 +26,7 @@ lock() { # FILE OPTION…: the wheel is built without isolation, so that setupto
 
 upgrade=${1:-}
 lock requirements.lock ${upgrade:+"$upgrade"} --extra page --extra doors --extra files --extra openai --extra server \
-  --extra tracing --extra neo4j --extra trulens --group dev
+  --extra tracing --extra neo4j --extra trulens --extra plots --group dev
 lock requirements-image.lock --extra page --extra doors --extra files --extra openai --extra server --extra tracing --extra neo4j \
   --constraint requirements.lock
 lock requirements-trulens.lock --extra openai --extra server --extra trulens --constraint requirements.lock
