@@ -1,14 +1,7 @@
-"""What it costs to set Athena up: seconds, size and time to import, in fresh environments.
+"""What it costs to set Athena up: seconds, size and time to import, in a fresh environment.
 
-    python -m bench.setup_cost
-
-prints one JSON object, an environment a key:
-
-- `run`: as `make run` makes it (`scripts/setup.sh run`, an editable installation);
-- `pip`: as `pip install .` makes it in a new virtual environment, the bundled embedding model and the manuals
-  included.
-
-Both take the versions of requirements.lock and what is in pip's cache: the time to download is the network's.
+`python -m bench.setup_cost` prints JSON: `run` is as `make run` makes it (`scripts/setup.sh run`), with the
+versions of requirements.lock and what is in pip's cache: the time to download is the network's.
 """
 
 from __future__ import annotations
@@ -49,11 +42,6 @@ class SetupCost:
     python: str
 
 
-def measure_all() -> dict[str, SetupCost]:
-    """Each way to set Athena up, by name."""
-    return {"run": measure(_by_setup), "pip": measure(_by_pip)}
-
-
 def measure(set_up: Callable[[Path], Path]) -> SetupCost:
     """Set up in a copy of the checkout, in a temporary folder; `set_up` says where the environment is."""
     with tempfile.TemporaryDirectory(prefix="athena-setup-") as folder:
@@ -86,29 +74,6 @@ def _by_setup(checkout: Path) -> Path:
     return checkout / ".venv"
 
 
-def _by_pip(checkout: Path) -> Path:
-    environment = checkout.parent / "environment"
-    _run([sys.executable, "-m", "venv", environment], cwd=checkout)
-    pip: list[str | Path] = [
-        environment / "bin/python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
-    versions = environment / "versions.txt"
-    versions.write_text(_without_hashes((checkout / "requirements.lock").read_text()))
-    _run([*pip, "--constraint", versions, "."], cwd=checkout)
-    return environment
-
-
-def _without_hashes(lock: str) -> str:
-    """The versions of a lock file; with their hashes, pip refuses to install a folder."""
-    lines = (line.removesuffix("\\") for line in lock.splitlines() if not line.lstrip().startswith("--hash"))
-    return "\n".join(lines)
-
-
 def _import_seconds(environment: Path, *, cwd: Path) -> float:
     times = [float(_output(environment, TIMED_IMPORT, cwd=cwd)) for _ in range(1 + IMPORTS)]
     return statistics.median(times[1:])
@@ -128,8 +93,7 @@ def _run(command: list[str | Path], *, cwd: Path) -> str:
 def main() -> None:
     """Print what setting up costs here."""
     argparse.ArgumentParser(description=__doc__).parse_args()
-    shape: dict[str, object] = {name: asdict(cost) for name, cost in measure_all().items()}
-    print(json.dumps(shape | {"machine": platform.platform()}, indent=2))
+    print(json.dumps({"run": asdict(measure(_by_setup)), "machine": platform.platform()}, indent=2))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import tempfile
@@ -49,13 +48,7 @@ def _convert(name: str, folder: Path) -> None:
     _quantize(folder / "model.onnx", folder / CONVERTED_MODEL)
     (folder / "model.onnx").unlink()
     tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
-    metadata = {
-        "name": name,
-        "max_tokens": max_tokens,
-        "num_labels": int(network.config.num_labels),
-        "source_sha256": _weights_hash(network),
-        "opset": OPSET,
-    }
+    metadata = {"name": name, "max_tokens": max_tokens}
     (folder / METADATA).write_text(json.dumps(metadata, indent=2), encoding="utf-8")
 
 
@@ -123,12 +116,3 @@ def _quantize(source: Path, target: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True)
-
-
-def _weights_hash(network: Any) -> str:
-    """sha256 over all weights, by name."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()

@@ -398,8 +398,7 @@ def test_conversion_of_a_random_model(tmp_path: Path) -> None:
     folder = next((tmp_path / "cache" / "cross-encoders").iterdir())
     assert {path.name for path in folder.iterdir()} == {"model-int8.onnx", "tokenizer.json", "metadata.json"}
     metadata = json.loads((folder / "metadata.json").read_text())
-    assert (metadata["max_tokens"], metadata["num_labels"]) == (64, 1)
-    assert len(metadata["source_sha256"]) == 64
+    assert metadata["max_tokens"] == 64
 
 
 def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
