@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ import numpy as np
 from typer import echo
 
 from evals.datasets import Question, Span, held_out, load_queries, with_texts
+from evals.indexing import indexed_corpus
 from evals.judging import Heard, Judged, Shown, judge
 from evals.retrieval import condensed
 from pipeline.answer import Passage, Retrieval
@@ -207,8 +207,15 @@ def main() -> None:
     pairs = [
         (Path(questions), Path(corpus)) for questions, _, corpus in (s.partition("=") for s in given.sets)
     ]
+    from athena import load_settings, open_athena
+
+    settings = load_settings(llm="none", hyde="off", rerank=False, cross_encoder="none")
     with ExitStack() as stack:
-        opened = {corpus: _opened(corpus, stack) for corpus in dict.fromkeys(corpus for _, corpus in pairs)}
+        plain = stack.enter_context(open_athena(settings))
+        opened = {
+            corpus: stack.enter_context(indexed_corpus(plain, corpus, corpus, None))[0]
+            for corpus in dict.fromkeys(corpus for _, corpus in pairs)
+        }
         examples = [
             example
             for questions, corpus in pairs
@@ -223,19 +230,6 @@ def main() -> None:
 def to_build_with(questions: Path, corpus: Path) -> list[Question]:
     """The questions that are not held out."""
     return [query for query in with_texts(load_queries(questions), corpus) if not held_out(query.id)]
-
-
-def _opened(corpus: Path, stack: ExitStack) -> Athena:
-    """An Athena without models but for the embedding, with the corpus in an index of its own."""
-    from athena import load_settings, open_athena
-
-    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="athena-quotes-"))
-    settings = load_settings(llm="none", hyde="off", rerank=False, cross_encoder="none")
-    changes = {"data_dir": Path(scratch), "store": "embedded"}
-    athena = open_athena(settings.model_copy(update=changes))
-    stack.callback(athena.close)
-    athena.ingest([corpus])
-    return athena
 
 
 if __name__ == "__main__":
