@@ -17,6 +17,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+pytestmark = pytest.mark.xdist_group("architecture")  # each file is parsed once
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
     "agent",

@@ -18,13 +18,15 @@ from pipeline.stores.memories import Memory as OneMemory
 from tests.memory.conftest import with_preset
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _unclosed() -> Iterator[None]:
-    """LlamaIndex never closes its own store of messages: it is collected here, in silence."""
+    """LlamaIndex never closes its own store of messages: all are collected once, at the end, in silence."""
+    gc.disable()
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gc.collect()
+    gc.enable()
 
 
 def said(role: MessageRole, text: str) -> ChatMessage:
