@@ -21,18 +21,12 @@ from readers.cutting import FREE_LEAVES, SentenceCutter
 from readers.sections import FREE_SECTIONS, read_sections
 from tests.attack.constructs import GENERATORS, halves, joined, repeated
 from tests.made_files import size_of
-from tests.readers.oracle import count_words
 
 pytestmark = pytest.mark.slow
 
 attacked = pytest.mark.skipif(
     "ATHENA_TEST_ATTACKS" not in os.environ, reason="minutes: `make attack` runs them"
 )
-MOST_CALLS_GROWTH = 7.0
-"""Of four times as much: linear work grows by 4, quadratic by 16."""
-FEW = 3_000
-"""Calls that any text takes, some of them in steps (a window, a limit of tokens)."""
-
 SIZES = (20_000, 160_000)
 LARGER_SIZES = (160_000, 1_280_000)
 """For what grows too much: texts of more than 254 characters take a step, as their tokens are counted."""
@@ -58,11 +52,6 @@ PROCESS_BYTES = 400_000_000
 MOST_SECONDS = 60.0
 
 
-@pytest.fixture(scope="module")
-def cutter() -> SentenceCutter:
-    return SentenceCutter(count_words)
-
-
 def read(text: str, cutter: SentenceCutter) -> None:
     analysis._analysed.cache_clear()
     analysis._terms.cache_clear()
@@ -70,38 +59,6 @@ def read(text: str, cutter: SentenceCutter) -> None:
     for node in (*sections, *cutter.cut_all(sections)):
         embedding_text(node)
         lexical_text(node)
-
-
-def calls(work: Callable[[], object]) -> int:
-    """How many calls of functions, Python's and C's, some work makes."""
-    count = 0
-
-    def profile(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
-@pytest.mark.parametrize("name", GENERATORS)
-def test_reading_takes_linear_calls(name: str, cutter: SentenceCutter) -> None:
-    texts = [GENERATORS[name](size) for size in (3_000, 12_000)]
-    read(texts[0], cutter)  # what is made once
-    short, long = (calls(lambda text=text: read(text, cutter)) for text in texts)  # type: ignore[misc]
-    assert long <= MOST_CALLS_GROWTH * short + FEW
-
-
-def test_the_measure_sees_what_is_quadratic() -> None:
-    def quadratic(size: int) -> int:
-        return calls(lambda: [len("a") for _ in range(size) for _ in range(size // 100)])
-
-    assert quadratic(12_000) > MOST_CALLS_GROWTH * quadratic(3_000) + FEW
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -116,7 +73,7 @@ def test_generators_of_pieces() -> None:
 
 
 @pytest.fixture(scope="module")
-def real_cutter() -> SentenceCutter:
+def cutter() -> SentenceCutter:
     """The one that counts the bundled model's tokens, which has read once."""
     cutter = open_athena(load_settings()).sentence_cutter()
     seconds(GENERATORS["sentences"](SIZES[0]), cutter)
@@ -132,10 +89,10 @@ def seconds(text: str, cutter: SentenceCutter) -> float:
 
 @attacked
 @pytest.mark.parametrize("name", GENERATORS)
-def test_reading_takes_linear_time(name: str, real_cutter: SentenceCutter) -> None:
-    grown = [tuple(seconds(GENERATORS[name](size), real_cutter) for size in SIZES)]
+def test_reading_takes_linear_time(name: str, cutter: SentenceCutter) -> None:
+    grown = [tuple(seconds(GENERATORS[name](size), cutter) for size in SIZES)]
     if grown[0][1] >= LEAST_SECONDS and grown[0][1] > MOST_GROWTH * grown[0][0]:
-        grown.append(tuple(seconds(GENERATORS[name](size), real_cutter) for size in LARGER_SIZES))
+        grown.append(tuple(seconds(GENERATORS[name](size), cutter) for size in LARGER_SIZES))
     assert any(long < LEAST_SECONDS or long <= MOST_GROWTH * short for short, long in grown)
 
 

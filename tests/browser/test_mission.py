@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,24 +118,6 @@ def test_a_level_is_won_by_keyboard(aboard: tuple[str, Path], open_app: Opener) 
     expect(app.page.get_by_role("heading", name="Crisis averted")).to_be_visible()
     expect(output(app).locator(".end")).to_contain_text("CRISIS AVERTED")
     app.ready()
-
-
-def test_a_silent_assistant_a_lost_game_and_a_broken_one(aboard: tuple[str, Path], open_app: Opener) -> None:
-    app = open_app(aboard[0], path="/mission")
-    begin(app, "co2-race")
-    expect(app.page.locator(".banner.warning")).to_contain_text("W-107")
-    type_in(app, "power off CMP-CPU-1")
-    expect(app.page.get_by_text("Athena is silent")).to_be_visible()
-    expect(app.question).to_be_disabled()
-    type_in(app, "wait 10h")
-    expect(app.page.get_by_role("heading", name="Mission lost")).to_be_visible()
-    expect(app.page.get_by_role("button", name="Play again")).to_be_visible()
-    app.ready()
-    (aboard[1] / "co2-race.json").write_text('{"version": 7}', encoding="utf-8")
-    app.reload()
-    expect(app.page.get_by_text(re.compile("saved game is damaged"))).to_be_visible()
-    app.page.get_by_role("button", name="Start this level again").click()
-    expect(app.page.get_by_role("button", name="Begin")).to_be_visible()
 
 
 def test_on_a_phone_one_thing_at_a_time_and_quit_leaves_the_game_saved(

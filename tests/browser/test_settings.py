@@ -173,22 +173,3 @@ def _typed(app: App, label: str, text: str) -> None:
     field.fill(text)
     field.press("Enter")
     app.ready()
-
-
-def test_what_if_shows_both_answers_before_anything_is_saved(address: str, open_app: Opener) -> None:
-    app = open_app(address)
-    app.ask(LN2)
-    app.answered(1)
-    app.page.get_by_role("link", name="Settings").click()
-    quotes = app.page.get_by_role("spinbutton", name="Quotes")
-    expect(quotes).to_have_value("8")
-    quotes.fill("1")
-    quotes.press("Enter")
-    app.press("Ask it again with these values")
-    expect(app.page.locator(".turn")).to_have_count(2)
-    expect(app.page.locator(".st-key-trial-after .quote")).to_have_count(1)
-    expect(app.page.locator(".st-key-trial-before .quote").nth(1)).to_be_attached()
-    app.page.locator(".st-key-trial-after").scroll_into_view_if_needed()
-    looked_at(app, "settings-what-if")
-    app.reload()
-    expect(quotes).to_have_value("8")
