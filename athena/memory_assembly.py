@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from athena import stores
 from athena.loading import part
 from athena.once import made_once
-from memory.options import MemoryOptions
-from memory.presets import PRESETS
+from memory.options import PRESETS, MemoryOptions
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.options import PriceOptions
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from memory.conversing.chat import RememberingChat
     from memory.conversing.in_hand import TurnsInHand
     from memory.deciding.remember import Complete
-    from memory.recalling.user_indexes import Indexes
+    from memory.recalling.user_index import Indexes
     from memory.recalling.user_turns import TurnsOfUsers
     from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
@@ -43,9 +42,10 @@ class MemoryAssembly:
 
     def memory_of(self, user: str, *, persona: Persona | None = None) -> UserMemory:
         """The memory of one user, with another persona on request."""
+        from dateutil.tz import tzlocal
+
         from memory.recalling.documents import Documents
         from memory.recalling.static import static_of
-        from memory.times import UserZone
         from memory.user_memory import UserMemory
 
         parts = self._parts
@@ -59,7 +59,7 @@ class MemoryAssembly:
             static=static_of(persona.name, says, persona.memories, user=user),
             find_model=self._model,
             documents=Documents(hashes=self._hashes, text=self._text),
-            zone=UserZone(),
+            zone=tzlocal(),
             clock=lambda: round(parts.conversations.clock(), 6),
             turns=self._turns.of(user),
             unread=lambda: [turn.id for turn in parts.conversations.unremembered(user)],
@@ -133,7 +133,7 @@ class MemoryAssembly:
     @made_once
     def _indexes(self) -> Indexes:
         """The users' memories in this process."""
-        from memory.recalling.user_indexes import Indexes
+        from memory.recalling.user_index import Indexes
 
         return Indexes(self._parts.memories, encoder=lambda: self._parts.encoder)
 

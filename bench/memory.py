@@ -24,8 +24,7 @@ from bench.results import Results, Runs, Say, chosen, print_page, run_all, say
 from bench.scripts import NEED_MEMORY, load_scripts, play
 from evals.conversations import load_conversations
 from evals.turn_search import evaluate
-from memory.options import PresetName
-from memory.presets import PRESETS
+from memory.options import PRESETS, PresetName
 from pipeline.models.embedding import OnnxEncoder
 
 if TYPE_CHECKING:

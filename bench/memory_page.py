@@ -20,7 +20,7 @@ from bench.table import (
     page,
     seconds,
 )
-from memory.presets import PRESETS
+from memory.options import PRESETS
 
 NONE = "–"
 READ_MS = 30.0

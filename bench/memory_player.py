@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from bench.scripts import Believed, has_any
 from memory.conversing.after import AfterAnswers
 from memory.conversing.chat import RememberingChat
-from memory.options import MemoryOptions, PresetName
-from memory.presets import PRESETS
-from memory.recalling.user_indexes import Indexes
+from memory.options import PRESETS, MemoryOptions, PresetName
+from memory.recalling.user_index import Indexes
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
 from pipeline.answering.turns import FinishedTurn

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from memory.options import MemoryOptions
-from memory.presets import PRESETS
-from memory.reading import statements_in
+from memory.options import PRESETS, MemoryOptions
+from memory.reading.statements import statements_in
 from memory.recalling.user_index import embedded_text
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given

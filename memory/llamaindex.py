@@ -17,7 +17,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
 from pydantic import PrivateAttr
 
-from memory.deciding.said import Said
+from memory.deciding.candidates import Said
 from memory.user_memory import UserMemory
 
 TOKENS = 30_000  # of the session and the blocks, as LlamaIndex has it

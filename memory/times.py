@@ -6,7 +6,7 @@ import math
 import re
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import AthenaError
@@ -34,25 +34,6 @@ def iso(seconds: float | None) -> str | None:
     if seconds is None:
         return None
     return _moment(seconds).isoformat(timespec="microseconds")
-
-
-class UserZone(tzinfo):
-    """The zone of this machine, with its summer time: what was said in July of January had another offset."""
-
-    def utcoffset(self, moment: datetime | None, /) -> timedelta | None:
-        """How far local time is ahead."""
-        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
-
-    def dst(self, _: datetime | None, /) -> None:
-        """Nobody asks."""
-
-    def tzname(self, moment: datetime | None, /) -> str | None:
-        """Its short name."""
-        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
-
-    def fromutc(self, moment: datetime, /) -> datetime:
-        """A time of UTC as it is here."""
-        return moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
 
 
 def known_begin(memory: Memory) -> float | None:

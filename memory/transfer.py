@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
-from memory.deciding.not_kept import refuse_long
+from memory.deciding.candidates import refuse_long
 from memory.ids import id_of
-from memory.reading import reads_as_instruction, without_secrets
+from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.recalling.user_index import plain
 from memory.shapes import memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
@@ -27,8 +27,7 @@ from pipeline.stores.memory_records import adapter, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.recalling.user_index import UserIndex
-    from memory.recalling.user_indexes import Indexes
+    from memory.recalling.user_index import Indexes, UserIndex
 
 FORMAT = 1
 FIX = "Give an export of memories, or one with `documents`, `metadatas` and `ids`."
@@ -116,11 +115,6 @@ def _invalid(error: ValidationError, within: str = "") -> AthenaError:
 
 def _not_an_export(why: str) -> AthenaError:
     return AthenaError(f"This is not an export of memories: {why}.", FIX)
-
-
-def static_memories(data: str, *, user: str, now: float) -> tuple[Memory, ...]:
-    """The static memories of a vector store's JSON."""
-    return read_import(data, user=user, now=now).memories
 
 
 def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:

@@ -10,19 +10,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from memory.deciding import forgetting
+from memory.deciding.candidates import left_out, refuse_long
 from memory.deciding.decisions import sides_of
 from memory.deciding.forgetting import DAY_S, Forgetting, known_memory
 from memory.deciding.naming import is_current
-from memory.deciding.not_kept import left_out, refuse_long
-from memory.deciding.remember import Complete, Remembering
-from memory.options import MemoryOptions
-from memory.presets import PRESETS, Preset
-from memory.reading import asked_of_memory, normalised, predicates_asked_for
+from memory.deciding.remember import ASKING, Complete, Remembering
+from memory.options import PRESETS, MemoryOptions, Preset
 from memory.reading.asking import is_personal, names_what
+from memory.reading.commands import asked_of_memory
+from memory.reading.entities import normalised
+from memory.reading.rules import predicates_asked_for
 from memory.recalling import documents, graph, recall
 from memory.recalling.recall import FoundMemory, Reading
 from memory.recalling.telling import MOST_FACTS, Told, texts_of, told, turn_named
-from memory.recalling.turn_verdicts import FoundTurns
+from memory.recalling.turn_search import FoundTurns
 from memory.recalling.user_turns import ANSWER, ANY, Which
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
@@ -34,8 +35,7 @@ from pipeline.words import well_formed
 if TYPE_CHECKING:
     from memory.recalling.documents import Documents
     from memory.recalling.turn_index import FoundTurn, Turn
-    from memory.recalling.user_index import UserIndex
-    from memory.recalling.user_indexes import Indexes
+    from memory.recalling.user_index import Indexes, UserIndex
     from memory.recalling.user_turns import UserTurns
     from pipeline.steps.records import RememberStep
     from pipeline.stores.memories import Relation
@@ -347,7 +347,7 @@ class UserMemory:
         if not any(map(str.isalnum, text)):
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
         refuse_long(text)
-        step = self.remembering.added(text)
+        step = self.remembering.asked(ASKING + text, start=len(ASKING))
         if step.secrets:
             raise AthenaError(
                 left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."

@@ -25,8 +25,10 @@ from typing import Any
 from typer import echo
 
 from evals.datasets import default_folder, read_text
-from memory.reading import entities_in, normalised, relations_in, statements_in
+from memory.reading.entities import entities_in, normalised
 from memory.reading.intervals import UNKNOWN
+from memory.reading.relations import relations_in
+from memory.reading.statements import statements_in
 from pipeline.errors import DatasetError
 from pipeline.terms import content_terms
 

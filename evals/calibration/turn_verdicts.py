@@ -26,8 +26,7 @@ from evals.calibration.turns import CachedEncoder
 from evals.conversations import Conversation, load_conversations, seconds
 from evals.talks import Talk, has_words, load_talks
 from memory.recalling.turn_index import Turn, TurnIndex
-from memory.recalling.turn_search import LEADING, look_up
-from memory.recalling.turn_verdicts import FoundTurns, Signs
+from memory.recalling.turn_search import LEADING, FoundTurns, Signs, look_up
 from pipeline.finding.verdict_weights import sigmoid
 from pipeline.models.embedding import OnnxEncoder
 

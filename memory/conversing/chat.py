@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from memory.conversing.after import AfterAnswers
 from memory.conversing.finishing import Finishing
-from memory.conversing.hearing import Hearing
+from memory.conversing.hearing import Hearing, Replying
 from memory.conversing.in_hand import TurnsInHand
-from memory.conversing.replying import Replying
-from memory.deciding.evicting import summary
-from memory.deciding.not_kept import left_out
+from memory.deciding.candidates import left_out
+from memory.deciding.made import summary
 from memory.deciding.remember import NOTHING_ASKED
-from memory.reading import about_tools, secrets_in
 from memory.reading.asking import asked_part, asks, leans, states
+from memory.reading.commands import about_tools
+from memory.reading.guard import secrets_in
 from memory.recalling import graph
 from memory.recalling.recall import Reading, within
 from memory.user_memory import UserMemory

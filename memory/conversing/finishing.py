@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.conversing.hearing import Hearing
+from memory.deciding.candidates import Said
 from memory.deciding.forgetting import made_of
-from memory.deciding.said import Said
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation

@@ -27,10 +27,6 @@ YES = re.compile(
 _KEEP = r"(?:don['’]?t|keep (?:it|them))"
 NO = re.compile(rf"(?:n|no|nope|nah|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*", re.IGNORECASE)
 NOT_FORGOTTEN = "Nothing was forgotten."
-LAPSED = (
-    "Nothing was forgotten: a yes counts only right after what would be forgotten was shown. "
-    "Ask again to forget it."
-)
 MOST = 20  # memories in a reply
 MOST_SAID = 6  # messages in a reply
 OFF = "Nothing is remembered: the memory is switched off in its settings."

@@ -1,4 +1,4 @@
-"""What may be kept of a message, as memories that are still to be decided on."""
+"""What may be kept of a turn, as memories that are still to be decided on; and what is not kept."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.deciding.not_kept import MOST_CHARACTERS
-from memory.deciding.said import Said
 from memory.ids import new_id
-from memory.presets import Preset
-from memory.reading import importance_of, reads_as_instruction, without_secrets
+from memory.options import Preset
+from memory.reading.asking import states
 from memory.reading.clauses import clauses_of
+from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.reading.records import Statement
+from memory.reading.rules import importance_of
 from memory.recalling.user_index import plain
+from pipeline.answering.recollection import looked_up
+from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemorySource
 
 if TYPE_CHECKING:
     from memory.reading.records import Extraction
     from memory.recalling.user_index import UserIndex
+    from pipeline.answer import Answer, Citation
 
 LEAST_WORDS = 3  # of what is kept although no rule reads it
 LEAST_ASKED = 2  # words of a question that is kept with its answer: "yes" asks nothing
@@ -155,3 +158,63 @@ def _why(kept: str, rated: str) -> str:
         return kept
     rated = rated.strip().rstrip(".")
     return f"{kept} Importance: {rated}." if rated else kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One turn, as far as remembering needs it; `question` and `answer` stay apart, with their roles."""
+
+    turn_id: str
+    question: str
+    answer: str = ""  # without citation markers
+    at: float = 0.0
+    from_memory: bool = False  # the memory itself answered, or a rule: nothing to learn from
+    citations: tuple[Citation, ...] = ()
+    recalled: tuple[str, ...] = ()  # ids of the memories in its prompt
+    success: bool | None = None
+
+    @classmethod
+    def of(cls, answer: Answer, *, text: str, at: float, feedback: int | None = None) -> Said:
+        """A turn from its answer; `text` is the answer without markers."""
+        told = answer.mode == "memory"  # what it tells was remembered before
+        asked = told and not looked_up(answer)
+        answered = not (answer.abstained or told) and (answer.mode != "quote" or answer.verdict != "closest")
+        helped = {1: True, -1: False}.get(feedback or 0, None if answered else False)
+        return cls(
+            turn_id=answer.turn_id,
+            question=answer.question,
+            answer=text if answered else "",
+            at=at,
+            from_memory=asked or (answer.mode == "reply" and not states(answer.question)),
+            citations=answer.citations,
+            recalled=answer.recalled,
+            success=helped,
+        )
+
+    def span(self, start: int, end: int) -> tuple[MemorySource, ...]:
+        """The exact span of the turn; none where the words were not said in one."""
+        if not self.turn_id:
+            return ()
+        quote = self.question[start:end]
+        return (MemorySource(turn_id=self.turn_id, part="question", start=start, end=end, quote=quote),)
+
+
+MOST_CHARACTERS = 10_000  # of one memory
+
+
+def refuse_long(text: str, which: str = "This memory") -> None:
+    """Raise `AthenaError` for a text that is too long to be one memory."""
+    if len(text) > MOST_CHARACTERS:
+        raise AthenaError(
+            f"{which} has {len(text):,} characters; the most is {MOST_CHARACTERS:,}.",
+            "Shorten it, or add it as a document.",
+        )
+
+
+def left_out(kinds: Sequence[str]) -> str:
+    """The sentence on what was not kept; "" where there was nothing."""
+    if not kinds:
+        return ""
+    names = [f"an {kind}" if kind[0] in "aeiou" else f"a {kind}" for kind in kinds]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"Not kept: {listed}."

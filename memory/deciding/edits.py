@@ -11,14 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.deciding import forgetting
-from memory.deciding.comparing import begun
-from memory.deciding.decisions import agree, settle, sides_of
+from memory.deciding.candidates import left_out, refuse_long
+from memory.deciding.decisions import agree, begun, settle, sides_of
 from memory.deciding.forgetting import known_memory
 from memory.deciding.naming import merged
-from memory.deciding.not_kept import left_out, refuse_long
 from memory.deciding.writing import Writing
 from memory.ids import new_id
-from memory.reading import secrets_in
+from memory.reading.guard import secrets_in
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import TOLD_BY, Action, Memory, MemoryChanges
 from pipeline.words import well_formed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.deciding.writing import Writing
-from memory.reading import normalised
+from memory.reading.entities import normalised
 from memory.recalling.user_turns import ANSWER
 from pipeline.analysis import analyse
 from pipeline.errors import AthenaError, UnknownMemory

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from memory.deciding import forgetting
 from memory.ids import id_of
-from memory.reading import bare_name, entities_in, normalised, relations_in, relatives_in
+from memory.reading.entities import bare_name, entities_in, normalised
+from memory.reading.relations import relations_in
 from memory.reading.stance import with_names
+from memory.reading.statements import relatives_in
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
 
 if TYPE_CHECKING:
-    from memory.deciding.said import Said
+    from memory.deciding.candidates import Said
     from memory.reading.records import Entity as Named
     from memory.reading.records import Extraction, Statement
     from memory.reading.records import Relation as Stated
@@ -232,9 +234,7 @@ class _Naming:
 
     def relate(self, stated: Stated, *, memory_id: str = "") -> None:
         """Note a relation; the same one is kept once."""
-        subject, thing = (
-            self._resolved(end, normalised(end)) for end in map(self._person, (stated.subject, stated.object))
-        )
+        subject, thing = (self._resolved(end, normalised(end)) for end in (stated.subject, stated.object))
         of_document = (self._source,) if self._source else ()
         relation_id = id_of(self._user, *of_document, subject, stated.label, thing)
         self._relations[relation_id] = Relation(
@@ -248,12 +248,6 @@ class _Naming:
             turn_id=self._turn_id,
             source=self._source,
         )
-
-    def _person(self, phrase: str) -> str:
-        """Who a phrase ends with, where that is somebody who was named: "Lena's mum Ruth" is Ruth."""
-        last = phrase.split()[-1]
-        known = self._entities.get(self._names.get(normalised(last), ""))
-        return last if known is not None and known.type == "person" and last[0].isupper() else phrase
 
     def _resolved(self, name: str, key: str, *, kind: str = "") -> str:
         """The id of the entity of that exact name or alias; of a new one where there is none."""

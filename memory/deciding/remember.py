@@ -13,24 +13,19 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.deciding.candidates import Candidates, Kept, gaps
+from memory.deciding.candidates import Candidates, Kept, Said, gaps, left_out
 from memory.deciding.decisions import Deciding, Outcome
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.naming import misnamed, named
-from memory.deciding.not_kept import left_out
-from memory.deciding.said import Said
-from memory.presets import Preset
-from memory.reading import (
-    extract_with,
-    normalised,
-    statements_in,
-    without_secrets,
-)
+from memory.options import Preset
 from memory.reading.clauses import ALSO_ASKS
-from memory.reading.hurried import mended
+from memory.reading.entities import normalised
+from memory.reading.guard import without_secrets
 from memory.reading.records import Category, Extraction, Statement
-from memory.recalling.user_index import plain
-from memory.recalling.user_indexes import Indexes
+from memory.reading.stance import mended
+from memory.reading.statements import statements_in
+from memory.reading.with_model import extract_with
+from memory.recalling.user_index import Indexes, plain
 from memory.recalling.user_turns import ANSWER
 from memory.times import now
 from pipeline.errors import AthenaError, ModelError
@@ -160,10 +155,6 @@ class Remembering:
                 old for old in contradicted if item.ends or plain(old.object) == plain(item.replaces)
             ]
         return tuple(memory for memory in (*contradicted, *known) if memory.origin == "user")
-
-    def added(self, text: str) -> RememberStep:
-        """Keep a text that was not said in a chat, as if it had been asked for in one."""
-        return self.asked(ASKING + text, start=len(ASKING))
 
     def of_turn(self, turn: Turn) -> RememberStep:
         """Keep what was said: the user's message as one that asks for it, another's as it stands."""

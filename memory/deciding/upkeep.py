@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memory.deciding import planning, rating, reflecting, summarizing
+from memory.deciding import made
 from memory.deciding.candidates import WAS_ASKED_FOR
 from memory.deciding.decisions import Deciding
 from memory.deciding.edits import changeable
 from memory.deciding.made import believed, made_of
 from memory.deciding.writing import Writing
-from memory.ids import id_of
-from memory.reading import entities_in, reads_as_instruction
-from memory.reading.importance import Importance
 from memory.reading.records import Statement
+from memory.reading.rules import Importance
 from memory.recalling.user_index import plain
 from pipeline.errors import ModelError
-from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
+from pipeline.stores.memories import Memory, MemoryChanges
 
 if TYPE_CHECKING:
     from memory.recalling.user_index import UserIndex
     from memory.user_memory import UserMemory
-    from pipeline.stores.conversations import Conversation
 
 KEPT = 10  # short-term memories
 LEAST = 0.3  # importance of what moves to long-term memory
@@ -42,7 +38,7 @@ def rate(
 
     def rated(text: str) -> Importance:
         go_on()
-        return rating.rate(text, complete=complete)
+        return made.rate(text, complete=complete)
 
     chosen = [changeable(user, given) for given in ids] or [
         memory for memory in user.list() if memory.tier != "static"
@@ -99,16 +95,16 @@ def reflect(user: UserMemory) -> Sequence[Memory]:
     def recalled(question: str) -> Sequence[Memory]:
         return [found.memory for found in user.read(question)[0]]
 
-    memories, complete = reflecting.latest(believed(user)), user.complete
+    memories, complete = made.latest(believed(user)), user.complete
     if not memories or complete is None:
         return []
     try:
-        text, rests_on = reflecting.reflect(memories, complete=complete, recall=recalled)
+        text, rests_on = made.reflect(memories, complete=complete, recall=recalled)
     except ModelError:
         return []
     if not text:
         return []
-    made = made_of(
+    new = made_of(
         user,
         rests_on,
         text=text,
@@ -119,14 +115,14 @@ def reflect(user: UserMemory) -> Sequence[Memory]:
         predicate="insight",
         object=text,
     )
-    return _kept(user, made)
+    return _kept(user, new)
 
 
 def plan(user: UserMemory) -> Sequence[Memory]:
     """Plan the rest of the day; the plan takes the place of the one before. Raises without a model."""
-    chosen = planning.matters_most(believed(user))
-    text = planning.make_plan(chosen, complete=user.complete, now=user.clock(), zone=user.zone)
-    made = made_of(
+    chosen = made.matters_most(believed(user))
+    text = made.make_plan(chosen, complete=user.complete, now=user.clock(), zone=user.zone)
+    new = made_of(
         user,
         chosen,
         text=text,
@@ -137,66 +133,35 @@ def plan(user: UserMemory) -> Sequence[Memory]:
         predicate="today",
         object=text,
     )
-    return _kept(user, made)
+    return _kept(user, new)
 
 
 def summarize(user: UserMemory) -> Sequence[Memory]:
     """Put two lines in the place of the five memories that matter least, with their mean importance."""
-    chosen = summarizing.least_important(believed(user))
+    chosen = made.least_important(believed(user))
     if not chosen:
         return []
-    made = made_of(
+    new = made_of(
         user,
         chosen,
-        text=summarizing.two_lines(chosen, complete=user.complete),
+        text=made.two_lines(chosen, complete=user.complete),
         kind="summary",
-        importance=round(sum(map(summarizing.importance, chosen)) / len(chosen), 6),
+        importance=round(sum(map(made.importance, chosen)) / len(chosen), 6),
         why="It stands for memories that matter least.",
         tags=tuple(dict.fromkeys(item.predicate for item in chosen if item.predicate)),
         valid_at=min(item.created_at for item in chosen),
     )
-    [made] = user.indexes.embedded([made])
+    [new] = user.indexes.embedded([new])
 
     def decide(index: UserIndex) -> MemoryChanges:
-        writing = Writing(made.created_at)
+        writing = Writing(new.created_at)
         if all(index.memories.get(memory.id) == memory for memory in chosen):
-            writing.write("ADD", made)
+            writing.write("ADD", new)
             for memory in chosen:
-                writing.write("EVICT", replace(memory, expired_at=writing.now), other=made.id)
+                writing.write("EVICT", replace(memory, expired_at=writing.now), other=new.id)
         return writing.changes
 
     return user.indexes.change(user.user, decide).memories[:1]
-
-
-def summarize_conversation(user: UserMemory, conversation: Conversation) -> Sequence[Memory]:
-    """Keep a past conversation in at most 50 words, its topics as tags; longer again, it is replaced.
-
-    Its id is of the conversation and what was said: the same again adds nothing.
-    """
-    turns = summarizing.telling_turns(conversation)
-    text = summarizing.conversation_in_words(turns, complete=user.complete) if turns else ""
-    if not text:
-        return []
-    names = Counter(entity.name for turn in turns for entity in entities_in(turn.question))
-    made = made_of(
-        user,
-        (),
-        id=id_of(user.user, "conversation", conversation.info.id, str(len(turns))),
-        text=text,
-        kind="summary",
-        tags=tuple(name for name, _ in names.most_common(TOPICS)),
-        importance=summarizing.UNRATED,
-        trusted=not reads_as_instruction(text),
-        why="It stands for a past conversation.",
-        subject=conversation.info.id,
-        predicate="summary",
-        valid_at=turns[0].created_at,
-        sources=tuple(
-            MemorySource(turn_id=turn.id, start=0, end=len(turn.question), quote=turn.question)
-            for turn in turns
-        ),
-    )
-    return _kept(user, made)
 
 
 def _kept(user: UserMemory, memory: Memory) -> Sequence[Memory]:

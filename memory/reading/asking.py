@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 
 from memory.reading.entities import is_given_name
-from memory.reading.hurried import mended
 from memory.reading.relations import relations_in
-from memory.reading.stance import spelt_out
+from memory.reading.stance import mended, spelt_out
 from pipeline.analysis import analyse
 from pipeline.asking.several import is_question
 from pipeline.terms import stop_terms

@@ -6,12 +6,12 @@ Every clause has its place in the message, so that what is remembered points at 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memory.reading.hurried import mended
-from memory.reading.rules import statement_data
+from memory.reading import rules_of
+from memory.reading.stance import mended
 
 _NOT_SAID = re.compile(
     r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)"  # code
@@ -91,11 +91,10 @@ class Clause:
 def clauses_of(message: str) -> Iterator[Clause]:
     """The clauses of a message in order."""
     said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
-    asked_before = False
     for match in _SENTENCE.finditer(said):
         asks = ALSO_ASKS.search(match[0]) is not None
         sentence = Clause(match[0], match.start(), match.end(), asks=asks)
-        asked_before = yield from _of_sentence(sentence, asked_before=asked_before)
+        yield from _of_sentence(sentence)
 
 
 def asked_after(text: str) -> int | None:
@@ -132,28 +131,21 @@ def _led_in(text: str) -> str:
     return text[match.end() :] if match else text
 
 
-def _of_sentence(sentence: Clause, *, asked_before: bool) -> Generator[Clause, None, bool]:
-    """The clauses of one sentence; returns whether it only announces what is to be remembered."""
+def _of_sentence(sentence: Clause) -> Iterator[Clause]:
+    """The clauses of one sentence."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
         question = _ENDS_ASKING.search(sentence.text)
         if question is None:
-            return False
+            return
         stop = question.start()
         sentence = replace(sentence, text=sentence.text[:stop], end=sentence.start + stop, asks=True)
     clause = _from(sentence, re.match(r"\W*", sentence.text))
     if cut := asked_after(clause.text):
         clause = replace(clause, text=clause.text[:cut], end=clause.start + cut, asked_for=True)
     clause = without_leads(clause)
-    if re.fullmatch(
-        r"\W*(?:(?:please )?(?:remember|note)(?: this| the following)?)\W*", clause.text, re.IGNORECASE
-    ):
-        return True
-    clause = replace(clause, asked_for=clause.asked_for or asked_before)
-    if not clause.asked_for and patterns["no_statement"].match(clause.text):
-        return False
-    yield from _split(clause)
-    return False
+    if clause.asked_for or not patterns["no_statement"].match(clause.text):
+        yield from _split(clause)
 
 
 def without_leads(clause: Clause) -> Clause:
@@ -231,5 +223,5 @@ def _after(clause: Clause, cut: int) -> Clause:
 @lru_cache(maxsize=1)
 def speech() -> dict[str, re.Pattern[str]]:
     """What surrounds statements: patterns that match at the beginning of a clause."""
-    rows = statement_data()["speech"]
+    rows = rules_of("statements")["speech"]
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in rows.items()}

@@ -7,19 +7,16 @@ A command begins its message ("forget that …"), a question is all of it ("what
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
 
+from memory.reading import rules_of
 from memory.reading.clauses import PLEASE, Clause, asked_after, speech, tells_nothing, without_leads
 from memory.reading.facts import thing_named
-from memory.reading.hurried import mended
-from memory.reading.instructions import reads_as_instruction
+from memory.reading.guard import reads_as_instruction
 from memory.reading.records import Command, MemoryCommand
-from memory.reading.rules import statement_data
+from memory.reading.stance import mended
 
 LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
 
@@ -122,14 +119,9 @@ def _of_the_ship(thing: str) -> bool:
     return ours is not None and not _is_mine(ours["thing"].lower())
 
 
-@lru_cache(maxsize=1)
-def _data() -> Mapping[str, Any]:
-    return tomllib.loads((files("memory.reading") / "commands.toml").read_text(encoding="utf-8"))
-
-
 def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
     """A pattern with the words that it names in braces; words may name others."""
-    for name, words in reversed(_data()["words"].items()):
+    for name, words in reversed(rules_of("commands")["words"].items()):
         text = text.replace(f"{{{name}}}", words)
     return re.compile(text, flags)
 
@@ -137,17 +129,17 @@ def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
 @cache
 def _of(name: str) -> re.Pattern[str]:
     """A pattern of `[asks]`, compiled when the first message needs it."""
-    return _pattern(_data()["asks"][name], re.IGNORECASE | re.DOTALL)
+    return _pattern(rules_of("commands")["asks"][name], re.IGNORECASE | re.DOTALL)
 
 
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[tuple[Command, re.Pattern[str]], ...]:
-    return tuple((Command(row["kind"]), _pattern(row["pattern"])) for row in _data()["command"])
+    return tuple((Command(row["kind"]), _pattern(row["pattern"])) for row in rules_of("commands")["command"])
 
 
 @lru_cache(maxsize=1)
 def _mine() -> frozenset[str]:
-    attributes = statement_data()["attributes"]
+    attributes = rules_of("statements")["attributes"]
     kinds = ("personal", "work", "preference", "belongings")
     names = frozenset(name for kind in kinds for name in attributes[kind])
     return names - {"call sign", "callsign", "shift", "units"}  # documents tell of those, too

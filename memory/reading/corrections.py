@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
 from functools import lru_cache
 
+from memory.reading import rules_of
 from memory.reading.entities import normalised
-from memory.reading.facts import USER, attribute, fact, with_other
-from memory.reading.objects import is_vague, names_wrong, normal_object, object_of
+from memory.reading.facts import (
+    USER,
+    attribute,
+    fact,
+    is_vague,
+    names_wrong,
+    normal_object,
+    object_of,
+    with_other,
+)
 from memory.reading.records import Category, Statement
-from memory.reading.rules import belongings, single_valued, statement_data
+from memory.reading.rules import belongings, single_valued
 
 FEW_MEANT = 2  # of what is meant in the place of an object
 LEAST_WORDS = 3  # of what corrects words that no rule reads
@@ -111,8 +120,8 @@ def instead_of(text: str, before: Statement) -> Statement | None:
 def _value_like(before: Statement, text: str) -> str:
     """The object that a bare value puts in the place of the one before: "no, 6" after "my bunk is nr 4".
 
-    Numbers, single letters and days stand for as many, an opposite for its other side, where all other words
-    were said too; a name for a name. Else "".
+    Numbers, single letters and days stand for as many, where all other words were said too; a name for a
+    name. Else "".
     """
     if named := _IS.match(text):  # "bunk is 6": of the same subject
         if not _words(named["of"]) <= _words(before.subject) | {"my", "our", "the"}:
@@ -130,15 +139,6 @@ def _value_like(before: Statement, text: str) -> str:
     names = len(words) == 1 and single_valued(before.predicate)
     if names and _NAME.fullmatch(before.object) and _NAME.fullmatch(words[0]):
         return words[0]
-    return _other_side(before, words)
-
-
-def _other_side(before: Statement, words: Sequence[str]) -> str:
-    """The object before with its opposite in it: "right pocket" after "in the left pocket"; else ""."""
-    for said in before.object.split():
-        new = next((word for word in words if opposed(word, said)), "")
-        if new and {word.casefold() for word in words if word != new} <= _words(before.text):
-            return with_other(new, said, before.object)
     return ""
 
 
@@ -182,7 +182,7 @@ def _content_words(text: str) -> list[str]:
 def _sides() -> Mapping[str, Mapping[int, int]]:
     """Each word's side, by pair: a word such as "free" has a side in several."""
     found: dict[str, dict[int, int]] = {}
-    for number, pair in enumerate(statement_data()["opposites"]["pairs"]):
+    for number, pair in enumerate(rules_of("statements")["opposites"]["pairs"]):
         for side, words in enumerate(pair):
             for word in words:
                 found.setdefault(word, {})[number] = side

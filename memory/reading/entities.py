@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
 
+from memory.reading import rules_of
 from memory.reading.records import Entity, EntityKind
-from memory.reading.shown import Shown, shown
 
 _TITLE_WORD = re.compile(r"[A-Z0-9][\w’'-]*|(?:a|an|and|at|by|for|from|in|of|on|or|the|to|vs|with)")
 _NAME_OF_CODE = re.compile(
@@ -115,15 +113,10 @@ def _without(text: str, spans: Sequence[Place]) -> str:
 # -- rules ---------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _data() -> Mapping[str, Any]:
-    return tomllib.loads((files("memory.reading") / "entities.toml").read_text(encoding="utf-8"))
-
-
 @cache
 def _never(kind: str) -> frozenset[str]:
     """What is written like a name, and is none."""
-    return frozenset(_data()["never"][kind])
+    return frozenset(rules_of("entities")["never"][kind])
 
 
 def is_named(text: str, kind: str) -> bool:
@@ -138,19 +131,19 @@ def _product() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _places() -> frozenset[str]:
-    return frozenset(name.casefold() for name in _data()["names"]["place"])
+    return frozenset(name.casefold() for name in rules_of("entities")["names"]["place"])
 
 
 def entity_words() -> Mapping[str, str]:
     """Lists of words as alternatives of a pattern: given names, roles, parts."""
-    words: Mapping[str, str] = _data()["words"]
+    words: Mapping[str, str] = rules_of("entities")["words"]
     return words
 
 
 @lru_cache(maxsize=1)
 def patterns() -> tuple[tuple[EntityKind, re.Pattern[str]], ...]:
     """The patterns of `entities.toml`, with the kinds of what they find."""
-    data = _data()
+    data = rules_of("entities")
     words = entity_words()
     found: list[tuple[EntityKind, re.Pattern[str]]] = []
     named = [
@@ -209,3 +202,61 @@ def normalised(name: str) -> str:
         return f"{code[1]}-{code[2]}"
     first, _, last = name.rpartition(" ")
     return f"{first} {_NUMERALS.get(last, last)}" if first else name
+
+
+LONGEST = 20_000  # characters that are looked at: a message or a section; what follows names nothing
+
+_CODE_SPAN = re.compile(r"(?<![`\\])(`{1,2})(?!`)([^`\n]+(?:\n[^`\n]+)*)\1(?!`)")
+_FENCED = re.compile(r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
+_MARKUP = re.compile(
+    r"(?<=\])(?:\[[^\]\n]*\]|\([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)?\))"  # where a link leads
+    r"|^ {0,3}\[[^\]\n]+\]:[^\n]*"
+    r"|<!--(?:(?!<!--).)*?-->|</?[A-Za-z][^<>\n]*>"
+    r"|\b[a-z][a-z+]{1,9}://\S+"
+    r"|^[ \t]*(?:>[ \t]?|[-*+][ \t]+|\d{1,3}[.)][ \t]+)+"  # quoted lines, items
+    r"|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|[\[\]]",
+    re.MULTILINE | re.DOTALL,
+)
+_TABLE_OR_HEADING = re.compile(r"^[ \t]*(?:\|.*|#{1,6} .*)$", re.MULTILINE)
+_PARAGRAPH = re.compile(r"\n(?=[ \t]*(?:\n|[-*+][ \t]|\d{1,3}[.)][ \t]))")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text with its marks overwritten, and where code stands in it."""
+
+    text: str  # in one line; backticks stay
+    prose: str  # as `text`, but without tables and headings, and with a line for each paragraph
+    code: tuple[Span, ...]  # what stands between backticks
+
+
+def shown(text: str) -> Shown:
+    """What readers see of a Markdown or plain text; fenced code is overwritten, too."""
+    text = text[:LONGEST]
+    characters = list(text)
+    for match in _FENCED.finditer(text):
+        _blank(characters, *match.span())
+    unfenced = "".join(characters)
+    code = tuple(match.span(2) for match in _CODE_SPAN.finditer(unfenced))
+    for match in _MARKUP.finditer(unfenced):
+        _blank(characters, *match.span())
+    for start, end in code:  # "*" and "<" are no marks there
+        characters[start:end] = text[start:end]
+    prose = characters.copy()
+    for place, character in enumerate(characters):
+        if character == "\n":
+            characters[place] = prose[place] = " "
+    for match in _TABLE_OR_HEADING.finditer(unfenced):
+        _blank(prose, *match.span())
+        prose[match.start()] = "\n"
+    for match in _PARAGRAPH.finditer(unfenced):
+        prose[match.start()] = "\n"
+    return Shown("".join(characters), "".join(prose), code)
+
+
+def _blank(characters: list[str], start: int, end: int) -> None:
+    for place in range(start, end):
+        if characters[place] != "\n":
+            characters[place] = " "

@@ -7,16 +7,13 @@ Questions, suppositions and clauses about a pronoun state nothing that could be 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any
 
-from memory.reading.entities import entities_of
+from memory.reading import rules_of
+from memory.reading.entities import Shown, entities_of, shown
 from memory.reading.records import EntityKind, Relation
-from memory.reading.shown import Shown, shown
 
 MOST = 8  # relations that are taken of one text
 LONGEST_PHRASE = 6  # words: of more, some belong to another part of the sentence
@@ -151,16 +148,10 @@ def _relation(text: str, rule: _Rule, left: Span, right: Span, *, denied: bool) 
 # -- rules ---------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _data() -> Mapping[str, Any]:
-    path = files("memory.reading") / "relations.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 @cache
 def _of(pattern: str) -> re.Pattern[str]:
     """A pattern with the words that it names in braces, by what they do to a phrase."""
-    for name, words in _data()["grammar"].items():
+    for name, words in rules_of("relations")["grammar"].items():
         pattern = pattern.replace(f"{{{name}}}", rf"(?<![\w'’-])(?:{'|'.join(words)})(?![\w'’-])")
     return re.compile(pattern, re.IGNORECASE)
 
@@ -169,10 +160,10 @@ def _of(pattern: str) -> re.Pattern[str]:
 def rules() -> tuple[_Rule, ...]:
     """A rule for each verb of `relations.toml`, in its order; the first is "means"."""
     found = []
-    for row in _data()["relation"]:
+    for row in rules_of("relations")["relation"]:
         for way in ("verbs", "passive"):
             for verb in row.get(way, ()):
-                for word, pattern in _data()["words"].items():
+                for word, pattern in rules_of("relations")["words"].items():
                     verb = verb.replace(f"{{{word}}}", pattern)
                 compiled = re.compile(rf"(?<![\w'’-])(?:{verb})(?![\w'’-])")
                 clause = row.get("object") == "clause"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
+from typing import NamedTuple
 
+from memory.reading import rules_of
 from memory.reading.entities import entity_words
 from memory.reading.records import Category
 
@@ -40,7 +38,7 @@ def single_valued(predicate: str) -> bool:
 def predicates_asked_for(question: str) -> tuple[str, ...]:
     """What "where do I live?" asks for: `home`; nothing where no verb of `statements.toml` is in it."""
     words = question.casefold()
-    rows = statement_data()["questions"]
+    rows = rules_of("statements")["questions"]
     verb = next((verb for verb in rows if re.search(rf"\b(?:i {verb}|{verb} am i)\b", words)), None)
     return tuple(rows[verb]) if verb else ()
 
@@ -52,14 +50,8 @@ def predicate_named(words: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def statement_data() -> Mapping[str, Any]:
-    """What `statements.toml` holds, read once."""
-    return tomllib.loads((files("memory.reading") / "statements.toml").read_text(encoding="utf-8"))
-
-
-@lru_cache(maxsize=1)
 def _single() -> frozenset[str]:
-    data = statement_data()
+    data = rules_of("statements")
     attributes = data["attributes"]
     names = [name for kind in ("personal", "work", "preference") for name in attributes[kind]]
     return frozenset({*data["single"]["predicates"], *map(predicate_named, names)})
@@ -93,7 +85,7 @@ def statement_rules() -> tuple[Rule, ...]:
             negated=row.get("negated", False),
             of=row.get("of", ""),
         )
-        for row in statement_data()["statement"]
+        for row in rules_of("statements")["statement"]
     )
 
 
@@ -111,13 +103,13 @@ def _several() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def fact_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Predicates with their patterns, for what is to be remembered and is not about the user."""
-    rows = statement_data()["facts"]["patterns"]
+    rows = rules_of("statements")["facts"]["patterns"]
     return tuple((row["predicate"], re.compile(_expanded(row["pattern"]), re.IGNORECASE)) for row in rows)
 
 
 def _expanded(pattern: str) -> str:
     """A pattern with the words that it names in braces."""
-    words = {**statement_data()["words"], "given_name": f"(?:{entity_words()['given_name']})"}
+    words = {**rules_of("statements")["words"], "given_name": f"(?:{entity_words()['given_name']})"}
     for name, meaning in words.items():
         pattern = pattern.replace(f"{{{name}}}", meaning)
     return pattern
@@ -125,10 +117,30 @@ def _expanded(pattern: str) -> str:
 
 def tags_of(text: str) -> list[str]:
     """The tags whose words a text has."""
-    return [tag for tag, words in statement_data()["tags"].items() if re.search(words, text, re.IGNORECASE)]
+    return [
+        tag for tag, words in rules_of("statements")["tags"].items() if re.search(words, text, re.IGNORECASE)
+    ]
 
 
 @lru_cache(maxsize=1)
 def belongings() -> frozenset[str]:
     """What a user can have that something is said of: "my car"."""
-    return frozenset(statement_data()["attributes"]["belongings"])
+    return frozenset(rules_of("statements")["attributes"]["belongings"])
+
+
+class Importance(NamedTuple):
+    """How much something matters, 1 to 10, and why."""
+
+    rating: int
+    explanation: str
+
+
+UNKNOWN = Importance(5, "nothing says how much it matters")
+
+
+def importance_of(text: str) -> Importance:
+    """The rating of a text, 1 (trivial) to 10 (vital), with the first rule that fits."""
+    for row in rules_of("statements")["importance"]:
+        if match := re.search(rf"\b(?:{row['words']})\b", text, re.IGNORECASE):
+            return Importance(row["rating"], f"{row['why']}: “{match[0]}”")
+    return UNKNOWN

@@ -2,15 +2,19 @@
 
 It is spelt out, and told in the present without a denial: "I dont live in Oslo any more" is "I live in Oslo",
 which is over; "we're moving to Bonn in June" is "we moved to Bonn", planned.
+
+Words of requests and corrections are mended where they are misspelt ("wat do u know abt me"); every place in
+the mended text leads back to the one in the message.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory.reading import rules_of
 from memory.reading.entities import entity_words
 
 _SPELT: tuple[tuple[str, str], ...] = (
@@ -146,3 +150,54 @@ def _changes() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Instead], ...]:
         ),
     )
     return tuple((tuple(kinds.split()), re.compile(pattern), instead) for kinds, pattern, instead in rows)
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A text with its misspelt words mended, and where each character of it stood."""
+
+    text: str
+    _places: Sequence[int]  # a mended word's characters all stood at its beginning
+
+    def place(self, position: int) -> int:
+        """Where a position was; in the middle of a mended word, its beginning."""
+        return self._places[position]
+
+
+def mended(text: str) -> Mended:
+    """The text as it would be spelt with more time."""
+    words: list[str] = []
+    places: list[int] = []
+    last = 0
+    for match in _WORD.finditer(text):
+        right = _right(match[0].casefold())
+        if right != match[0].casefold():
+            words += [text[last : match.start()], right]
+            places += [*range(last, match.start()), *([match.start()] * len(right))]
+            last = match.end()
+    return Mended("".join([*words, text[last:]]), [*places, *range(last, len(text) + 1)])
+
+
+@lru_cache(maxsize=1)
+def _short() -> Mapping[str, str]:
+    return {
+        wrong: right
+        for right, wrongs in rules_of("statements")["hurried"]["short"].items()
+        for wrong in wrongs
+    }
+
+
+@lru_cache(maxsize=1024)
+def _right(word: str) -> str:
+    """The word of a request that a word is, but for a letter, or for two that changed places."""
+    from rapidfuzz.distance import OSA
+
+    if word in _short():
+        return _short()[word]
+    data = rules_of("statements")["hurried"]
+    if len(word) < len("about") or word in data["others"] or word in data["long"]:
+        return word
+    return next((right for right in data["long"] if OSA.distance(word, right, score_cutoff=1) == 1), word)

@@ -11,11 +11,11 @@ from functools import lru_cache
 from memory.reading.clauses import Clause, clauses_of, speech
 from memory.reading.corrections import correction, instead_of
 from memory.reading.entities import entities_in, entity_words, is_named, normalised
-from memory.reading.facts import POSSESSED, USER, attribute, fact, with_other
-from memory.reading.guard import reads_as_instruction, secrets_in
-from memory.reading.importance import importance_of
-from memory.reading.intervals import UNKNOWN, validity_of
-from memory.reading.objects import (
+from memory.reading.facts import (
+    POSSESSED,
+    USER,
+    attribute,
+    fact,
     fits,
     is_vague,
     names_wrong,
@@ -23,12 +23,16 @@ from memory.reading.objects import (
     object_of,
     preference_keys,
     undated,
+    with_other,
 )
+from memory.reading.guard import reads_as_instruction, secrets_in
+from memory.reading.intervals import UNKNOWN, validity_of
 from memory.reading.records import Category, EntityKind, Statement, Validity
 from memory.reading.rules import (
     Rule,
     belongings,
     has_several,
+    importance_of,
     predicate_named,
     statement_rules,
     tags_of,

@@ -19,10 +19,8 @@ from typing import Any
 
 from memory.reading.clauses import Clause, clauses_of
 from memory.reading.entities import entities_in, normalised
-from memory.reading.facts import USER
-from memory.reading.guard import secrets_in, without_secrets
-from memory.reading.instructions import reads_as_instruction
-from memory.reading.objects import normal_object
+from memory.reading.facts import USER, normal_object
+from memory.reading.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.reading.records import Category, Extraction, Statement
 from memory.reading.relations import relations_in
 from memory.reading.rules import predicate_named

@@ -5,30 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from memory.recalling.user_index import UserIndex
 from pipeline.analysis import analyse
-from pipeline.stores.memories import Around, Entity, Memory, Mention, Relation
+from pipeline.stores.memories import Entity, Memory, Mention, Relation
 
 MOST_ENTITIES = 20
 MOST_NEIGHBOURS = 200  # of a neighbourhood: more is no help to anybody
-
-
-class Graph(Protocol):
-    """Entities and what relates them, wherever they are kept; by id."""
-
-    entities: dict[str, Entity]
-    mentions: dict[str, Mention]
-    relations: dict[str, Relation]
-
-    def relations_of(self, entity_id: str) -> Iterable[Relation]:
-        """Those that an entity is the subject or the object of."""
-
-    def mentions_of(self, entity_id: str) -> Iterable[Mention]:
-        """When it was spoken of."""
-
-    def around(self, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
-        """What is within `depth` relations of any of the entities: `most` entities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +43,7 @@ class Change:
     after: int
 
 
-def neighbourhood(graph: Graph, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
+def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
     """Everything within `depth` relations of any of the entities, in either direction."""
     found = graph.around(entity_ids, depth=depth, most=MOST_NEIGHBOURS)
     relations = [graph.relations[known] for known in found.relations if known in graph.relations]
@@ -76,25 +59,7 @@ def neighbourhood(graph: Graph, entity_ids: Sequence[str], *, depth: int = 2) ->
     )
 
 
-def around(graph: Graph, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
-    """What is within `depth` relations of any of the entities, found in the process."""
-    distances = {known: 0 for known in entity_ids if known in graph.entities}
-    edge, relations = list(distances), dict[str, None]()
-    for distance in range(1, depth + 1):
-        further: list[str] = []
-        for here in edge:
-            for relation in graph.relations_of(here):
-                relations[relation.id] = None
-                for there in (relation.subject_id, relation.object_id):
-                    if there not in distances and len(distances) < most:
-                        distances[there] = distance
-                        further.append(there)
-        edge = further
-    mentions = [mention.id for known in distances for mention in graph.mentions_of(known)]
-    return Around(distances=distances, relations=tuple(relations), mentions=tuple(mentions))
-
-
-def stream(graph: Graph, *, entity_id: str = "", since: float = 0.0) -> list[Mention]:
+def stream(graph: UserIndex, *, entity_id: str = "", since: float = 0.0) -> list[Mention]:
     """What was spoken of and when, latest first; not what documents name."""
     found = (
         item
@@ -105,7 +70,7 @@ def stream(graph: Graph, *, entity_id: str = "", since: float = 0.0) -> list[Men
 
 
 def entity_knowledge(
-    graph: Graph, *, most: int = MOST_ENTITIES, since: float = 0.0, until: float = float("inf")
+    graph: UserIndex, *, most: int = MOST_ENTITIES, since: float = 0.0, until: float = float("inf")
 ) -> list[Known]:
     """The entities spoken of most, the most frequent first, then the latest."""
     counts: Counter[str] = Counter()
@@ -122,7 +87,7 @@ def entity_knowledge(
     return known[:most]
 
 
-def fitting(graph: Graph, around: Neighbourhood, terms: Collection[str]) -> list[Relation]:
+def fitting(graph: UserIndex, around: Neighbourhood, terms: Collection[str]) -> list[Relation]:
     """The relations of a neighbourhood, each once: with the most of these terms first, then the nearest."""
     wanted = frozenset(terms)
 
@@ -163,7 +128,7 @@ def themes(memories: Iterable[Memory], *, most: int = 10) -> list[tuple[str, int
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
 
 
-def changes(graph: Graph, *, before: tuple[float, float], after: tuple[float, float]) -> list[Change]:
+def changes(graph: UserIndex, *, before: tuple[float, float], after: tuple[float, float]) -> list[Change]:
     """The entities that two periods have spoken of differently often; the greatest change first."""
     everything = len(graph.entities)
     first, second = (
@@ -181,7 +146,7 @@ def changes(graph: Graph, *, before: tuple[float, float], after: tuple[float, fl
     return sorted(found, key=lambda item: (-abs(item.after - item.before), item.entity.name))
 
 
-def sentence(graph: Graph, relation: Relation) -> str:
+def sentence(graph: UserIndex, relation: Relation) -> str:
     """A relation in words, with the document that states it."""
     subject, thing = graph.entities.get(relation.subject_id), graph.entities.get(relation.object_id)
     said = f"{subject.name if subject else '?'} {relation.label} {thing.name if thing else '?'}"

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.options import MemoryOptions
-from memory.presets import Preset
-from memory.reading import entities_in, normalised
+from memory.options import MemoryOptions, Preset
+from memory.reading.entities import entities_in, normalised
 from memory.recalling.graph import Neighbourhood, neighbourhood
 from memory.times import Moment
 from pipeline.analysis import analyse
@@ -131,21 +130,18 @@ def recency_of(memory: Memory, *, now: float) -> float:
     return 1.0 if hours <= 1 else float(DECAY**hours)
 
 
-def recallable(
-    found: Sequence[FoundMemory], preset: Preset, *, among: Sequence[str] = ()
-) -> list[FoundMemory]:
+def recallable(found: Sequence[FoundMemory], preset: Preset) -> list[FoundMemory]:
     """What may go into a prompt, in the preset's order: no instructions, nothing stale, important enough.
 
     What the preset asks of the score comes on top of the relevance that all of `found` have.
 
-    The sides of a dispute come together, or not at all. `among` are ids of static memories, read already.
+    The sides of a dispute come together, or not at all.
     """
     kept = [
         item
         for item in found
         if item.memory.trusted
         and not item.memory.stale
-        and item.memory.id not in among
         and item.score >= preset.least_score
         and (item.importance is None or item.importance >= preset.least_importance)
     ]

@@ -41,7 +41,7 @@ def static_of(
 
 
 def _of_file(path: Path, *, user: str) -> tuple[Memory, ...]:
-    from memory.transfer import static_memories
+    from memory.transfer import read_import
 
     try:
         data = read_given(path, most_bytes=DATA_BYTES)
@@ -50,5 +50,5 @@ def _of_file(path: Path, *, user: str) -> tuple[Memory, ...]:
             f"ATHENA_PERSONA: cannot read its memories '{path}': {error}.", "Check `memories` in its file."
         ) from error
     return tuple(
-        replace(memory, why=WHY, pinned=True) for memory in static_memories(data, user=user, now=0.0)
+        replace(memory, why=WHY, pinned=True) for memory in read_import(data, user=user, now=0.0).memories
     )

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from memory.reading import reads_as_instruction
+from memory.reading.guard import reads_as_instruction
 from memory.reading.intervals import Interval, first_interval
 from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
-from memory.recalling.turn_verdicts import verdict_of
+from memory.recalling.turn_search import verdict_of
 from memory.times import known_begin, local
 from pipeline.answering.recollection import Recalled, named
 
 if TYPE_CHECKING:
     from memory.recalling.recall import FoundMemory
     from memory.recalling.turn_index import Turn
-    from memory.recalling.turn_verdicts import FoundTurns
+    from memory.recalling.turn_search import FoundTurns
     from pipeline.steps.records import MemoryVerdict
     from pipeline.stores.memories import Memory, Relation
 

@@ -7,23 +7,28 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory.reading import normalised, predicate_named
-from memory.recalling import graph
+from memory.reading.entities import normalised
+from memory.reading.rules import predicate_named
 from memory.recalling.keywords import Keywords
 from pipeline.analysis import analyse
-from pipeline.stores.memories import Memory, MemoryChanges, UserMemories
+from pipeline.errors import MemoriesChanged, StoreError
+from pipeline.stores.memories import Around, Memories, Memory, MemoryChanges, UserMemories
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from numpy.typing import NDArray
 
     from memory.times import Moment
     from pipeline.models.base import Encoder
-    from pipeline.stores.memories import Around, Entity, MemoryGraph, Mention, Relation
+    from pipeline.stores.memories import Entity, MemoryGraph, Mention, Relation
 
 UNREAD = ("", "note")
 """Predicates of statements that no rule reads further."""
@@ -55,8 +60,7 @@ class UserIndex:
         self._mentioned: dict[str, set[str]] = defaultdict(set)  # ids of entities: of mentions
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of entities: of relations
         self._row_of: dict[str, int] = {}
-        self._ids: list[str] = []  # by row; "" = free
-        self._free: list[int] = []
+        self._ids: list[str] = []  # by row; "" = of nothing any more
         self._vectors = np.zeros((FIRST_ROWS, encoder.dimensions), dtype=np.float32)
         self._times = np.zeros((FIRST_ROWS, 4), dtype=np.float64)
         self._taken = np.zeros(FIRST_ROWS, dtype=bool)
@@ -103,12 +107,8 @@ class UserIndex:
         self.memories[memory.id] = memory
 
     def _new_row(self, memory_id: str) -> int:
-        if self._free:
-            row = self._free.pop()
-            self._ids[row] = memory_id
-        else:
-            row = len(self._ids)
-            self._ids.append(memory_id)
+        row = len(self._ids)
+        self._ids.append(memory_id)
         if row >= len(self._taken):
             self._vectors = _doubled(self._vectors)
             self._times = _doubled(self._times)
@@ -123,7 +123,6 @@ class UserIndex:
         self._vectors[row] = 0
         self._taken[row] = False
         self._ids[row] = ""
-        self._free.append(row)
 
     def _unlink(self, memory: Memory | None) -> None:
         if memory is not None:
@@ -208,8 +207,24 @@ class UserIndex:
         """What is within `depth` relations of any of the entities: `most` entities."""
         asked_for = [known for known in entity_ids if known in self.entities]
         if self._neighbours is None or not depth or not asked_for:
-            return graph.around(self, asked_for, depth=depth, most=most)
+            return self._around(asked_for, depth=depth, most=most)
         return self._neighbours.around(self.user, asked_for, depth=depth, most=most, version=self.version)
+
+    def _around(self, entity_ids: Sequence[str], *, depth: int, most: int) -> Around:
+        """The same, found in the process."""
+        distances = dict.fromkeys(entity_ids, 0)
+        edge, relations = list(distances), dict[str, None]()
+        for distance in range(1, depth + 1):
+            further: list[str] = []
+            for relation in (relation for here in edge for relation in self.relations_of(here)):
+                relations[relation.id] = None
+                for there in (relation.subject_id, relation.object_id):
+                    if there not in distances and len(distances) < most:
+                        distances[there] = distance
+                        further.append(there)
+            edge = further
+        mentions = [mention.id for known in distances for mention in self.mentions_of(known)]
+        return Around(distances=distances, relations=tuple(relations), mentions=tuple(mentions))
 
     def relevances(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosine of each row and a vector of unit length, shape (rows,); 0 without an embedding."""
@@ -247,3 +262,108 @@ def embedded_text(memory: Memory) -> str:
 
 def _doubled(array: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([array, np.zeros_like(array)])
+
+
+TRIES = 8
+MOST_USERS = 64  # whose indexes are kept; a user of 10,000 memories takes some 40 MB
+
+
+class Indexes:
+    """Indexes by user; safe to use from several threads."""
+
+    def __init__(self, memories: Memories, *, encoder: Callable[[], Encoder]) -> None:
+        self.memories = memories
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._of: dict[str, UserIndex] = {}
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self._encoder()
+
+    def of(self, user: str) -> UserIndex:
+        """The index of a user, read again where somebody else has written."""
+        index = self._of.get(user)
+        if index is not None and index.version == self.memories.version(user):
+            return index
+        with self._lock:
+            index = self._of.get(user)
+            if index is None or index.version != self.memories.version(user):
+                known = self.memories.load(user)
+                index = UserIndex(known, encoder=self.encoder, neighbours=self.memories.graph)
+                while len(self._of) >= MOST_USERS:
+                    self._of.pop(next(iter(self._of)))
+                self._of[user] = index
+        if index.unembedded:
+            self._embed(user, index)
+        return index
+
+    def _embed(self, user: str, index: UserIndex) -> None:
+        """Embed what was stored without this model, once for all processes."""
+        with index.lock:
+            changes = MemoryChanges(memories=tuple(self.embedded(index.unembedded)))
+            if not changes:
+                return
+            try:
+                version = self.memories.apply(user, changes, expected=index.version)
+            except StoreError:  # written by another, or not to be written: the vectors are this process's
+                version = index.version
+            index.follow(changes, version=version)
+
+    def embedded(self, memories: Sequence[Memory]) -> list[Memory]:
+        """The same memories with their vectors."""
+        if not memories:
+            return []
+        encoder = self.encoder
+        vectors = encoder.encode_passages([embedded_text(memory) for memory in memories])
+        return [
+            replace(memory, embedding=vector.astype("float32").tobytes(), embedded_by=encoder.name)
+            for memory, vector in zip(memories, vectors, strict=True)
+        ]
+
+    def change(self, user: str, decide: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
+        """Decide on a user's rows and write it; again, where somebody else was first.
+
+        Raises `MemoriesChanged` where others are first every time.
+        """
+
+        def write(index: UserIndex) -> MemoryChanges:
+            expected = index.version
+            if changes := decide(index):
+                index.follow(changes, version=self.memories.apply(user, changes, expected=expected))
+            return changes
+
+        return self._written(user, write)
+
+    def erase(
+        self,
+        user: str,
+        decide: Callable[[UserIndex], tuple[MemoryChanges, Sequence[str]]],
+        *,
+        turns: Collection[str] = (),
+    ) -> MemoryChanges:
+        """As `change`, and no file of the store has what is gone or replaced, the words, nor the turns."""
+
+        def write(index: UserIndex) -> MemoryChanges:
+            expected = index.version
+            changes, words = decide(index)
+            if changes or words or turns:
+                self.forget_index(user)
+                self.memories.forget(user, changes, words=words, turns=turns, expected=expected)
+            return changes
+
+        return self._written(user, write)
+
+    def _written(self, user: str, write: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
+        for _ in range(TRIES):
+            index = self.of(user)
+            with index.lock, suppress(MemoriesChanged):
+                return write(index)
+            self.forget_index(user)
+        raise MemoriesChanged("Other processes keep writing to these memories.", "Try again.")
+
+    def forget_index(self, user: str) -> None:
+        """Drop what the process holds of a user; the store is read at the next use."""
+        with self._lock:
+            self._of.pop(user, None)

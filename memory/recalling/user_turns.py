@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.reading import without_secrets
+from memory.reading.guard import without_secrets
 from memory.recalling.turn_index import FoundTurn, Turn, TurnIndex, cut
-from memory.recalling.turn_search import look_up
-from memory.recalling.turn_verdicts import FoundTurns, verdict_of
+from memory.recalling.turn_search import FoundTurns, look_up, verdict_of
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms
 
@@ -188,7 +187,7 @@ class UserTurns:
             self._said = {name: turns for name, turns in (self._said | said).items() if name not in gone}
             self._index = self._empty()
             new = [turn for turns in self._said.values() for turn in turns]
-        embedded = self._index.add(sorted(new, key=_time), known=known)
+        embedded = self._index.add(sorted(new, key=lambda turn: turn.at or 0.0), known=known)
         self._keep(stored, {turn.id.removesuffix(ANSWER) for turn in embedded})
 
     def _keep(self, stored: Sequence[Heard], embedded: Collection[str]) -> None:
@@ -267,7 +266,3 @@ def said_in(turn: RecallableTurn) -> list[Turn]:
 def speaker_of(turn: Turn) -> str:
     """Who said it: "you", "assistant" or a name."""
     return turn.speaker or SPEAKERS[turn.role == "user"]
-
-
-def _time(turn: Turn) -> float:
-    return turn.at or 0.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
 from pipeline.asking.about_talk import about_talk
-from pipeline.asking.several import asked_in, questions_in
+from pipeline.asking.several import asked_in, is_question, questions_in
 from pipeline.errors import ModelError
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
@@ -105,6 +105,13 @@ def _has_antecedent(before: str) -> bool:
     return _telling(before) >= (ANTECEDENT - 1 if re.search(r"[,.;:]\s", before) else ANTECEDENT)
 
 
+_RIGHT = re.compile(
+    r"\W*(?:so+r+y|sr+y|no|nope|oops|wait|actually|i mea?nt?|make (?:it|that))\W+(?:(?:number|nr)\W+)?"
+    r"(?P<right>[\w-]*\d[\w-]*)\W*",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[\w-]*\d[\w-]*")
+
 MAX_TURNS_BACK = 4  # how far back a topic is looked for
 LONGEST_CARRIED = 200  # characters of an earlier message
 MAX_CONDENSED = 600  # characters: a longer reply is an answer, not a question
@@ -169,6 +176,9 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
     """The message with the topic that it leans on, or as it is; then its other reading, if there is one."""
     if COURTESY.match(message):
         return Condensed(message)
+    said = [item.text for item in history if item.role == "user"]
+    if said and (right := _put_right(said[-1], message)):
+        return Condensed(right, by="rules")
     switched = NEW_TOPIC.sub("", message)
     if switched != message and switched.strip():
         return Condensed(switched.strip(), by="rules")
@@ -181,6 +191,17 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
     if leans(message):
         return with_topic
     return Condensed(message, beside=Beside(with_topic.question, OF_TOPIC), other=with_topic)
+
+
+def _put_right(said: str, message: str) -> str:
+    """A question with the number that the next message puts right: "sorry, 2"; "" where it has no such."""
+    match, numbers = _RIGHT.fullmatch(message), list(_NUMBER.finditer(said))
+    if match is None or len(numbers) != 1 or not is_question(said):
+        return ""
+    old, right = numbers[0], match["right"]
+    if right.isdigit():  # "P-AIR-03", then "04"
+        right = re.sub(r"\d+(?=\D*$)", right, old[0])
+    return f"{said[: old.start()]}{right}{said[old.end() :]}"
 
 
 def topic(history: Sequence[Message], *, beside: str) -> str:
@@ -204,7 +225,12 @@ def topic(history: Sequence[Message], *, beside: str) -> str:
 def _asked(history: Sequence[Message]) -> list[str]:
     """What the user asked, without greetings and thanks, and what is about the conversation."""
     said = [message.text for message in history if message.role == "user"]
-    asked = [text for text in said if not COURTESY.match(text) and not about_talk(text)]
+    asked: list[str] = []
+    for text in said:
+        if asked and (right := _put_right(asked[-1], text)):
+            asked[-1] = right
+        elif not COURTESY.match(text) and not about_talk(text):
+            asked.append(text)
     return [question for text in asked for question in questions_in(asked_in(text))]
 
 

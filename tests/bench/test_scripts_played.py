@@ -10,7 +10,7 @@ import pytest
 from bench import scripts
 from bench.memory_player import AthenaMemory
 from bench.scripts import Believed, Outcome, Script, load_scripts, play
-from memory.presets import PRESETS
+from memory.options import PRESETS
 from pipeline.models.embedding import OnnxEncoder
 
 SCRIPTS = {script.name: script for script in load_scripts()}

@@ -11,10 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory.recalling.graph import neighbourhood
-from memory.recalling.user_index import UserIndex
-from memory.recalling.user_indexes import Indexes
-from memory.user_memory import UserMemory
-from pipeline.errors import AthenaError
+from memory.recalling.user_index import Indexes, UserIndex
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import Entity, Memories, MemoryChanges, Mention, Relation
 from tests.contracts.memories import memory
@@ -106,10 +103,9 @@ def test_several_entities_have_one_neighbourhood(memories: Memories) -> None:
 
 def test_aliases_lead_there(memories: Memories) -> None:
     memories.apply("ann", drawn())
-    mine = UserMemory(Indexes(memories, encoder=FakeEncoder), "ann")
-    assert mine.about_entity(["the Clara", "REX"]).distances == {"clara": 0, "rex": 0, "cello": 1, "wood": 2}
-    with pytest.raises(AthenaError, match="Nothing is known of 'dario'"):
-        mine.about_entity(["Clara", "Dario"])
+    index = index_of(memories)
+    named = [entity.id for name in ("the Clara", "REX", "Dario") if (entity := index.entity_named(name))]
+    assert neighbourhood(index, named).distances == {"clara": 0, "rex": 0, "cello": 1, "wood": 2}
 
 
 def test_users_with_the_same_ids_are_apart(memories: Memories) -> None:

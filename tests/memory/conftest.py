@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from memory.options import MemoryOptions
-from memory.recalling.user_indexes import Indexes
+from memory.recalling.user_index import Indexes
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
 from tests.memory.fake_memories import FakeEncoder, FakeMemories

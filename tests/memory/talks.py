@@ -13,7 +13,7 @@ from memory.conversing.after import AfterAnswers
 from memory.conversing.chat import RememberingChat
 from memory.conversing.in_hand import TurnsInHand
 from memory.options import MemoryOptions
-from memory.recalling.user_indexes import Indexes
+from memory.recalling.user_index import Indexes
 from memory.recalling.user_turns import UserTurns
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer

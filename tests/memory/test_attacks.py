@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memory.deciding.said import Said
+from memory.deciding.candidates import Said
 from memory.user_memory import UserMemory
 from tests.memory.conftest import with_preset
 from tests.memory.tables import attacks

@@ -12,8 +12,8 @@ import pytest
 
 from memory.conversing.chat import RememberingChat
 from memory.conversing.in_hand import TurnsInHand
+from memory.deciding.candidates import Said
 from memory.deciding.remember import Remembering
-from memory.deciding.said import Said
 from memory.reading.with_model import extract_with
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory.reading import statements_in
+from memory.reading.statements import statements_in
 from memory.user_memory import UserMemory
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from tests.memory.conftest import answer_of

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.deciding.said import Said
+from memory.deciding.candidates import Said
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.steps.records import RememberStep

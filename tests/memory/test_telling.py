@@ -9,7 +9,7 @@ import pytest
 from memory.recalling.recall import FoundMemory
 from memory.recalling.telling import meant_day, texts_of, told
 from memory.recalling.turn_index import FoundTurn, Turn
-from memory.recalling.turn_verdicts import FoundTurns, verdict_of
+from memory.recalling.turn_search import FoundTurns, verdict_of
 from pipeline.stores.memories import Memory, MemorySource
 
 AT = datetime(2023, 5, 8, 13).astimezone().timestamp()

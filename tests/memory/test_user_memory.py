@@ -12,7 +12,7 @@ import pytest
 
 from memory.deciding import edits
 from memory.recalling import graph
-from memory.recalling.user_indexes import Indexes
+from memory.recalling.user_index import Indexes
 from memory.times import local_day
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, MemoriesChanged, StoreError

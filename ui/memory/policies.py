@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from athena.chosen import can_be_written, read_chosen
-from memory.presets import PRESETS
+from memory.options import PRESETS
 from pipeline.errors import AthenaError
 from pipeline.words import counted
 from ui.conversation.forgetting import user_memory

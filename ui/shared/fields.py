@@ -15,7 +15,7 @@ from athena.chosen import Chosen
 from athena.loading import KEY, OLLAMA_KEY, OLLAMA_KEYS_SERVER, changeable, set_outside
 from athena.settings import Settings
 from athena.settings_changes import require_workable
-from memory.presets import PRESETS
+from memory.options import PRESETS
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import without_password
 from ui.shared.state import kept

@@ -11,7 +11,7 @@ import typer
 from athena.cli.memory.options import memory_of
 from athena.cli.memory.texts import memories_text
 from athena.cli.options import AsJson, DataDir, Llm, User
-from athena.cli.running import opened, show
+from athena.cli.running import show
 
 if TYPE_CHECKING:
     from memory.user_memory import UserMemory
@@ -45,29 +45,11 @@ def plan(llm: Llm = None, user: User = None, data_dir: DataDir = None, as_json: 
     _upkeep(user, data_dir, llm, as_json, upkeep.plan)
 
 
-def summarize(
-    conversations: Annotated[
-        bool, typer.Option("--conversations", help="Instead, each past conversation, with its topics.")
-    ] = False,
-    llm: Llm = None,
-    user: User = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
+def summarize(llm: Llm = None, user: User = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Put two lines in the place of the five memories that matter least."""
     from memory.deciding import upkeep
-    from memory.shapes import memory_shape
 
-    with opened(data_dir, user=user, llm=llm) as athena:
-        memory = athena.memory
-        if conversations:
-            infos = athena.conversations.list(user=memory.user)
-            found = [athena.conversations.get(info.id) for info in infos]
-            done = [made for one in found for made in upkeep.summarize_conversation(memory, one)]
-        else:
-            done = [*upkeep.summarize(memory)]
-        shape = {"memories": [memory_shape(item) for item in done]}
-        show(as_json, shape, lambda: memories_text(done, nothing="Nothing to do."))
+    _upkeep(user, data_dir, llm, as_json, upkeep.summarize)
 
 
 def migrate(user: User = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:

@@ -270,18 +270,6 @@ def test_who_was_spoken_of_and_when(run: Run) -> None:
     assert "Siemens" in run("memory", "entities")
 
 
-def test_a_past_conversation_is_summarised_once(manual: Run) -> None:
-    first = manual("ask", "What feeds the cabin fan?", "--json")
-    assert manual("memory", "summarize", "--conversations", "--json") == {"memories": []}, "one question"
-    manual("ask", "How loud is it?", "--conversation", first["conversation_id"])
-    (made,) = manual("memory", "summarize", "--conversations", "--json")["memories"]
-    assert (made["kind"], made["text"]) == (
-        "summary", "A conversation about: What feeds the cabin fan?; How loud is it?"
-    )  # fmt: skip
-    assert made["sources"][0]["quote"] == "What feeds the cabin fan?"
-    assert manual("memory", "summarize", "--conversations", "--json") == {"memories": []}
-
-
 def test_secrets_are_not_kept_and_the_step_says_so(manual: Run) -> None:
     answer = manual("ask", "Remember that my password is hunter2abc.", "--json")
     (step,) = [step for step in answer["steps"] if step["name"] == "remember"]

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from athena import cli, load_settings, open_athena
 from athena.stores import open_memories
+from memory.recalling.graph import neighbourhood
 from tests.server_processes import free_ports
 from tests.server_stores import NEO4J_URL, REMOVE_STORE, require_neo4j
 
@@ -106,7 +107,10 @@ def _a_life(run: Run, memories: Any) -> None:
     assert "C-105" in answer["answer"]
     assert "C-105" in names()  # the answer's entities are written back
     with closing(open_athena(load_settings())) as athena:
-        found = athena.memory.about_entity(["Bonn"])
+        index = athena.memory.index
+        bonn = index.entity_named("Bonn")
+        assert bonn is not None
+        found = neighbourhood(index, [bonn.id])
         assert len(found.entities) > 1 and added["id"] in found.memories
     checks = json.loads(run("doctor", "--json"))["checks"]
     (graph,) = [check for check in checks if check["name"] == "graph"]

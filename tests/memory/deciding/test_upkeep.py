@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from memory.deciding import upkeep
-from memory.deciding.evicting import summary
-from memory.deciding.rating import UNUSABLE, rate
+from memory.deciding.made import UNUSABLE, rate, summary
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, ModelTimeout
 from pipeline.messages import Message

@@ -6,16 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.reading import (
-    asked_of_memory,
-    entities_in,
-    reads_as_instruction,
-    relations_in,
-    secrets_in,
-    statements_in,
-    validity_of,
-    without_secrets,
-)
+from memory.reading.commands import asked_of_memory
+from memory.reading.entities import entities_in
+from memory.reading.guard import reads_as_instruction, secrets_in, without_secrets
+from memory.reading.intervals import validity_of
+from memory.reading.relations import relations_in
+from memory.reading.statements import statements_in
 
 SOME = """I my we name is am live in work at like hate not actually remember that forget what do you know
 about me ? . , ; : and but yesterday last Tuesday next Friday until since 2019 999 years ago 31

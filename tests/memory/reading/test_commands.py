@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.reading import about_tools, asked_of_memory
+from memory.reading.commands import about_tools, asked_of_memory
 from memory.reading.records import Command
 from tests.memory.tables import rows
 

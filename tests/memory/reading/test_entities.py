@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.reading import entities_in, normalised
+from memory.reading.entities import entities_in, normalised
 from tests.memory.tables import rows
 
 

@@ -8,19 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from memory.reading import (
-    about_tools,
-    asked_of_memory,
-    entities_in,
-    importance_of,
-    reads_as_instruction,
-    relations_in,
-    secrets_in,
-    statements_in,
-    validity_of,
-)
 from memory.reading.clauses import clauses_of
-from memory.reading.hurried import mended
+from memory.reading.commands import about_tools, asked_of_memory
+from memory.reading.entities import entities_in
+from memory.reading.guard import reads_as_instruction, secrets_in
+from memory.reading.intervals import validity_of
+from memory.reading.relations import relations_in
+from memory.reading.rules import importance_of
+from memory.reading.stance import mended
+from memory.reading.statements import statements_in
 from pipeline.asking.kinds import sides_of
 from pipeline.redaction import Redactor, without_password
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.reading import reads_as_instruction, secrets_in, without_secrets
+from memory.reading.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.reading.records import SecretKind
 from tests.memory.tables import attacks, rows
 

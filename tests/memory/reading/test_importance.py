@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.reading import importance_of
+from memory.reading.rules import importance_of
 
 
 @pytest.mark.parametrize(

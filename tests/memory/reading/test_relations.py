@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from memory.reading import relations_in
-from memory.reading.relations import MOST
+from memory.reading.relations import MOST, relations_in
 from tests.memory.tables import rows
 
 

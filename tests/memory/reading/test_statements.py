@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.reading import single_valued, statements_in
 from memory.reading.records import Category, Statement
+from memory.reading.rules import single_valued
+from memory.reading.statements import statements_in
 from tests.memory.tables import rows
 
 TABLE = [*rows("reading/statements.tsv", cells=2), ["nothing", ""]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evals.calibration.extraction import load_statements
-from memory.reading import asked_of_memory, statements_in
+from memory.reading.commands import asked_of_memory
+from memory.reading.statements import statements_in
 from tests.memory.tables import strangers
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.reading import extract_with
 from memory.reading.records import Extraction, SecretKind
-from memory.reading.with_model import parsed, prompt_for
+from memory.reading.with_model import extract_with, parsed, prompt_for
 from tests.memory.fake_memories import FakeModel
 
 MESSAGE = "I prefer zsh. I moved to Bonn last May."

@@ -74,3 +74,20 @@ def test_a_failing_model_is_replaced_by_the_rules_and_said() -> None:
 
     found = condense(HISTORY, "why?", rewrite=fail)
     assert (found.by, found.problem) == ("rules", "It is ill. Wait.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "question"),
+    [
+        ("what feeds fan 1", "sorry 2", "what feeds fan 2"),
+        ("What does P-AIR-03 say?", "I meant 04", "What does P-AIR-04 say?"),
+        ("my locker is 34", "sorry 35", "sorry 35"),
+        ("is bus 1 or bus 2 live?", "sorry 3", "sorry 3"),
+    ],
+)
+def test_a_number_is_put_right_in_the_question_before(asked: str, message: str, question: str) -> None:
+    history = [Message("user", asked), Message("assistant", "It is so.")]
+    assert condense(history, message).question.endswith(question)
+    if question != message:
+        later = condense([*history, Message("user", message), Message("assistant", "So.")], "why?")
+        assert later.carried == question.rstrip("?")
