@@ -1,4 +1,4 @@
-.PHONY: help setup run quick quick-tests rest test test-servers check lint types format attack lock images bench bench-server bench-memory evaluate pictures clean
+.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock images bench bench-server bench-memory evaluate pictures clean
 .DEFAULT_GOAL := help
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
@@ -48,6 +48,10 @@ test-servers: setup  ## the tests that need MongoDB, Weaviate, Ollama and Neo4j,
 	@scripts/servers.sh start
 	@eval "$$(scripts/servers.sh env)"; ATHENA_REQUIRE_SERVERS=1 $(python) -m pytest -n 2 --dist loadgroup -m server; code=$$?; \
 	  scripts/servers.sh stop; exit $$code
+
+phoenix: setup  ## install and start a Phoenix of its own on http://127.0.0.1:6006; scripts/servers.sh stop phoenix
+	@scripts/servers.sh start phoenix
+	@echo "Phoenix is on http://127.0.0.1:6006: set ATHENA_PHOENIX_URL to that."
 
 format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)

@@ -79,6 +79,8 @@ class MemoryAssembly:
             left_undone=partial(self._again, user),
             elsewhere_s=parts.settings.answer_timeout_s if parts.settings.store == "server" else 0,
         )
+        if parts.tracer:
+            chat = replace(chat, told=parts.tracer.remembered)
         if private:
             chat = replace(chat, private=parts.private_conversations, why_private=PRIVATE)
         elif not stores.keeps_conversations(parts.settings):

@@ -119,8 +119,8 @@ class Ask(Protocol):
         """The answer to a question after a history; raises what ends an answer."""
 
 
-def asking_with(parts: Parts, settings: Settings) -> Ask:
-    """What answers with these settings over the same index."""
+def asking_with(parts: Parts, settings: Settings, *, traced: bool = False) -> Ask:
+    """What answers with these settings over the same index; `traced` where traces are sent."""
     from pipeline.answering.turns import ChatParts
     from pipeline.chat import ChatRecipe
 
@@ -144,6 +144,7 @@ def asking_with(parts: Parts, settings: Settings) -> Ask:
         persona=load_persona(settings.persona),
         limits=part(settings, ChatOptions),
         prices=part(settings, PriceOptions),
+        listeners=(parts.tracer.record,) if traced and parts.tracer else (),
     )
 
     def ask(question: str, /, *, history: Sequence[Message] = (), paths: Globs | None = None) -> Answer:

@@ -173,11 +173,13 @@ def replay(
     How it goes with the settings in use is kept with the case, and where its gold stands now; with others,
     nothing is. Raises what ends an answer.
     """
-    ask = asking_with(athena, settings or athena.settings)
+    ask = asking_with(athena, settings or athena.settings, traced=True)
     for done, located in enumerate(locate(cases, athena.store.sections), start=1):
         found = _replayed(located, ask)
         if settings is None:
             _keep(athena, found)
+        if athena.tracer and found.answer:
+            athena.tracer.score(found.answer.turn_id, {"case": float(bool(found.passed))}, why=found.why)
         if report:
             report(done, len(cases))
         yield found

@@ -108,7 +108,14 @@ class Recorder:
             with _recording(tru_app, query, run=self._dataset) as recording:
                 asked = assistant.asked(query)
             ms = (time.perf_counter() - started) * 1000
-            self._add_metrics(recording.get(), asked, athena)
+            values = feedback_on(
+                asked,
+                encoder=athena.encoder,
+                text_of=lambda source: athena.store.sections.document(source).text,
+            )
+            self._add_metrics(recording.get(), values)
+            if athena.tracer:
+                athena.tracer.score(asked.answer.turn_id, values)
             heard = Heard(asked.retrieval, quotes_shown(athena, asked.retrieval))
             judgements.append(judge(query, heard, ms))
             if report:
@@ -127,15 +134,10 @@ class Recorder:
             metadata=settings,
         )
 
-    def _add_metrics(self, record: Any, asked: Asked, athena: Athena) -> None:
+    def _add_metrics(self, record: Any, values: Mapping[str, float]) -> None:
         """Write what was found out of an answer beside its record, as TruLens' metrics of it."""
         from trulens.core import Metric, Selector
 
-        values = feedback_on(
-            asked,
-            encoder=athena.encoder,
-            text_of=lambda source: athena.store.sections.document(source).text,
-        )
         output = {"output": Selector.select_record_output()}
         metrics = [
             Metric(implementation=_known(value), name=name, higher_is_better=True, selectors=output)

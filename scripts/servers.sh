@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real servers on loopback, for tests: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama neo4j]
+# Real servers on loopback, for tests: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama neo4j phoenix]
 #
 #   install  build them with Go (Neo4j: Maven), pinned, each once (minutes); caches make the next build quick
 #   start    start those that are not up, and wait until they are ready
@@ -7,9 +7,10 @@
 #   status   a line each; exit code 1 when one is down
 #   env      what tests need to find them:  eval "$(scripts/servers.sh env)"
 #
-# MongoDB itself cannot be had this way: FerretDB on SQLite speaks its protocol.
+# Without names it is all but Phoenix, which gets a Python environment of its own. MongoDB itself cannot be had this
+# way: FerretDB on SQLite speaks its protocol.
 # Settings: ATHENA_SERVERS_HOME (default .servers), ATHENA_SERVERS_WEAVIATE_PORT, ATHENA_SERVERS_WEAVIATE_GRPC,
-# ATHENA_SERVERS_MONGODB_PORT, ATHENA_SERVERS_OLLAMA_PORT, ATHENA_SERVERS_NEO4J_PORT.
+# ATHENA_SERVERS_MONGODB_PORT, ATHENA_SERVERS_OLLAMA_PORT, ATHENA_SERVERS_NEO4J_PORT, ATHENA_SERVERS_PHOENIX_PORT.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/servers/versions.sh
@@ -20,6 +21,7 @@ weaviate_grpc=${ATHENA_SERVERS_WEAVIATE_GRPC:-50051}
 mongodb_port=${ATHENA_SERVERS_MONGODB_PORT:-27018}
 ollama_port=${ATHENA_SERVERS_OLLAMA_PORT:-11435}
 neo4j_port=${ATHENA_SERVERS_NEO4J_PORT:-7688}
+phoenix_port=${ATHENA_SERVERS_PHOENIX_PORT:-6006}
 ready_within_s=120
 bin=$home/bin run=$home/run log=$home/log data=$home/data
 
@@ -72,6 +74,16 @@ install_neo4j() { # its jars and a program of ours beside them; no plugins
   echo "$version" >"$bin/neo4j.version"
 }
 
+install_phoenix() { # its packages and ours do not go together
+  [ "$(cat "$bin/phoenix.version" 2>/dev/null)" = "$PHOENIX_VERSION" ] && [ -x "$home/phoenix/bin/phoenix" ] && return
+  echo "Installing Phoenix $PHOENIX_VERSION (a minute or two the first time)"
+  {
+    nice .venv/bin/python -m venv --clear "$home/phoenix" &&
+      nice "$home/phoenix/bin/python" -m pip install --quiet "arize-phoenix==$PHOENIX_VERSION"
+  } >"$log/phoenix-install" 2>&1 || fail "Installing Phoenix failed: see $log/phoenix-install"
+  echo "$PHOENIX_VERSION" >"$bin/phoenix.version"
+}
+
 start_weaviate() {
   launch weaviate env PERSISTENCE_DATA_PATH="$data/weaviate" DEFAULT_VECTORIZER_MODULE=none \
     AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED=true CLUSTER_HOSTNAME=node1 CLUSTER_ADVERTISE_ADDR=127.0.0.1 \
@@ -102,12 +114,19 @@ start_neo4j() {
   launch neo4j "$bin/neo4j" "$neo4j_port" "$data/neo4j"
 }
 
+start_phoenix() {
+  launch phoenix env PHOENIX_HOST=127.0.0.1 PHOENIX_PORT="$phoenix_port" PHOENIX_GRPC_PORT=$((phoenix_port + 1)) \
+    PHOENIX_WORKING_DIR="$data/phoenix" PHOENIX_TELEMETRY_ENABLED=false PHOENIX_ALLOW_EXTERNAL_RESOURCES=false \
+    "$home/phoenix/bin/phoenix" serve
+}
+
 is_ready() {
   case $1 in
   weaviate) answers "$weaviate_port" "GET /v1/.well-known/ready" && listens "$weaviate_grpc" ;;
   mongodb) listens "$mongodb_port" ;;
   ollama) answers "$ollama_port" "GET /api/version" ;;
   neo4j) listens "$neo4j_port" ;;
+  phoenix) answers "$phoenix_port" "GET /readyz" ;;
   esac
 }
 
@@ -162,8 +181,8 @@ servers=("$@")
 [ ${#servers[@]} -gt 0 ] || servers=(weaviate mongodb ollama neo4j)
 for name in "${servers[@]}"; do
   case $name in
-  weaviate | mongodb | ollama | neo4j) ;;
-  *) fail "There is no server '$name': weaviate, mongodb, ollama or neo4j." ;;
+  weaviate | mongodb | ollama | neo4j | phoenix) ;;
+  *) fail "There is no server '$name': weaviate, mongodb, ollama, neo4j or phoenix." ;;
   esac
 done
 mkdir -p "$bin" "$run" "$log" "$data"
@@ -188,7 +207,8 @@ env)
   echo "export ATHENA_TEST_MONGODB_URL=mongodb://127.0.0.1:$mongodb_port"
   echo "export ATHENA_TEST_OLLAMA_URL=http://127.0.0.1:$ollama_port"
   echo "export ATHENA_TEST_NEO4J_URL=bolt://127.0.0.1:$neo4j_port"
+  echo "export ATHENA_TEST_PHOENIX_URL=http://127.0.0.1:$phoenix_port"
   echo "export ATHENA_TEST_SERVERS_BIN=$bin"
   ;;
-*) fail "usage: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama neo4j]" ;;
+*) fail "usage: scripts/servers.sh install|start|stop|status|env [weaviate mongodb ollama neo4j phoenix]" ;;
 esac

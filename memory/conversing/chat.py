@@ -54,6 +54,7 @@ class RememberingChat:
     elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     heard: dict[str, Hearing] = field(default_factory=dict)  # the last message
     left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
+    told: Callable[[str, RememberStep], None] = lambda *_: None  # hears what was done of which turn
 
     @property
     def conversations_of(self) -> Conversations:
@@ -235,6 +236,7 @@ class RememberingChat:
             in_hand=self.in_hand,
             elsewhere_s=self.elsewhere_s,
             left_undone=self.left_undone,
+            told=self.told,
         )
 
 

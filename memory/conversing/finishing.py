@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ class Finishing:
     in_hand: TurnsInHand
     elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
+    told: Callable[[str, RememberStep], None] = lambda *_: None  # hears what was done of which turn
 
     def remember(self, answer: Answer, *, hearing: Hearing | None = None) -> None:
         """Keep of a turn what there is to keep, soon; as it was heard, where that is known."""
@@ -151,10 +153,13 @@ class Finishing:
             return now is None or now.remembered
 
         hearing = hearing or self._hearing(answer)
+        began, started = time.time(), time.perf_counter()
         with spending() as spent:
             step = replace(hearing.remembering, is_read=is_read).turn(said)
+        step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
         if _pending(answer):
             self._note(turn_id, step, spent)
+        self.told(turn_id, step)
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
         if self.memory.preset.tier == "short_term":

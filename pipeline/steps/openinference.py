@@ -30,6 +30,7 @@ from pipeline.steps.records import (
     MergeUpStep,
     PromptStep,
     RecallStep,
+    RememberStep,
     RerankStep,
     SearchStep,
     SelectStep,
@@ -90,8 +91,13 @@ class SpanRecord:
 
 
 def turn_spans(turn: FinishedTurn) -> tuple[SpanRecord, tuple[SpanRecord, ...]]:
-    """The span of a turn, and those of its steps in order, all of them within it."""
-    steps = tuple(_of_step(step, turn) for step in turn.steps)
+    """The span of a turn, and those of its steps in order, all of them within it.
+
+    What is remembered of it is a span once that is done: `remembered_span`.
+    """
+    steps = tuple(
+        _of_step(step, turn) for step in turn.steps if not (isinstance(step, RememberStep) and step.pending)
+    )
     start = _nanoseconds(turn.started_at)
     end = max([start + round(turn.seconds * NS_A_SECOND), *(step.end for step in steps)])
     return SpanRecord(TURN, start, end, turn_attributes(turn), _why_failed(turn)), steps
@@ -101,6 +107,12 @@ def _of_step(step: Step, turn: FinishedTurn) -> SpanRecord:
     start = max(_nanoseconds(turn.started_at), _nanoseconds(step.started_at))
     error = bounded(step.detail or step.name) if step.status == "failed" else ""
     return SpanRecord(step.name, start, start + round(step.ms * NS_A_MS), step_attributes(step, turn), error)
+
+
+def remembered_span(step: RememberStep) -> SpanRecord:
+    """The span of what was remembered after an answer: memories by id, never by text."""
+    start = _nanoseconds(step.started_at)
+    return SpanRecord(step.name, start, start + round(step.ms * NS_A_MS), _described(step, Kind.CHAIN))
 
 
 def _why_failed(turn: FinishedTurn) -> str:
@@ -143,7 +155,12 @@ def turn_attributes(turn: FinishedTurn) -> Attributes:
 
 def step_attributes(step: Step, turn: FinishedTurn) -> Attributes:
     """The attributes of one step of a turn."""
-    kind = kind_of(step, turn)
+    known = _described(step, kind_of(step, turn))
+    return known if step.status == "skipped" else known | _of_kind(step, turn)
+
+
+def _described(step: Step, kind: Kind) -> Attributes:
+    """What every step says of itself."""
     known: Attributes = {names.OPENINFERENCE_SPAN_KIND: kind.value, "athena.status": step.status}
     if step.detail:
         known["athena.detail"] = bounded(step.detail)
@@ -151,7 +168,7 @@ def step_attributes(step: Step, turn: FinishedTurn) -> Attributes:
         known |= {names.INPUT_VALUE: bounded_json(given), names.INPUT_MIME_TYPE: Mime.JSON.value}
     if found := outputs(step):
         known |= {names.OUTPUT_VALUE: bounded_json(found), names.OUTPUT_MIME_TYPE: Mime.JSON.value}
-    return known if step.status == "skipped" else known | _of_kind(step, turn)
+    return known
 
 
 def _of_kind(step: Step, turn: FinishedTurn) -> Attributes:
@@ -166,6 +183,9 @@ def _of_kind(step: Step, turn: FinishedTurn) -> Attributes:
                 names.EMBEDDING_MODEL_NAME: step.model,
                 text: bounded(turn.answer.corrected or turn.answer.condensed_question),
             }
+        case RecallStep():
+            found = (*step.recalled, *step.turns)
+            return _found(((it.memory_id, it.score, {"relevance": it.relevance}) for it in found), turn)
         case SearchStep():
             return _searched(step, turn)
         case FuseStep():

@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 import httpx
@@ -26,7 +26,15 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    Status,
+    StatusCode,
+    TraceFlags,
+    set_span_in_context,
+)
 from opentelemetry.util.re import parse_env_headers
 
 from pipeline.answering.turns import FinishedTurn
@@ -34,12 +42,14 @@ from pipeline.errors import ConfigurationError
 from pipeline.models.failures import Misbehaviour, quoted
 from pipeline.models.wire import client_options, within
 from pipeline.redaction import redacted, without_password
-from pipeline.steps.openinference import SpanRecord, turn_spans
+from pipeline.steps.openinference import SpanRecord, remembered_span, turn_spans
+from pipeline.steps.records import RememberStep
 
 logger = logging.getLogger(__name__)
 
 TRACES = "/v1/traces"
 ANNOTATIONS = "/v1/trace_annotations"
+PAGE = "/redirects/traces/"  # of Phoenix: leads to the trace in its project, whose id only Phoenix knows
 THUMBS = {1: ("up", 1.0), -1: ("down", 0.0), None: ("taken back", None)}
 PROJECT = "athena"
 TIMEOUT_S = 3.0  # of one batch with its retries: what a dead Phoenix can hold up at the end of a process
@@ -57,6 +67,7 @@ class PhoenixTracer:
     def __init__(self, url: str) -> None:
         self._exporter = _Exporter(url)
         self._annotations = f"{_address(url)}{ANNOTATIONS}"
+        self._page = without_password(f"{_address(url)}{PAGE}")
         self._annotating: list[threading.Thread] = []
         self._ids = _TurnIds()
         self._provider = TracerProvider(
@@ -80,6 +91,16 @@ class PhoenixTracer:
             _end(self._start(step, below), step)
         _end(span, root)
 
+    def remembered(self, turn_id: str, step: RememberStep) -> None:
+        """Queue the span of what was remembered of a turn, as soon as that is done, in the turn's trace."""
+        record = remembered_span(step)
+        root = SpanContext(trace_id_of(turn_id), _root_id_of(turn_id), False, TraceFlags(TraceFlags.SAMPLED))
+        _end(self._start(record, set_span_in_context(NonRecordingSpan(root), Context())), record)
+
+    def link(self, turn_id: str) -> str:
+        """Where Phoenix shows the trace of a turn."""
+        return f"{self._page}{trace_id_of(turn_id):032x}"
+
     def _start(self, record: SpanRecord, context: Context) -> Span:
         return self._tracer.start_span(
             record.name, context=context, attributes=record.attributes, start_time=record.start
@@ -92,21 +113,26 @@ class PhoenixTracer:
         """
         label, score = THUMBS[value]
         result = {"label": label, "score": score, "explanation": redacted(word)}
-        annotation = {
-            "trace_id": f"{trace_id_of(turn_id):032x}",
-            "name": "thumb",
-            "annotator_kind": "HUMAN",
-            "result": result,
-            "identifier": turn_id,  # the next thumb of the same turn takes this one's place
-        }
+        self._send([_annotation(turn_id, "thumb", result, by="HUMAN")])
+
+    def score(self, turn_id: str, scores: Mapping[str, float], *, why: str = "") -> None:
+        """Say in the trace of a turn what an evaluation found by rule, 0..1 by name; as `annotate` does."""
+        self._send(
+            [
+                _annotation(turn_id, name, {"score": value, "explanation": redacted(why)}, by="CODE")
+                for name, value in scores.items()
+            ]
+        )
+
+    def _send(self, annotations: Sequence[Mapping[str, object]]) -> None:
         self._annotating = [thread for thread in self._annotating if thread.is_alive()]
-        thread = threading.Thread(target=self._annotate, args=(annotation,), name="annotate", daemon=True)
+        thread = threading.Thread(target=self._annotate, args=(annotations,), name="annotate", daemon=True)
         self._annotating.append(thread)
         thread.start()
 
-    def _annotate(self, annotation: dict[str, object]) -> None:
+    def _annotate(self, annotations: Sequence[Mapping[str, object]]) -> None:
         self._provider.force_flush(int(TIMEOUT_S * 1000))  # an annotation belongs to a trace that is there
-        body = json.dumps({"data": [annotation]}).encode()
+        body = json.dumps({"data": annotations}).encode()
         try:
             answer = _post(self._annotations, body, {"content-type": "application/json"})
         except (httpx.HTTPError, Misbehaviour) as error:
@@ -125,7 +151,7 @@ class PhoenixTracer:
 
 
 class _TurnIds(RandomIdGenerator):
-    """Ids of a turn's trace that anybody finds again who knows the turn; those of its steps are random."""
+    """Ids of a turn's trace and root that anybody finds again who knows the turn; steps' ids are random."""
 
     def __init__(self) -> None:
         self._turn = threading.local()
@@ -141,10 +167,29 @@ class _TurnIds(RandomIdGenerator):
         turn_id = getattr(self._turn, "id", "")
         return trace_id_of(turn_id) if turn_id else super().generate_trace_id()
 
+    def generate_span_id(self) -> int:
+        turn_id = getattr(self._turn, "id", "")
+        return _root_id_of(turn_id) if turn_id else super().generate_span_id()
+
 
 def trace_id_of(turn_id: str) -> int:
     """The id of a turn's trace, 128 bits."""
     return int.from_bytes(hashlib.sha256(turn_id.encode()).digest()[:16], "big")
+
+
+def _root_id_of(turn_id: str) -> int:
+    """The id of the span that is the turn, 64 bits."""
+    return int.from_bytes(hashlib.sha256(turn_id.encode()).digest()[16:24], "big")
+
+
+def _annotation(turn_id: str, name: str, result: Mapping[str, object], *, by: str) -> dict[str, object]:
+    return {
+        "trace_id": f"{trace_id_of(turn_id):032x}",
+        "name": name,
+        "annotator_kind": by,
+        "result": result,
+        "identifier": turn_id,  # the next of the same name and turn takes this one's place
+    }
 
 
 def check_phoenix(url: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import io
 import itertools
 import json
+import re
 import shutil
 import threading
 import zipfile
@@ -20,6 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from athena.settings import Settings
+from evals.cases import new_case
 from pipeline.answer import Answer
 from pipeline.answering.replies import NO_MODEL
 from pipeline.errors import StoreError
@@ -199,6 +201,36 @@ def test_a_deletion_can_be_undone(athena: Athena, run_app: Run) -> None:
     app.button(key="undo-deletion").click().run()
     assert len(athena.conversations.get(conversation).turns) == 1
     assert "Undo" not in [button.label for button in app.button]
+
+
+def test_deleting_a_conversation_asks_whether_its_cases_go_too(athena: Athena, run_app: Run) -> None:
+    (conversation, turn), other = store(athena, answered()), athena.conversations.create("Sleep").info.id
+    made = new_case(athena.conversations.get(conversation), turn)
+    athena.cases.put(made, replace(made, id="another", conversation_id=other))
+    app = run_app(athena, c=other)
+    app.menu_button(key=f"menu-{conversation}").click("Delete …").run()
+    assert app.checkbox(key="delete-cases").label == "Delete the cases that were made of it, too (1)"
+    app.checkbox(key="delete-cases").check().run()
+    app.button(key="discard-conversation").click().run()
+    assert [case.id for case in athena.cases.list()] == ["another"]
+    app.button(key="undo-deletion").click().run()
+    assert len(athena.cases.list()) == 2
+    app.menu_button(key=f"menu-{conversation}").click("Delete …").run()
+    app.button(key="discard-conversation").click().run()
+    assert len(athena.cases.list()) == 2  # they outlive it, unless told otherwise
+
+
+def test_an_answer_and_the_inspector_lead_to_its_trace_where_traces_are_sent(
+    athena: Athena, run_app: Run
+) -> None:
+    conversation, _ = store(athena, answered())
+    assert component_data(run_app(athena, c=conversation), "turn")[0]["trace"] == ""
+    athena.settings = athena.settings.model_copy(update={"phoenix_url": "http://ann:secret@127.0.0.1:9/"})
+    athena.__dict__.pop("tracer", None)
+    link = component_data(run_app(athena, c=conversation), "turn")[0]["trace"]
+    assert re.fullmatch(r"http://[^@]*127\.0\.0\.1:9/redirects/traces/[0-9a-f]{32}", link)
+    inspector = run_app(athena, page="inspector", c=conversation)
+    assert link in str(inspector.get("link_button")[0].proto)
 
 
 def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:

@@ -20,6 +20,7 @@ from pipeline.steps.records import RememberStep, step_of
 from pipeline.stores.conversations import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
+from ui.conversation.case_making import ask_to_make_case
 from ui.conversation.deciding import ask_to_decide
 from ui.conversation.evidence import evidence_pane
 from ui.conversation.forgetting import ask_to_forget, user_memory
@@ -256,6 +257,7 @@ def _show(view: View, place: Place, position: int) -> None:
         data=view
         | _opened_in(view, shared().evidence)
         | {"busy": place.working, "link": _link(place.conversation_id, position)}
+        | {"trace": _trace(view["turn"], place.conversation_id)}
         | {"commands": place.commands.names if place.commands else ()},
         on_open_change=lambda: _open(key),
         on_stop_change=lambda: _stop(place.run),
@@ -266,12 +268,13 @@ def _show(view: View, place: Place, position: int) -> None:
         on_command_change=lambda: _put(key, place),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
+        on_case_change=lambda: _make_case(key, place.conversation_id),
         on_forget_change=lambda: _forget(key),
         on_source_change=lambda: _source(key),
         on_undo_change=lambda: _undo(key),
         on_decide_change=lambda: _decide(key),
     )
-    if clicked.forget or clicked.source or clicked.undo or clicked.decide:
+    if clicked.forget or clicked.source or clicked.undo or clicked.decide or clicked.case:
         st.rerun()  # the whole page: it opens a dialog, or says what was done
     if clicked.ask or clicked.instead or clicked.version or clicked.go_on or clicked.command:
         st.rerun()  # the whole page: an answer is being written, others are shown, the console has a command
@@ -343,6 +346,12 @@ def _link(conversation_id: str, position: int) -> dict[str, str] | None:
     return {"c": conversation_id, ANSWER: str(position + 1)}
 
 
+def _trace(turn_id: str, conversation_id: str) -> str:
+    """Where the trace of an answer is shown; "" where none is sent, as of a private conversation."""
+    tracer = process.athena().tracer
+    return tracer.link(turn_id) if tracer and turn_id and not whose.is_kept_here(conversation_id) else ""
+
+
 def _forget(key: str) -> None:
     if wanted := sent(key, "forget"):
         ask_to_forget([str(wanted["memory"])])
@@ -368,6 +377,13 @@ def _stop(run: Run | None) -> None:
     """Stop the answer that was drawn, not the one after it."""
     if run:
         run.stop.set()
+
+
+@messages.noticed
+def _make_case(key: str, conversation_id: str) -> None:
+    if wanted := sent(key, "case"):
+        whose.get(conversation_id)  # this user's
+        ask_to_make_case(process.athena().conversations.turn(str(wanted["turn"])))
 
 
 @messages.noticed

@@ -54,6 +54,7 @@ BLANK: View = {
     "feedback": None,
     "word": "",
     "rated": False,
+    "trace": "",
     "inspectable": False,
     "recalled": [],
     "related": [],

@@ -12,18 +12,16 @@ import streamlit as st
 
 from pipeline.words import counted
 from ui.conversation import whose
+from ui.conversation.case_making import ask_to_make_case
 from ui.evaluation.inspecting import inspect_button
 from ui.evaluation.trials import trials
 from ui.shared import messages, process
-from ui.shared.corpus import sections_by_breadcrumb
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.state import kept
 from ui.shared.words import local_time, one_line, plain, shortened
 
 if TYPE_CHECKING:
     from evals.cases import Located, State
-    from pipeline.answer import Citation
-    from pipeline.nodes import Node
     from pipeline.stores.cases import Case
     from pipeline.stores.conversations import Turn
 
@@ -31,7 +29,6 @@ Colour = Literal["red", "orange", "blue", "green"]
 
 PAGE = 20
 """Cases, or rated answers, that are listed at first, and once more each time that more are asked for."""
-NOTHING = "Nothing: it should have abstained"
 EMPTY = (
     "No cases yet. Rate an answer in the chat with a thumb and make it a case here. It can be asked again "
     "after every change of settings, models or documents."
@@ -103,44 +100,7 @@ def _rated_turn(turn: Turn) -> None:
             st.markdown(f"{icon} {plain(shortened(one_line(turn.question), 160))}")
             said = f" · “{turn.feedback_text}”" if turn.feedback_text else ""
             st.caption(plain(f"{local_time(turn.created_at)}{said}"))
-        ask = partial(open_dialog, "What should have been found?", partial(_make, turn), width="medium")
-        st.button("Make it a case", key=f"make-{turn.id}", on_click=ask)
-
-
-def _make(turn: Turn) -> None:
-    """Ask what a rated answer should have found, and make it a case."""
-    st.text(turn.question)
-    quotes = {f"Quote {item.marker}: {shortened(one_line(item.quote), 90)}": item
-              for item in turn.answer.citations}  # fmt: skip
-    sections = sections_by_breadcrumb()
-    chosen = st.selectbox(
-        "A section, a quote of the answer, or nothing", [NOTHING, *quotes, *sections], index=None,
-        placeholder="Choose what should have been found", key=f"gold-{turn.id}",
-    )  # fmt: skip
-    st.caption(
-        "It passes when an answer shows at least half of it, or abstains where nothing was to be found."
-    )
-    if messages.confirmed(no="Leave it", yes="Make it a case", key="case", ready=chosen is not None):
-        _keep(turn, [quotes[chosen]] if chosen in quotes else _whole(sections.get(chosen or NOTHING)))
-        end_dialog()
-
-
-def _whole(section: Node | None) -> list[Citation]:
-    """A section as what should be found; nothing of None."""
-    from evals.cases import gold_at
-
-    if section is None:
-        return []
-    document = process.athena().store.sections.document(section.metadata["source"])
-    return [gold_at(document, section.start_char_idx or 0, section.end_char_idx or len(document.text))]
-
-
-def _keep(turn: Turn, gold: Sequence[Citation]) -> None:
-    from evals.cases import new_case
-
-    athena = process.athena()
-    conversation = whose.get(athena.conversations.conversation_of(turn.id))
-    athena.cases.put(new_case(conversation, turn.id, gold=gold))
+        st.button("Make it a case", key=f"make-{turn.id}", on_click=ask_to_make_case, args=(turn,))
 
 
 # -- cases --------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ def page() -> None:
         turn = _choose_turn()
         if turn is None:
             return
+        _trace(turn)
         if not turn.answer.steps:
             st.info("No steps were kept for this answer: it ended too early.")
             return
@@ -62,6 +63,13 @@ def page() -> None:
             what_if(turn)
         with missing:
             why_not(turn)
+
+
+def _trace(turn: Turn) -> None:
+    """Draw the way to the answer's trace, where traces are sent; a private conversation has none."""
+    tracer = process.athena().tracer
+    if tracer and not whose.is_kept_here(turn.answer.conversation_id):
+        st.link_button("Trace in Phoenix", tracer.link(turn.id), icon=":material/timeline:", type="tertiary")
 
 
 def _choose_turn() -> Turn | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Turn
 
 ONLY_SHOWN = {"busy": True, "link": None, "open": None, "opened": None, "turn": "", "rated": False,
-              "inspectable": False, "commands": ()}  # fmt: skip
+              "trace": "", "inspectable": False, "commands": ()}  # fmt: skip
 
 
 @dataclass(slots=True)

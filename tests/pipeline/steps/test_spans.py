@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from pipeline.steps.records import (
     FuseStep,
     GenerateStep,
     HydeStep,
+    RememberStep,
     SearchStep,
     SelectStep,
 )
@@ -267,6 +269,36 @@ def test_a_thumb_is_an_annotation_of_its_trace(new_chat: NewChat) -> None:
     assert (given["annotator_kind"], given["name"]) == ("HUMAN", "thumb")
     assert taken_back["identifier"] == given["identifier"]
     assert taken_back["result"]["score"] is None
+
+
+def test_scores_of_an_evaluation_are_annotations_of_its_trace(new_chat: NewChat) -> None:
+    with OtlpReceiver() as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        answer = new_chat(listeners=[tracer.record]).answer(QUESTION)
+        tracer.score(answer.turn_id, {"case": 0.0, "Groundedness": 1.0}, why="It abstained.")
+    found = receiver.received.annotations
+    assert [(one["name"], one["annotator_kind"], one["result"]["score"]) for one in found] == [
+        ("case", "CODE", 0.0),
+        ("Groundedness", "CODE", 1.0),
+    ]
+    assert {one["trace_id"] for one in found} == {receiver.received.root.trace_id}
+    assert found[0]["result"]["explanation"] == "It abstained."
+
+
+def test_what_is_remembered_is_a_span_of_its_turn_once_it_is_done(new_chat: NewChat) -> None:
+    planned = RememberStep(preset="inject", pending=True)
+    with OtlpReceiver() as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        chat = new_chat(listeners=[lambda turn: tracer.record(replace(turn, steps=(*turn.steps, planned)))])
+        answer = chat.answer(QUESTION)
+        done = replace(planned, pending=False, added=("m1",), started_at=1_000_000_000.5, ms=20.0)
+        tracer.remembered(answer.turn_id, done)
+    span = receiver.received.steps()["remember"]
+    assert len([one for one in receiver.received.spans if one.name == "remember"]) == 1
+    assert (span.trace_id, span.parent_id) == (
+        receiver.received.root.trace_id,
+        receiver.received.root.span_id,
+    )
+    assert (span.start, span.end - span.start) == (1_000_000_000_500_000_000, 20_000_000)
+    assert value(span, "output") == {"added": ["m1"]} and value(span, "input") == {"preset": "inject"}
 
 
 def test_a_thumb_that_phoenix_does_not_take_is_logged(

@@ -401,6 +401,10 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
+  if (data.trace) {
+    line.append(element("a", { class: "tool", href: data.trace, target: "_blank", rel: "noopener noreferrer" },
+      icon("timeline"), "Trace"));
+  }
   const acts = [data.versions.length > 1 ? versions(data, send) : null, data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
   if (acts.length) line.append(element("span", { class: "acts" }, acts));  // on one line, or on the next together
   return line;
@@ -506,6 +510,10 @@ function thumbs(data, send) {
     word.addEventListener("change", () => send("feedback", { value: data.feedback, word: word.value }));
     word.addEventListener("keydown", (event) => { if (event.key === "Enter") word.blur(); });
     box.append(word);
+    if (data.link) {  // a private conversation leaves none
+      box.append(element("button", { class: "tool", disabled: data.busy, onclick: once(() => send("case", {})),
+        title: "Asked again after every change, it should find what you choose" }, icon("fact_check"), "Make it a case"));
+    }
   }
   return box;
 }

@@ -1,0 +1,91 @@
+"""A real Phoenix, which `make phoenix` starts: what it has of a question that was asked, by its own API."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from athena import open_athena
+from athena.settings import Settings
+from evals.cases import new_case, replay
+from pipeline.steps.phoenix import trace_id_of
+from tests.servers import OllamaServer, Reply
+from tests.ui.conftest import VALVES
+
+URL = os.environ.get("ATHENA_TEST_PHOENIX_URL", "http://127.0.0.1:6006")
+PROJECT = f"{URL}/v1/projects/athena"
+WAIT_S = 30.0  # for what is sent in the background, and stored in batches
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture(autouse=True)
+def _phoenix() -> None:
+    try:
+        httpx.get(f"{URL}/readyz", timeout=2, trust_env=False).raise_for_status()
+    except httpx.HTTPError:
+        pytest.skip(f"no Phoenix answers at {URL}: `make phoenix` starts one")
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """What is found as soon as there is anything."""
+    end = time.monotonic() + WAIT_S
+    while not (there := found()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return there
+
+
+def get(path: str, **params: str | int) -> list[dict[str, Any]]:
+    answer = httpx.get(f"{PROJECT}/{path}", params=params, timeout=10, trust_env=False)
+    return list(answer.raise_for_status().json()["data"]) if answer.status_code != 404 else []
+
+
+def spans_of(trace_id: str) -> Mapping[str, dict[str, Any]]:
+    """The spans of a trace, by name."""
+    found = get("spans", limit=1000)
+    return {span["name"]: span for span in found if span["context"]["trace_id"] == trace_id}
+
+
+def test_a_question_has_its_spans_documents_tokens_and_what_was_thought_of_it(tmp_path: Path) -> None:
+    (tmp_path / "valves.md").write_text(VALVES, encoding="utf-8")
+    with OllamaServer() as server:
+        settings = Settings(
+            data_dir=tmp_path / "data", llm=f"ollama/{server.models[0]}", ollama_url=server.url, hyde="off",
+            cross_encoder="none", phoenix_url=URL,
+        )  # fmt: skip
+        server.reply_with(Reply(("It shows OFFLINE when its switch is off [1].",), prompt_tokens=321))
+        with open_athena(settings) as athena:
+            athena.ingest([tmp_path / "valves.md"])
+            answer = athena.ask("When does the LN2 tank show OFFLINE?")
+            athena.rate(answer.turn_id, -1, "Too short.")
+            case = new_case(athena.conversations.get(answer.conversation_id), answer.turn_id)
+            (replayed,) = replay(athena, [case])
+            assert athena.tracer and replayed.answer
+            link = athena.tracer.link(answer.turn_id)
+    trace_id, replayed_id = (
+        f"{trace_id_of(known):032x}" for known in (answer.turn_id, replayed.answer.turn_id)
+    )
+    expected = {"chat", "recall", "search", "select", "generate", "verify", "remember"}
+    until(lambda: expected <= spans_of(trace_id).keys())
+    spans = spans_of(trace_id)
+    assert expected <= spans.keys()
+    root = spans["chat"]["context"]["span_id"]
+    assert all(spans[name]["parent_id"] == root for name in expected - {"chat"})
+    assert spans["generate"]["attributes"]["llm.token_count.prompt"] == 321
+    assert "LN2 tank shows OFFLINE" in str(spans["select"]["attributes"])
+    annotations = until(lambda: get("trace_annotations", trace_ids=trace_id))
+    (thumb,) = annotations
+    assert (thumb["name"], thumb["annotator_kind"], thumb["result"]["label"]) == ("thumb", "HUMAN", "down")
+    (score,) = until(lambda: get("trace_annotations", trace_ids=replayed_id))
+    assert (score["name"], score["annotator_kind"]) == ("case", "CODE")
+    assert (score["result"]["score"], score["result"]["explanation"]) == (0.0, replayed.why)
+    assert link == f"{URL}/redirects/traces/{trace_id}"  # its page asks for this, and goes there:
+    query = {"query": f'{{ getTraceByOtelId(traceId: "{trace_id}") {{ project {{ name }} }} }}'}
+    led = httpx.post(f"{URL}/graphql", json=query, timeout=10, trust_env=False).raise_for_status().json()
+    assert led["data"]["getTraceByOtelId"]["project"]["name"] == "athena"
