@@ -17,6 +17,7 @@ from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreErr
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.cases import EmbeddedCases
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.damage import salvage
 from pipeline.stores.embedded.database import FILE_NAME
@@ -26,6 +27,7 @@ from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, search_index
 from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource, Mention, Relation
 from tests.contracts.memories import memory
+from tests.contracts.test_cases import case
 from tests.contracts.test_conversations import answer
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import ENCODER, FILES, make_store
@@ -439,6 +441,17 @@ def test_rows_around_a_lost_page_are_saved(folder: Path, tmp_path: Path) -> None
     assert saved.documents == len(FILES)
     with closing(EmbeddedConversations(tmp_path / "saved" / FILE_NAME)) as conversations:
         assert {info.id for info in conversations.list()} < ids
+
+
+def test_cases_are_saved_but_for_those_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
+    with closing(EmbeddedCases(folder / FILE_NAME)) as cases:
+        cases.put(case("whole"), case("torn"))
+    sql(folder, "UPDATE eval_case SET row = substr(row, 2) WHERE id = 'torn'")
+    with closing(EmbeddedCases(folder / FILE_NAME)) as cases, pytest.raises(StoreDamaged):
+        cases.list()
+    salvage(folder, tmp_path / "saved")
+    with closing(EmbeddedCases(tmp_path / "saved" / FILE_NAME)) as cases:
+        assert cases.list() == [case("whole")]
 
 
 def test_nothing_is_written_over_by_a_salvage(folder: Path, tmp_path: Path) -> None:
