@@ -22,7 +22,7 @@ import numpy as np
 
 from evals import injections
 from evals.calibration.logistic import Floats, fit
-from evals.calibration.turns import CachedEncoder
+from evals.calibration.turn_weights import CachedEncoder
 from evals.conversations import Conversation, load_conversations, seconds
 from evals.talks import Talk, has_words, load_talks
 from memory.recalling.turn_index import Turn, TurnIndex

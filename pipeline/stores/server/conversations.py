@@ -30,7 +30,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import (
+from pipeline.stores.server.stored_turns import (
     NOT_EMBEDDED,
     ORDER,
     TRIES,

@@ -23,7 +23,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.memory_changes import check_live, commit, settle, settle_all, version_of
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.turns import check_turns, mark_remembered, own_turns, with_versions
+from pipeline.stores.server.stored_turns import check_turns, mark_remembered, own_turns, with_versions
 
 TRIES = 50  # of a write or a read that others' changes get in the way of
 

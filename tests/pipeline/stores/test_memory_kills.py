@@ -53,7 +53,9 @@ SERVER = """
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 
-WATCHED = ("server/memories.py", "server/memory_changes.py", "server/turns.py", "pymongo/synchronous/pool.py")
+WATCHED = (
+    "server/memories.py", "server/memory_changes.py", "server/stored_turns.py", "pymongo/synchronous/pool.py",
+)
 
 def opened(addresses):
     return ServerMemories(ServerAddresses(**addresses))

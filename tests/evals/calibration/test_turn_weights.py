@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from evals.calibration.turns import Asker, CachedEncoder, as_one, chosen, left_out, variants
+from evals.calibration.turn_weights import Asker, CachedEncoder, as_one, chosen, left_out, variants
 from evals.conversations import Asked, Conversation
 from memory.recalling.turn_index import Turn
 from memory.recalling.turn_search import WEIGHTS, Weights

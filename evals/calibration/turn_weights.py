@@ -1,7 +1,7 @@
 """The weights of the search over turns: what each is worth, and weights chosen on other conversations.
 
-`python -m evals.calibration.turns PATH…`, each a file or folder as `athena eval memory` takes them, prints
-R@5, hit@10 and MRR
+`python -m evals.calibration.turn_weights PATH…`, each a file or folder as `athena eval memory` takes them,
+prints R@5, hit@10 and MRR
 
 - as shipped, with each weight at 0, and with BM25 or vectors alone;
 - of weights chosen anew, one by one, on all conversations but the one that is asked.
