@@ -178,7 +178,8 @@ class _Run:
         room = limits.context_window - limits.max_answer_tokens
         self.tokens_left = min(settings.agent_tokens, room // 2)
         persona = self.read.parts.persona
-        self.form = formatter(persona.system_header, persona.tone)
+        offered = [tool.tool for tool in self.tools.values()]
+        self.form = formatter(persona.system_header, persona.tone, offered)
 
     def calls(self) -> list[ToolStep]:
         """What was called, in order."""
@@ -217,7 +218,8 @@ class _Run:
         begun = _calls(self.turn.begun.steps) if self.turn.begun else []
         for step in begun:
             self.steps_left -= 1
-            self._observe(step, Called(thought="", action=step.tool, action_input=dict(step.arguments)))
+            said = Called(thought="", action=step.tool, action_input=dict(step.arguments))
+            self._told(said, self._observed(step))
         if not begun:
             for name, arguments in self._first_looks():
                 yield from self._act(
@@ -288,8 +290,7 @@ class _Run:
         limits, turn = self.read.parts.limits, self.turn
         asked = Message("user", f"Question: {escaped_markers(turn.question or turn.message)}")
         memory = memory_messages(turn.recollection)
-        offered = [tool.tool for tool in self.tools.values()]
-        prompt = messages_of(self.form, offered, [*memory, asked], self._said())
+        prompt = messages_of(self.form, [*memory, asked], self._said())
         used = sum(count_tokens(message.text) for message in prompt)
         room = max(0, limits.context_window - limits.max_answer_tokens - used)
         history = fitting_history(turn.history, budget=min(limits.history_tokens, room))
@@ -311,12 +312,17 @@ class _Run:
             origin=tool.origin if tool else "",
             arguments=_shortened(said.action_input),
         )
-        yield from self.turn.trace.take(begun, self._called, tool, said)
-        done = self.calls()[-1]
-        self._observe(done, said)
+        self._told(said, (yield from self.turn.trace.take(begun, self._called, tool, said)))
         self.keep(self.turn)
 
-    def _called(self, step: RunningStep[ToolStep], tool: AgentTool | None, said: ActionReasoningStep) -> None:
+    def _called(self, step: RunningStep[ToolStep], tool: AgentTool | None, said: ActionReasoningStep) -> str:
+        """What the model reads of a call, once it is made or why it is not."""
+        self._call(step, tool, said)
+        observed = self._observed(step.record)
+        step.record = replace(step.record, tokens=count_tokens(observed))
+        return observed
+
+    def _call(self, step: RunningStep[ToolStep], tool: AgentTool | None, said: ActionReasoningStep) -> None:
         key = json.dumps([said.action, said.action_input], sort_keys=True, default=str)
         if tool is None:
             return step.fail(NO_TOOL.format(name=step.record.tool, names=", ".join(self.tools)))
@@ -340,16 +346,15 @@ class _Run:
         finally:
             self.deadline += time.monotonic() - asked
 
-    def _observe(self, step: ToolStep, said: ActionReasoningStep) -> None:
-        """Note a call and what came of it, and count it; the step in the trace says how much that is."""
-        room = max(0, self.tokens_left)
-        text = self.read.observation(step, tokens=room) if step.status == "ok" else step.detail
-        tokens = count_tokens(text)
-        self.tokens_left -= tokens
-        steps = self.turn.trace.steps
-        if steps and steps[-1] is step:
-            steps[-1] = replace(step, tokens=tokens)
-        self.reasoning += [said, ObservationReasoningStep(observation=text or "Nothing came of it.")]
+    def _observed(self, step: ToolStep) -> str:
+        """What the model reads of a call, in the tokens that are left."""
+        found = step.status == "ok"
+        text = self.read.observation(step, tokens=max(0, self.tokens_left)) if found else step.detail
+        self.tokens_left -= count_tokens(text)
+        return text or "Nothing came of it."
+
+    def _told(self, said: ActionReasoningStep, observed: str) -> None:
+        self.reasoning += [said, ObservationReasoningStep(observation=observed)]
 
 
 def _shortened(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 POLL_S = 0.05  # how soon a stop is noticed
 CHARACTERS_A_TOKEN = 8  # more than any text has: what is longer is cut before its tokens are counted
 MOST_TOKENS = 4_000  # of a result that is kept at all
-SECTION_TOKENS = 350  # of a section that a search found: `read` gives the rest
+SECTION_TOKENS = 160  # of a section that a search found: `read` gives the rest
 LONGEST_ERROR = 500  # characters
 CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
@@ -96,6 +96,9 @@ class Read:
                 continue
             if tokens < SECTION_TOKENS // 4:
                 break
+            if len(step.sections) > 1 and (known := self.sources.get(node.node_id)):
+                blocks.append(f"[{known.number}] again: it stands above")
+                continue
             block = self._block(node, min(each, tokens))
             tokens -= count_tokens(block)
             blocks.append(block)

@@ -151,24 +151,26 @@ def answer_in(reply: str) -> str:
     return reply[answer.end() : made_up.start() if made_up else None].lstrip()
 
 
-def formatter(header: str, tone: str) -> ReActChatFormatter:
-    """LlamaIndex's formatter with our rules; no text of a document gets into it."""
-    persona = system_prompt(header, tone).replace("{", "{{").replace("}", "}}")
-    return ReActChatFormatter(system_header=f"{persona}\n\n{HEADER}", context="")
-
-
-def messages_of(
-    form: ReActChatFormatter,
-    tools: Sequence[Tool],
-    before: Sequence[Message],
-    reasoning: Sequence[BaseReasoningStep],
-) -> list[Message]:
-    """The whole prompt as our messages."""
+def formatter(header: str, tone: str, tools: Sequence[Tool]) -> ReActChatFormatter:
+    """LlamaIndex's formatter with our rules and these tools; no text of a document gets into it."""
     described = [
         FunctionTool(_never, metadata=ToolMetadata(tool.says, tool.name, tool.takes)) for tool in tools
     ]
+    rules = f"{_literal(system_prompt(header, tone))}\n\n{HEADER}"
+    [system] = ReActChatFormatter(system_header=rules, context="").format(described, [])
+    return ReActChatFormatter(system_header=_literal(system.content or ""), context="")
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def messages_of(
+    form: ReActChatFormatter, before: Sequence[Message], reasoning: Sequence[BaseReasoningStep]
+) -> list[Message]:
+    """The whole prompt as our messages."""
     said = [ChatMessage(message.text, role=message.role) for message in before]
-    found = form.format(described, said, list(reasoning))
+    found = form.format([], said, list(reasoning))
     return [Message(item.role.value, item.content or "") for item in found]  # type: ignore[arg-type]
 
 

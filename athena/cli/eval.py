@@ -20,6 +20,7 @@ from athena.cli.running import err, failing_clearly, opened, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:
+    from evals.agents import AgentReport
     from evals.answers import AnswersReport
     from evals.injections import InjectionsReport
     from evals.passages import PassagesReport
@@ -73,6 +74,9 @@ def answers(
     indexed: Annotated[
         bool, typer.Option("--indexed", help="Ask the data folder's own index, as it is.")
     ] = False,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Count what the agent reads; without --llm a scripted one.")
+    ] = False,
     hyde: Hyde = None,
     rerank: Rerank = None,
     llm: Llm = None,
@@ -85,6 +89,12 @@ def answers(
 
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
+        if agent:
+            from evals.agents import evaluate_agent
+
+            read = evaluate_agent(athena, folder, corpus=corpus, scripted=llm is None, report=report)
+            show(as_json, asdict(read), lambda: agent_text(read))
+            return
         result = evaluate_answers(
             athena, folder, corpus=corpus, trulens=trulens, indexed=indexed, report=report
         )
@@ -349,6 +359,26 @@ def answers_text(report: AnswersReport) -> RenderableType:
     names = ("section", "first_quote", "any_quote", "marked", "parts", "headed", "alone")
     about = [name for name in names if any(row[name] is not None for row in report.by_kind.values())]
     return Group(metrics_text(report), _shares("kind", report.by_kind, about))
+
+
+def agent_text(report: AgentReport) -> RenderableType:
+    """What was read of the gold sections: a column a way and half of the questions."""
+    table = Table("", box=box.SIMPLE)
+    for way in report.ways:
+        table.add_column(way, justify="right")
+    for name in next(iter(report.ways.values())):
+        table.add_row(name, *(f"{row[name]:.2f}" for row in report.ways.values()))
+    more = "; ".join(
+        f"{half} {value:+.2f} ({low:+.2f} to {high:+.2f})"
+        for half, (value, low, high) in report.more_read.items()
+    )
+    size = f"{report.dataset}: {counted(report.questions, 'question')}, {report.model}"
+    return Group(
+        Text(size, style="bold"),
+        table,
+        Text(f"The agent reads more of the gold sections: {more}."),
+        Text(f"The loop, a step, p95: {report.think_ms_p95:.1f} ms."),
+    )
 
 
 def passages_text(report: PassagesReport) -> RenderableType:
