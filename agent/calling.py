@@ -185,9 +185,9 @@ def _found(value: Any, call: Call) -> Found:
     """The fields of a step that say what a call gave."""
     match value:
         case Retrieval(passages=passages):
-            return _sections([passage.section.node_id for passage in passages])
+            return _sections([(one.section.node_id, title_of(one.section)) for one in passages])
         case Results(results=results):
-            return _sections([item.id for item in results])
+            return _sections([(item.id, item.title) for item in results])
         case Text():
             return _sections(_read_in(value, call))
         case Facts(memories=memories, outcome=outcome):
@@ -198,17 +198,18 @@ def _found(value: Any, call: Call) -> Found:
     return {"result": text, "found": counted(len(text), "character")}
 
 
-def _sections(ids: list[str]) -> Found:
-    return {"sections": tuple(ids), "found": counted(len(ids), "section")} | (
-        {} if ids else {"result": "No section was found."}
-    )
+def _sections(read: list[tuple[str, str]]) -> Found:
+    """Of sections, by id and title."""
+    ids, titles = tuple(known for known, _ in read), tuple(title for _, title in read)
+    found = {"sections": ids, "titles": titles, "found": counted(len(ids), "section")}
+    return found if ids else {**found, "result": "No section was found."}
 
 
-def _read_in(text: Text, call: Call) -> list[str]:
-    """The ids of the sections that some lines of a document are of."""
+def _read_in(text: Text, call: Call) -> list[tuple[str, str]]:
+    """The sections that some lines of a document are of."""
     first, last = map(int, text.lines.split("-"))
     return [
-        node.node_id
+        (node.node_id, title_of(node))
         for node in place_of(call.athena, text.id).document.sections
         if node.metadata["start_line"] <= last and node.metadata["end_line"] >= first
     ]

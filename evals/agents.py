@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.datasets import held_out, load_qrels, load_queries
+from evals.datasets import held_out, load_qrels, load_queries, read_text
 from evals.indexing import Bars, bar, dataset_name, index_of, indexed_corpus
 from evals.metrics import mean, paired_difference, percentile
 from pipeline.errors import AthenaError, DatasetError
@@ -25,6 +25,7 @@ CLAUSE = re.compile(
     r"\b(?:that|which|whose|who|where|when|while|after|before|until|and)\b|[,;?]", re.IGNORECASE
 )
 SPLIT = "test"
+MEMORIES = "memories.txt"  # where a folder has it, it is asked where the agent looks first
 SEVERAL = ("multi-hop", "multi-section")  # kinds of questions; where a folder has such, it is about them
 
 
@@ -51,6 +52,17 @@ class AgentReport:
     more_read: Mapping[str, tuple[float, float, float]]  # agent less pipeline, with its 95 % interval
     think_ms_p95: float  # a step of the loop, without tools; of the scripted model, which takes no time
     missed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingReport:
+    """The share of questions that went to the right place first, in all and by kind."""
+
+    dataset: str
+    questions: int
+    right: float
+    by_kind: Mapping[str, float]
+    wrong: tuple[str, ...]
 
 
 class OncePerClause:
@@ -113,6 +125,32 @@ def evaluate_agent(
     return _reported(found, steps, dataset=dataset_name(folder), model=name)
 
 
+def evaluate_routing(
+    athena: Athena, folder: Path, *, corpus: Path | None, report: Bars | None = None
+) -> RoutingReport:
+    """Ask each question after the folder's memories were told: which kind of tool is called first."""
+    from agent import open_agent
+
+    queries = load_queries(folder)
+    asking, first = bar(report, "Asking"), dict[str, str]()
+    with indexed_corpus(athena, folder, corpus, report) as (other, _):
+        for fact in read_text(folder / MEMORIES).splitlines():
+            other.memory.add(fact)
+        agent = open_agent(other)
+        for done, query in enumerate(queries, start=1):
+            answer = other.ask(query.text, llm=OncePerClause(), agent=agent)
+            called = next((step.kind for step in answer.steps if isinstance(step, ToolStep)), "")
+            first[query.id] = called or ("memory" if answer.mode == "memory" else answer.mode)
+            if asking:
+                asking(done, len(queries))
+    wrong = tuple(query.id for query in queries if first[query.id] != query.kind)
+    shares = {
+        kind: mean([float(first[query.id] == kind) for query in queries if query.kind == kind])
+        for kind in sorted({query.kind for query in queries})
+    }
+    return RoutingReport(dataset_name(folder), len(queries), 1 - len(wrong) / len(queries), shares, wrong)
+
+
 def _read(
     athena: Athena,
     query_id: str,
@@ -145,7 +183,7 @@ def _reported(
     found: Mapping[str, list[Reading]], steps: list[float], *, dataset: str, model: str
 ) -> AgentReport:
     halves = {"dev": False, "held out": True}
-    ways, more = {}, {}
+    ways, more = dict[str, dict[str, float]](), dict[str, tuple[float, float, float]]()
     for half, wanted in halves.items():
         of_half = {
             way: [item for item in items if held_out(item.query_id) is wanted] for way, items in found.items()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.chat import ChatRecipe
 
 REMEMBERED = "\N{BRAIN} Remembered:"
+ICONS = {"tool": "\N{WRENCH} ", "memory": "\N{BRAIN} ", "documents": ""}
 RELATED = "\N{BRAIN} Related:"
 NOTHING_RECALLED: Mapping[str, str] = {}
 WIDEST = 100  # columns of text that is read
@@ -69,7 +70,8 @@ def _finish(
     for event in events:
         match event:
             case StepFinished(step=ToolStep() as step) if console:
-                console.print(f"{step.line} ({step.ms / 1000:.1f} s)", style="dim", markup=False)
+                line = f"{ICONS[step.kind]}{step.line} ({step.ms / 1000:.1f} s)"
+                console.print(line, style="dim", markup=False)
             case StepStarted(text=text):
                 show(text.rstrip(" …."))
             case AnswerFinished(answer=answer):

@@ -20,7 +20,7 @@ from athena.cli.running import err, failing_clearly, opened, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from evals.agents import AgentReport
+    from evals.agents import AgentReport, RoutingReport
     from evals.answers import AnswersReport
     from evals.injections import InjectionsReport
     from evals.passages import PassagesReport
@@ -90,8 +90,12 @@ def answers(
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
         if agent:
-            from evals.agents import evaluate_agent
+            from evals.agents import MEMORIES, evaluate_agent, evaluate_routing
 
+            if (folder / MEMORIES).exists():
+                routed = evaluate_routing(athena, folder, corpus=corpus, report=report)
+                show(as_json, asdict(routed), lambda: routing_text(routed))
+                return
             read = evaluate_agent(athena, folder, corpus=corpus, scripted=llm is None, report=report)
             show(as_json, asdict(read), lambda: agent_text(read))
             return
@@ -359,6 +363,14 @@ def answers_text(report: AnswersReport) -> RenderableType:
     names = ("section", "first_quote", "any_quote", "marked", "parts", "headed", "alone")
     about = [name for name in names if any(row[name] is not None for row in report.by_kind.values())]
     return Group(metrics_text(report), _shares("kind", report.by_kind, about))
+
+
+def routing_text(report: RoutingReport) -> RenderableType:
+    """The share of questions that went to the right place first."""
+    kinds = ", ".join(f"{kind} {share:.2f}" for kind, share in report.by_kind.items())
+    return Text(
+        f"{report.dataset}: {report.right:.2f} of {report.questions} looked up rightly first ({kinds})"
+    )
 
 
 def agent_text(report: AgentReport) -> RenderableType:

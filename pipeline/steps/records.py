@@ -423,6 +423,7 @@ class ToolStep(Step):
     found: str = ""  # in a few words: "8 sections"
     result: str = ""  # as the model reads it, without the passages of `sections`
     sections: tuple[str, ...] = ()  # ids of those that were read, best first
+    titles: tuple[str, ...] = ()  # of them
     recalled: tuple[str, ...] = ()  # ids of memories
     tokens: int = 0  # of what the model reads of it
     attempts: int = 0
@@ -438,9 +439,9 @@ class ToolStep(Step):
     def line(self) -> str:
         """What was done and found, as one line of plain text."""
         given = " ".join(" · ".join(str(value) for value in self.arguments.values()).split())
-        icon = {"tool": "\N{WRENCH} ", "memory": "\N{BRAIN} ", "documents": ""}[self.kind]
+        done = DONE.get(self.tool, self.tool) if self.status == "ok" else self.tool
         about = f" “{given[:LINE]}{'…' if len(given) > LINE else ''}”" if given else ""
-        return f"{icon}{DONE.get(self.tool, self.tool)}{about}: {self.found or self.detail or self.status}"
+        return f"{done}{about}: {self.found or self.detail or self.status}"
 
 
 KINDS: Mapping[str, type[Step]] = {

@@ -12,6 +12,7 @@ from pipeline.stores.conversations import title_of
 from ui.chat.sidebar import sidebar
 from ui.chat.welcome import connection, wait_for_documents, welcome
 from ui.conversation import whose
+from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
@@ -39,6 +40,7 @@ def page() -> None:
         documents = process.athena().store.sections.documents()
         if documents:
             scope_bar(conversation.info if conversation else None)
+            agent_bar(conversation, working=working)
         question_field(
             f"Ask the {called(documents)}" if documents else FIRST_ADD,
             key="question",

@@ -12,6 +12,7 @@ import streamlit as st
 from pipeline.asking.several import too_long
 from pipeline.errors import AthenaError
 from ui.conversation import whose
+from ui.conversation.agents import agent_of_conversation
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
 from ui.shared import process
@@ -167,6 +168,7 @@ def start_answer(
         options=options,
         persona=persona,
         user=whose.user(),
+        agent=agent_of_conversation(conversation_id),
     )
     asked: Engine = engine
     if goes_on:

@@ -26,6 +26,7 @@ from pipeline.steps.events import (
     StepStarted,
     TokenArrived,
 )
+from pipeline.steps.records import Step, ThinkStep, ToolStep
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class RunSnapshot:
     text: str = ""
     answer: Answer | None = None
     failure: RunFailed | None = None
+    steps: tuple[Step, ...] = ()  # of an agent
 
 
 class Run:
@@ -105,6 +107,8 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
     match event:
         case StepStarted(text=text):
             return replace(now, step=text)
+        case StepFinished(step=ThinkStep() | ToolStep() as step):
+            return replace(now, step="", steps=(*now.steps, step))
         case StepFinished():
             return replace(now, step="")
         case TokenArrived(text=text):

@@ -20,6 +20,7 @@ from pipeline.steps.records import RememberStep, step_of
 from pipeline.stores.conversations import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
+from ui.conversation.agents import answer_consent, consent_view
 from ui.conversation.case_making import ask_to_make_case
 from ui.conversation.deciding import ask_to_decide
 from ui.conversation.evidence import evidence_pane
@@ -182,7 +183,7 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
         assert snapshot is not None  # noqa: S101  (who works has a run)
         if snapshot.answer and not snapshot.working:
             return _unstored_view(snapshot.answer)
-        return running_view(snapshot)
+        return running_view(snapshot) | {"consent": consent_view(place.conversation_id)}
     if place.pending and not _is_pending(turns):
         st.rerun()
     view = _view_of(turns[-1], conversation) | {
@@ -261,6 +262,7 @@ def _show(view: View, place: Place, position: int) -> None:
         | {"commands": place.commands.names if place.commands else ()},
         on_open_change=lambda: _open(key),
         on_stop_change=lambda: _stop(place.run),
+        on_consent_change=lambda: _consent(key, place.conversation_id),
         on_ask_change=lambda: _ask(key, place.on_ask),
         on_instead_change=lambda: _ask_instead(key, place.on_ask),
         on_version_change=lambda: _choose(key, place.conversation_id, position),
@@ -371,6 +373,11 @@ def _undo(key: str) -> None:
 def _decide(key: str) -> None:
     if wanted := sent(key, "decide"):
         ask_to_decide(str(wanted["memory"]))
+
+
+def _consent(key: str, conversation_id: str) -> None:
+    if wanted := sent(key, "consent"):
+        answer_consent(conversation_id, allow=bool(wanted["allow"]))
 
 
 def _stop(run: Run | None) -> None:

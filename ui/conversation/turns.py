@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -9,8 +10,9 @@ from memory.recalling.turn_index import Turn as SaidTurn
 from memory.recalling.turn_index import date_words
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import renamed_markers
-from pipeline.answering.recollection import FORGOTTEN
+from pipeline.answering.recollection import FORGOTTEN, filled_in
 from pipeline.steps.events import RunFailed
+from pipeline.steps.records import Step, ThinkStep, ToolStep
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.stores.memories import Memory
@@ -62,9 +64,13 @@ BLANK: View = {
     "markdown": "",
     "follow_ups": [],
     "can_go_on": False,
+    "calls": [],
+    "consent": None,
 }
 NOTHING_RECALLED: Mapping[str, str] = {}
 NOTHING_SAID: Mapping[str, SaidTurn] = {}
+ICONS = {"tool": "build", "memory": "psychology", "documents": "search"}
+SHOWN = 2_000  # characters of what a tool gave
 LONGEST_SAID = 300  # characters of what was said that are shown under an answer
 
 
@@ -109,6 +115,7 @@ def stored_view(
             "recalled": [recalled_view(known, recalled, said) for known in answer.recalled],
             "changed": list(changed),
             "related": [recalled[known] for known in answer.related if known in recalled],
+            "calls": calls_view(answer.steps, recalled),
         }
     )
 
@@ -170,10 +177,34 @@ def running_view(snapshot: RunSnapshot) -> View:
         "working": snapshot.working,
         "stopping": snapshot.stopping,
         "step": step_line(snapshot),
+        "calls": calls_view(snapshot.steps, None),
         "body": markdown_tree(text, spans=_chips(text), references=False) if text else [],
         "ended": "" if snapshot.working or snapshot.failure else STOPPED,
     }
     return failed_view(view, snapshot.failure) if snapshot.failure else view
+
+
+def calls_view(steps: Sequence[Step], texts: Mapping[str, str] | None) -> list[View]:
+    """What an agent called, in order, with the thought before it; `texts` of memories, None: unknown."""
+    calls, thought = list[View](), ""
+    for step in steps:
+        if isinstance(step, ThinkStep):
+            thought = step.thought
+        elif isinstance(step, ToolStep):
+            told = "" if texts is None and step.recalled else filled_in(step.result, texts or {})
+            calls.append(
+                {
+                    "line": step.line,
+                    "icon": ICONS[step.kind],
+                    "status": step.status,
+                    "thought": thought,
+                    "given": json.dumps(dict(step.arguments), ensure_ascii=False, default=str),
+                    "result": shortened("\n".join(filter(None, [*step.titles, told, step.detail])), SHOWN),
+                    "time": f"{step.ms / 1000:.1f} s, {counted(step.tokens, 'token')}",
+                }
+            )
+            thought = ""
+    return calls
 
 
 def step_line(snapshot: RunSnapshot) -> str:

@@ -27,6 +27,8 @@ from pipeline.steps.records import (
     SearchStep,
     SelectStep,
     Step,
+    ThinkStep,
+    ToolStep,
     VerifyStep,
     step_of,
 )
@@ -42,6 +44,8 @@ LISTS = {
     "dense_sentences": "Dense sentences",
 }
 LABELS = {
+    "think": "Think",
+    "tool": "Tool",
     "condense": "Condense",
     "recall": "Recall",
     "correct": "Spelling",
@@ -131,6 +135,10 @@ def _count(step: Step) -> str:
             return counted(step.answer_tokens, "token") if step.answer_tokens else ""
         case QuoteStep():
             return counted(len(step.quotes), "quote")
+        case ThinkStep():
+            return step.wants or "answers"
+        case ToolStep():
+            return f"{step.tool}: {step.found}"
         case VerifyStep():
             return f"{step.supported} of {counted(step.sentences, 'sentence')} supported"
     return step.detail
@@ -395,3 +403,16 @@ def sentence_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     return sorted(
         rows.values(), key=lambda row: min(row["BM25 rank"] or SENTENCES, row["Dense rank"] or SENTENCES)
     )
+
+
+def run_tree(steps: Sequence[Step]) -> list[tuple[str, list[str]]]:
+    """An agent's run: each thought with the calls that follow it; what was looked up first has no thought."""
+    tree: list[tuple[str, list[str]]] = []
+    for step in steps:
+        if isinstance(step, ThinkStep):
+            said = step.thought or step.detail or "(no thought)"
+            tree.append((f"{said} · {duration(step.ms)}", []))
+        elif isinstance(step, ToolStep):
+            tree = tree or [("Looked up first", [])]
+            tree[-1][1].append(f"{step.line} · {duration(step.ms)}")
+    return tree

@@ -129,6 +129,12 @@ def _found(answer: Answer) -> None:
     steps = answer.steps
     components.flow(key="flow", data=flow.flow_view(steps))
     _question(answer)
+    if tree := flow.run_tree(steps):
+        st.subheader("The agent's run", anchor=False)
+        run_lines = [
+            f"- {plain(said)}\n" + "".join(f"    - {plain(call)}\n" for call in calls) for said, calls in tree
+        ]
+        st.markdown("".join(run_lines))
     ranks = flow.ranks(steps)
     if ranks.columns["Fused"]:
         st.subheader("From list to list", anchor=False)

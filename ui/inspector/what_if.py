@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.answer import Answer, Retrieval
+from pipeline.answering.written_answers import called_tools
 from pipeline.errors import AthenaError
-from pipeline.steps.records import HydeStep, SearchStep, step_of
+from pipeline.steps.records import HydeStep, SearchStep, ToolStep, step_of
+from ui.conversation.model_picker import picked_model
 from ui.inspector import flow
 from ui.shared import components, process, reranker
 from ui.shared.state import kept
@@ -31,6 +33,9 @@ class Comparison:
 def what_if(turn: Turn) -> None:
     """Draw the settings, and once they are searched with, the comparison."""
     last = kept(Comparison)
+    if called_tools(turn.answer):
+        _without_a_tool(turn.answer)
+        return
     before = options_of(turn.answer)
     reranker.offer()
     with st.form("what_if_form"):
@@ -47,6 +52,37 @@ def what_if(turn: Turn) -> None:
         st.caption("Change a setting and search again: both rankings are shown side by side.")
         return
     _compare(*last.found)
+
+
+def _without_a_tool(answer: Answer) -> None:
+    """Replay an agent's run with tools removed, and show both runs; nothing of it is kept."""
+    before = [step for step in answer.steps if isinstance(step, ToolStep)]
+    used = list(dict.fromkeys(step.tool for step in before))
+    with st.form("what_if_agent"):
+        without = st.multiselect("Replay without these tools", used, default=used[-1:])
+        asked = st.form_submit_button("Run again", type="primary", icon=":material/play_arrow:")
+    left, right = st.columns(2)
+    left.markdown("**As answered**\n" + "".join(f"\n1. {plain(step.line)}" for step in before))
+    left.text(answer.text)
+    if not asked:
+        return
+    from agent import agent_of
+
+    athena = process.athena()
+    try:
+        again = athena.ask(
+            answer.condensed_question or answer.question,
+            llm=picked_model(),
+            agent=agent_of(athena).but(without=without),
+            private=True,
+        )
+    except AthenaError as error:
+        right.error(plain(str(error)))
+        return
+    athena.private_conversations.delete(again.conversation_id)
+    calls = [step for step in again.steps if isinstance(step, ToolStep)]
+    right.markdown("**Without them**\n" + "".join(f"\n1. {plain(step.line)}" for step in calls))
+    right.text(again.text)
 
 
 def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:

@@ -59,6 +59,8 @@ function render(root, data, send) {
     element("div", { class: "question", tabindex: data.question.length > LONG ? "0" : null },
       element("span", { class: "sr" }, "You asked: "), data.question),
     first ? recalled(data, send) : "",
+    calls(data),
+    data.consent ? consent(data.consent, send) : "",
     body,
     ...changed(data, send),
     first ? "" : recalled(data, send),
@@ -121,6 +123,37 @@ function asking(data, send) {
   return (node, children) => element("button", {
     class: "ask", disabled: data.busy, title: node.title, onclick: once(() => send("ask", { question: node.question })),
   }, children);
+}
+
+// What an agent called before it answered: a quiet line each, that opens; on a phone all of them in one.
+const folds = new Map(); // by turn and place: whether the reader has it open
+
+function calls(data) {
+  if (!data.calls.length) return "";
+  const lines = data.calls.map((call, index) => fold(`${data.question} ${index}`, false,
+    [icon(call.icon), element("span", { class: call.status }, call.line)], [
+      call.thought ? element("p", {}, call.thought) : null,
+      element("pre", { tabindex: "0" }, call.given),
+      call.result ? element("pre", { tabindex: "0" }, call.result) : null,
+      element("p", { class: "meta" }, call.time)]));
+  const title = `${data.calls.length} ${data.calls.length === 1 ? "step" : "steps"}`;
+  return fold(data.question, !matchMedia("(max-width: 640px)").matches, title, lines, "calls");
+}
+
+function fold(key, open, label, inside, kind = "call") {
+  const node = element("details", { class: kind, open: folds.get(key) ?? open },
+    element("summary", {}, label, icon("expand_more")), inside);
+  node.addEventListener("toggle", () => folds.set(key, node.open));
+  return node;
+}
+
+// A tool that may change something waits for the user's word.
+function consent(asked, send) {
+  const answer = (allow) => once(() => send("consent", { allow }));
+  return element("div", { class: "note consent", role: "alertdialog", "aria-label": "Allow this call?" }, icon("build"),
+    element("div", {}, element("strong", {}, asked.tool), ` ${asked.may}`, element("pre", { tabindex: "0" }, asked.given)),
+    element("button", { class: "tool stop", onclick: answer(true) }, "Allow once"),
+    element("button", { class: "tool stop", onclick: answer(false) }, "Refuse"));
 }
 
 // What was recalled: memory, not documents. A reply of the memory itself has said it, and only offers to forget.
