@@ -17,6 +17,7 @@ from memory.deciding.remember import NOTHING_ASKED
 from memory.reading.asking import asked_part, asks, leans, states
 from memory.reading.commands import about_tools
 from memory.reading.guard import secrets_in
+from memory.reading.relations import relations_in
 from memory.recalling import graph
 from memory.recalling.recall import Reading, within
 from memory.user_memory import UserMemory
@@ -152,9 +153,12 @@ class RememberingChat:
         )
 
     def _is_noted(self, message: str) -> bool:
-        """Whether a message states something of the user, and is found again by it."""
-        kept = self.private is None and self.memory.options.memory_recall == "all"
-        return kept and states(message) and not secrets_in(message)
+        """Whether a message states something of the user or of what was said, and is found again by it."""
+        turns = self.memory.turns
+        if self.private is not None or turns is None or self.memory.options.memory_recall != "all":
+            return False
+        goes_on = not asks(message) and any(turns.says(item.subject) for item in relations_in(message))
+        return (goes_on or states(message)) and not secrets_in(message)
 
     def _told(self, message: str, question: str, *, without: Sequence[str]) -> Told:
         """What the message as it was typed brings to mind; or its question, where it leans on another.

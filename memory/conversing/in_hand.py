@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-import uuid
 from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-
-from memory.ids import id_of
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +55,7 @@ class TurnsInHand:
         return self._folder is not None and self._file(self._folder, turn_id).exists()
 
     def left(self) -> list[str]:
-        """The turns that processes with this folder have in hand, or had when they were ended.
-
-        One whose id is no UUID is not found: its file has another name.
-        """
+        """The turns that processes with this folder have in hand, or had when they were ended."""
         if self._folder is None or not self._folder.is_dir():
             return []
         return sorted(file.stem for file in self._folder.glob("*.lock"))
@@ -77,11 +71,4 @@ class TurnsInHand:
 
     @staticmethod
     def _file(folder: Path, turn_id: str) -> Path:
-        return folder / f"{turn_id if _is_uuid(turn_id) else id_of(turn_id)}.lock"
-
-
-def _is_uuid(turn_id: str) -> bool:
-    try:
-        return str(uuid.UUID(turn_id)) == turn_id
-    except ValueError:
-        return False
+        return folder / f"{turn_id}.lock"

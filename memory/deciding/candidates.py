@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from memory.ids import new_id
 from memory.options import Preset
-from memory.reading.asking import states
 from memory.reading.clauses import clauses_of
 from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.reading.records import Statement
@@ -177,7 +176,6 @@ class Said:
     def of(cls, answer: Answer, *, text: str, at: float, feedback: int | None = None) -> Said:
         """A turn from its answer; `text` is the answer without markers."""
         told = answer.mode == "memory"  # what it tells was remembered before
-        asked = told and not looked_up(answer)
         answered = not (answer.abstained or told) and (answer.mode != "quote" or answer.verdict != "closest")
         helped = {1: True, -1: False}.get(feedback or 0, None if answered else False)
         return cls(
@@ -185,7 +183,7 @@ class Said:
             question=answer.question,
             answer=text if answered else "",
             at=at,
-            from_memory=asked or (answer.mode == "reply" and not states(answer.question)),
+            from_memory=answer.mode in ("memory", "reply") and not looked_up(answer),
             citations=answer.citations,
             recalled=answer.recalled,
             success=helped,

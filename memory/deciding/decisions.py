@@ -303,28 +303,19 @@ def sides_of(index: UserIndex, memory: Memory) -> list[Memory]:
         ]
 
 
-def settle(writing: Writing, index: UserIndex, keep: Memory, *, believe: bool) -> None:
-    """Decide a dispute: `keep` is right and the others were wrong, or only `keep` was wrong.
+def settle(writing: Writing, index: UserIndex, keep: Memory, *, believe: bool | None) -> None:
+    """Decide a dispute: `keep` is right and the others are wrong, only `keep` is wrong, or (None) none is.
 
     Where several others are left, these are still disputed. Raises `AthenaError` where there is no dispute.
     """
     sides = _disputed_sides(index, keep)
     for side in sides:
         other = keep.id if side.id != keep.id else ""
-        if (side.id == keep.id) != believe:
+        if believe is not None and (side.id == keep.id) != believe:
             wrong = replace(side, disputed="", invalid_at=begun(side), expired_at=writing.now)
             writing.write("INVALIDATE", wrong, other=other)
-        elif believe or len(sides) <= 2:
+        elif believe is not False or len(sides) <= 2:
             writing.write("RESOLVE", replace(side, disputed=""), other=other)
-
-
-def agree(writing: Writing, index: UserIndex, one: Memory) -> None:
-    """A dispute that was none, as the user says: all sides stay, and none is disputed any more.
-
-    Raises `AthenaError` where there is no dispute.
-    """
-    for side in _disputed_sides(index, one):
-        writing.write("RESOLVE", replace(side, disputed=""))
 
 
 def _disputed_sides(index: UserIndex, memory: Memory) -> list[Memory]:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.deciding import forgetting
 from memory.deciding.candidates import left_out, refuse_long
-from memory.deciding.decisions import agree, begun, settle, sides_of
+from memory.deciding.decisions import begun, settle, sides_of
 from memory.deciding.forgetting import known_memory
 from memory.deciding.naming import merged
 from memory.deciding.writing import Writing
@@ -118,23 +117,13 @@ def keep_stale(of: UserMemory, memory_id: str) -> Memory:
     return _replaced(of, memory_id, "RESOLVE", kept)
 
 
-def resolve(of: UserMemory, memory_id: str, *, believe: bool = True) -> None:
-    """Decide a dispute: this side is right and the others were wrong, or only this one was wrong."""
-    _settled(of, memory_id, partial(settle, believe=believe))
-
-
-def keep_both(of: UserMemory, memory_id: str) -> None:
-    """Decide a dispute: all its sides are right."""
-    _settled(of, memory_id, agree)
-
-
-def _settled(of: UserMemory, memory_id: str, decide: Callable[[Writing, UserIndex, Memory], None]) -> None:
-    """Write what is decided of the dispute that a memory is a side of."""
+def resolve(of: UserMemory, memory_id: str, *, believe: bool | None = True) -> None:
+    """Decide a dispute: this side is right and the others are not, only this one is wrong, or (None) none."""
     memory = of.get(memory_id)
 
     def written(index: UserIndex) -> MemoryChanges:
         writing = Writing(of.clock())
-        decide(writing, index, known_memory(index, memory.id))
+        settle(writing, index, known_memory(index, memory.id), believe=believe)
         return writing.changes
 
     of.indexes.change(of.user, written)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 KEPT = 10  # short-term memories
 LEAST = 0.3  # importance of what moves to long-term memory
 REFLECTION_IMPORTANCE = 0.6
-TOPICS = 5  # of a conversation
 
 
 def rate(

@@ -92,3 +92,9 @@ def test_neither_documents_nor_memory_answer(talk: Talk) -> None:
     llm = FakeLLM([])
     assert talk.chat(llm=llm).answer("Who feeds the llamas of the mess hall?").abstained
     assert llm.prompts == []
+
+
+def test_what_goes_on_about_what_was_said_is_noted_rather_than_looked_for(talk: Talk) -> None:
+    say(talk, "Petra works at Zalando.")
+    assert talk.chat().answer("Zalando is based in Germany").mode == "reply"
+    assert talk.chat().answer("Siemens is based in Munich").mode != "reply"

@@ -109,9 +109,9 @@ def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, mem
     elsewhere = replace(mine, indexes=Indexes(memories, encoder=lambda: mine.indexes.encoder))
     assert len(elsewhere.list()) == 3
     edits.resolve(mine, step.disputed[0])
-    for settle in (edits.resolve, edits.keep_both):
+    for believe in (True, None):
         with pytest.raises(AthenaError, match="not disputed"):
-            settle(elsewhere, step.disputed[0])
+            edits.resolve(elsewhere, step.disputed[0], believe=believe)
     assert len(mine.list()) == len(elsewhere.list()) == 2
 
 
@@ -128,11 +128,11 @@ def test_one_wrong_side_of_three_leaves_the_others_disputed(mine: UserMemory) ->
 def test_both_sides_of_a_dispute_may_be_right(mine: UserMemory) -> None:
     mine.add("My bunk is number 4.")
     step = mine.add("My bunk is number 6.")
-    edits.keep_both(mine, step.disputed[0])
+    edits.resolve(mine, step.disputed[0], believe=None)
     assert [memory.disputed for memory in mine.list()] == ["", ""]
     assert [event.action for event in mine.history()][-2:] == ["RESOLVE", "RESOLVE"]
     with pytest.raises(AthenaError, match="not disputed"):
-        edits.keep_both(mine, step.disputed[0])
+        edits.resolve(mine, step.disputed[0], believe=None)
 
 
 def test_what_a_document_no_longer_says_can_be_kept_without_it(

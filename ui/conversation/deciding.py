@@ -113,7 +113,7 @@ def _dispute(sides: Sequence[Memory]) -> None:
         with st.container(horizontal=True):
             st.button("Both are right" if two else "All of them are right", key=f"both-{first}",
                       type="tertiary", icon=":material/join_inner:", on_click=_decide,
-                      args=(first, edits.keep_both))  # fmt: skip
+                      args=(first, partial(edits.resolve, believe=None)))  # fmt: skip
             st.button("Neither: forget them" if two else "None: forget them", key=f"none-{first}",
                       type="tertiary", icon=":material/delete:", on_click=ask_to_forget,
                       args=([side.id for side in sides],))  # fmt: skip

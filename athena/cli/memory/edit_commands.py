@@ -83,10 +83,7 @@ def resolve(
         raise typer.BadParameter("either one side is wrong (--wrong) or all are right (--both).")
     with memory_of(user, data_dir) as memory:
         memory_id = memory.get(memory_id).id
-        if both:
-            edits.keep_both(memory, memory_id)
-        else:
-            edits.resolve(memory, memory_id, believe=not wrong)
+        edits.resolve(memory, memory_id, believe=None if both else not wrong)
         decided = memory.get(memory_id)
         show(as_json, memory_shape(decided), lambda: memories_text([decided], whole=True))
 
