@@ -6,10 +6,10 @@ import csv
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AliasChoices,
@@ -32,7 +32,7 @@ MEND = "Mend the line and evaluate again."
 class HistoryTurn(BaseModel):
     """One earlier message of a conversation."""
 
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant"] = Field(json_schema_extra={"enum": ["user", "assistant", "agent"]})
     text: str = Field(validation_alias=AliasChoices("text", "content"))
 
     @field_validator("role", mode="before")
@@ -54,13 +54,30 @@ class Document(_Row):
     text: str
 
 
+def _or_text(schema: dict[str, Any]) -> None:
+    """A JSON Schema that takes a string as well."""
+    whole = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, whole]
+
+
 class Span(_Row):
-    """Words of a document that answer a question by themselves: as text, or by offsets in the file."""
+    """Words of a document that answer a question by themselves: as text, or by offsets in the file.
+
+    A string is taken for its text.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_or_text)
 
     text: str = ""
     source: str = ""  # "" = wherever they stand
     start: int | None = None
     end: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_text(cls, row: object) -> object:
+        return {"text": row} if isinstance(row, str) else row
 
 
 class Part(_Row):
@@ -81,7 +98,7 @@ class Question(_Row):
     `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
     """
 
-    id: str = Field(validation_alias="_id")
+    id: str = Field(validation_alias="_id", json_schema_extra={"type": ["string", "integer"]})
     text: str
     history: tuple[HistoryTurn, ...] = ()
     answer: str | None = None
@@ -102,13 +119,20 @@ class Question(_Row):
         return row
 
     @property
+    def judged(self) -> bool | None:
+        """Whether the documents answer it; None where its line does not say."""
+        if "answerable" in self.model_fields_set or self.gold or self.reference or self.spans:
+            return self.answerable
+        return None
+
+    @property
     def gold(self) -> tuple[Span, ...]:
         """The spans of which a right answer contains one."""
         spans = [span for part in self.parts for span in part.answers]
         return (*([Span(text=self.answer)] if self.answer else ()), *self.answers, *spans)
 
 
-Row = TypeVar("Row", bound=_Row)
+Row = TypeVar("Row", bound=BaseModel)
 Answered = TypeVar("Answered", Question, Part)
 Qrels = dict[str, dict[str, int]]  # query id → document id → relevance, above 0 only
 
@@ -120,26 +144,33 @@ def default_folder() -> Path:
 
 def load_corpus(folder: Path) -> list[Document]:
     """The documents of `corpus.jsonl`; raises `DatasetError`, naming the line."""
-    return [_parse(Document, line, place) for line, place in _lines(folder / "corpus.jsonl")]
+    return load_rows(Document, folder / "corpus.jsonl")
 
 
 def load_queries(folder: Path, name: str = "queries.jsonl") -> list[Question]:
     """The questions of `queries.jsonl`; raises `DatasetError`, naming the line."""
-    return [_parse(Question, line, place) for line, place in _lines(folder / name)]
+    return load_rows(Question, folder / name)
 
 
-def with_texts(queries: Iterable[Question], corpus: Path) -> list[Question]:
-    """The questions with the text of each span that is given by offsets in a file below `corpus`.
+def load_rows(kind: type[Row], path: Path) -> list[Row]:
+    """What a file of JSON lines holds; raises `DatasetError`, naming the line."""
+    return [_parse(kind, line, place) for line, place in _lines(path)]
+
+
+def with_texts(queries: Iterable[Question], corpus: Path | Callable[[str], str]) -> list[Question]:
+    """The questions with the text of each span that is given by offsets in a file.
+
+    `corpus` is the folder of the files, or has their texts by source.
 
     Raises:
         DatasetError: a file cannot be read.
     """
-    texts = cache(read_text)
+    texts = cache(corpus if callable(corpus) else lambda source: read_text(corpus / source))
 
     def read(span: Span) -> Span:
         if span.start is None:
             return span
-        return span.model_copy(update={"text": texts(corpus / span.source)[span.start : span.end]})
+        return span.model_copy(update={"text": texts(span.source)[span.start : span.end]})
 
     def read_all(row: Answered) -> Answered:
         return row.model_copy(update={"answers": tuple(map(read, row.answers))})
@@ -147,6 +178,11 @@ def with_texts(queries: Iterable[Question], corpus: Path) -> list[Question]:
     return [
         read_all(query).model_copy(update={"parts": tuple(map(read_all, query.parts))}) for query in queries
     ]
+
+
+def relevant_to(folder: Path, split: str = "test") -> Qrels:
+    """The judgements of a split; none where the folder has no such file."""
+    return load_qrels(folder, split) if (folder / "qrels" / f"{split}.tsv").is_file() else {}
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:

@@ -34,6 +34,17 @@ MEANINGS = MappingProxyType(
 )
 """Every feedback and what it means; in all of them, higher is better."""
 
+CANNOT_SEE = MappingProxyType(
+    {
+        "Context Relevance": "whether the very fact that is asked for is there, rather than its topic",
+        "Groundedness": "what is said in quite other words, or turned round in the right ones",
+        "Answer Relevance": "whether the answer is true, or only on the topic",
+        "Answer Correct": "a right answer in other words, or a wrong sentence beside the right quote",
+        "Abstained Rightly": "whether what was answered is right",
+    }
+)
+"""Beside each of them: what it cannot see."""
+
 TextOf = Callable[[str], str]  # a document's source → its text
 
 

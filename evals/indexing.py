@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +23,11 @@ from readers.levels import Section, Sentence, document_id, section_id
 
 if TYPE_CHECKING:
     from athena import Athena
+
+KEPT = "evaluated"  # of the data folder
+MOST_KEPT = 8  # corpora
+
+_logger = logging.getLogger(__name__)
 
 Report = Callable[[int, int], None]  # done, total
 Bars = Callable[[str, int, int], None]  # a bar's name, done, total
@@ -86,7 +94,7 @@ def index_corpus(
         on_progress=stored,
     )
     names = {section.node_id: source for source, section in sections.items()}
-    return Indexed(names, len(names), done.sentences, done.seconds)
+    return Indexed(names, len(names), store.sentences.count(), done.seconds)
 
 
 def section_of(document: Document) -> Section:
@@ -132,20 +140,48 @@ def indexed_corpus(
 ) -> Iterator[tuple[Athena, Indexed]]:
     """Another Athena over an index of the corpus, in a temporary folder which is gone afterwards.
 
-    It is the embedded store whatever the settings say: an evaluation leaves everybody's servers alone.
+    What was embedded is kept in the data folder, and taken from there where neither the corpus nor the model
+    has changed. It is the embedded store whatever the settings say: an evaluation leaves everybody's servers
+    alone.
     """
     from athena import open_athena
 
     with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
-        changes = {"data_dir": Path(scratch), "store": "embedded"}
-        other = open_athena(athena.settings.model_copy(update=changes))
-        try:
-            if corpus is None:
-                yield other, _index_beir(other, folder, report)
-            else:
-                yield other, _index_markdown(other, corpus)
-        finally:
-            other.close()
+        here = Path(scratch) / "index"
+        kept = _kept(athena, folder, corpus)
+        is_new = not kept.is_dir()
+        if not is_new:
+            shutil.copytree(kept, here)
+        settings = athena.settings.model_copy(update={"data_dir": here, "store": "embedded"})
+        with closing(open_athena(settings)) as other:
+            done = _index_beir(other, folder, report) if corpus is None else _index_markdown(other, corpus)
+            if is_new:
+                _keep(here, kept)
+            yield other, done
+
+
+def _kept(athena: Athena, folder: Path, corpus: Path | None) -> Path:
+    """Where the index of these documents, embedded by this model, is kept in the data folder."""
+    files = [folder / "corpus.jsonl"] if corpus is None else sorted(corpus.rglob("*"))
+    made_with = corpus and corpus.resolve(), replace(athena.manifest, generation=0)
+    whole = hashlib.sha256(repr(made_with).encode())
+    for path in files:
+        whole.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
+    return athena.settings.data_dir / KEPT / whole.hexdigest()[:32]
+
+
+def _keep(index: Path, kept: Path) -> None:
+    """Keep a copy, whole or not at all, and of all copies the last ones; a full disk keeps none."""
+    unfinished = kept.with_name(f"{kept.name}.{os.getpid()}")
+    try:
+        shutil.copytree(index, unfinished)
+        unfinished.rename(kept)
+    except OSError as error:
+        _logger.warning("The index for the evaluation is not kept: %s.", error)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    others = sorted(kept.parent.glob("*"), key=lambda path: path.stat().st_mtime)
+    for old in others[:-MOST_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def index_of(athena: Athena) -> Indexed:
@@ -168,7 +204,7 @@ def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
 def _index_markdown(athena: Athena, corpus: Path) -> Indexed:
     done = athena.ingest([corpus])
     documents = len(athena.store.sections.documents())
-    return Indexed(section_names(athena.store), documents, done.sentences, done.seconds)
+    return Indexed(section_names(athena.store), documents, athena.store.sentences.count(), done.seconds)
 
 
 def bar(report: Bars | None, name: str) -> Report | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evals.datasets import Part, Question, Span
 from pipeline.answer import Answer, Retrieval, Verdict
+from pipeline.answering.citations import without_markers
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound
@@ -40,7 +41,12 @@ class Heard:
     quotes: Sequence[Shown] = ()
     text: str = ""
     verdict: Verdict | None = None  # None: the search's
-    steps: Sequence[Step] = ()  # of the answer
+    answer: Answer | None = None
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Of the answer."""
+        return self.answer.steps if self.answer else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class Judged:
     """One question: what was quoted, whether it holds the answer, and the verdict."""
 
     query_id: str
-    answerable: bool
+    answerable: bool | None  # None where the data do not say: the verdict counts for nothing
     probability: float
     verdict: Verdict
     first: bool | None  # None where the data name no answer
@@ -62,6 +68,12 @@ class Judged:
     alone: bool | None = None  # `section` of the question that needs no history
     parts: bool | None = None  # whether a quote that is seen holds each part's answer
     headed: bool | None = None  # whether it stands below the part's own words
+    relevant: bool | None = None  # whether the first quote is of a document that the qrels name
+    groundedness: float | None = None  # of what was said: `evals.feedback`
+    answer_right: bool | None = None  # of what a model wrote: `evals.rules`
+    similarity: float | None = None  # of what is seen, to the reference
+    problem: str = ""  # why a model's answer is not right
+    text: str = ""  # what is seen
 
     @property
     def abstained(self) -> bool:
@@ -73,7 +85,8 @@ def hear(athena: Athena, query: Question, *, generated: bool = False) -> Heard:
     """What a chat without a language model finds and quotes after the history; nothing of it is kept.
 
     The turns of a history without replies are asked as well. Where it abstains, the quotes are those that it
-    would show. `generated` is with the model that the settings name, if they do.
+    would show. `generated` is with the model that the settings name, if they do: the quotes are then those
+    of what it was given.
     """
     chat = athena.chat(private=True)
     if not generated:
@@ -85,8 +98,22 @@ def hear(athena: Athena, query: Question, *, generated: bool = False) -> Heard:
         said = []
     retrieval, answer = _run(chat, query.text, said)
     retrieval = retrieval or athena.hybrid_search.search(query.text)
-    quotes = quotes_shown(athena, retrieval) if answer.abstained else quotes_in(answer)
-    return Heard(retrieval, quotes, answer.text, answer.verdict, answer.steps)
+    return heard_of(athena, retrieval, answer)
+
+
+def heard_of(athena: Athena, retrieval: Retrieval, answer: Answer) -> Heard:
+    """What was heard, with the quotes of an answer in quotes, else those of what was found."""
+    written = answer.abstained or answer.mode == "generate"
+    quotes = quotes_shown(athena, retrieval) if written else quotes_in(answer)
+    return Heard(retrieval, quotes, answer.text, answer.verdict, answer)
+
+
+def text_seen(heard: Heard) -> str:
+    """What a reader sees of an answer without a click: what a model wrote, or the quotes."""
+    answer = heard.answer
+    if answer and (answer.abstained or answer.mode != "quote"):
+        return without_markers(answer.text)
+    return "\n".join(quote.text for quote in heard.quotes if not quote.folded)
 
 
 def _run(chat: ChatRecipe, message: str, history: Sequence[Message] = ()) -> tuple[Retrieval | None, Answer]:
@@ -125,16 +152,24 @@ def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
     return [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]
 
 
-def judge(query: Question, heard: Heard, ms: float, *, alone: Heard | None = None) -> Judged:
+def judge(
+    query: Question,
+    heard: Heard,
+    ms: float,
+    *,
+    alone: Heard | None = None,
+    relevant: Collection[str] = (),
+) -> Judged:
     """One question's quotes and verdict against what the data set knows.
 
-    `alone` is what came of the question in words that need no history.
+    `alone` is what came of the question in words that need no history, `relevant` are the ids that the qrels
+    name for it.
     """
     known = bool(query.answerable and query.gold)
     answers = heard.retrieval.answerability
     judged = Judged(
         query.id,
-        query.answerable,
+        True if relevant else query.judged,
         answers.probability,
         heard.verdict or answers.verdict,
         first=None,
@@ -143,8 +178,16 @@ def judge(query: Question, heard: Heard, ms: float, *, alone: Heard | None = Non
         words=sum(len(quote.text.split()) for quote in heard.quotes if not quote.folded),
         ms=ms,
         kind=query.kind,
+        relevant=_is_relevant(heard.quotes, relevant) if relevant else None,
+        text=text_seen(heard),
     )
     return _with_gold(judged, query, heard, alone) if known else judged
+
+
+def _is_relevant(quotes: Sequence[Shown], relevant: Collection[str]) -> bool:
+    """Whether the first quote's document is one of them; of Markdown they name sections: `SOURCE#PATH`."""
+    source = quotes[0].source if quotes else ""
+    return bool(source) and any(name == source or name.startswith(f"{source}#") for name in relevant)
 
 
 def _with_gold(judged: Judged, query: Question, heard: Heard, alone: Heard | None) -> Judged:
@@ -205,7 +248,7 @@ def _below(part: Part, query: Question, heard: Heard) -> list[Shown]:
 
 def holds_gold(text: str, source: str, gold: Span) -> bool:
     """Whether a quote has the gold in it and is from its document, where that is known."""
-    return gold.source in ("", source) and contains(text, gold.text)
+    return bool(gold.text) and gold.source in ("", source) and contains(text, gold.text)
 
 
 def contains(text: str, answer: str) -> bool:

@@ -20,9 +20,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question
-from evals.feedback import Asked, contexts, feedback_on, until_answered, until_found
+from evals.feedback import CANNOT_SEE, Asked, contexts, feedback_on, until_answered, until_found
 from evals.indexing import Report
-from evals.judging import Heard, Judged, judge, quotes_shown
+from evals.judging import Heard, Judged, heard_of, judge
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import ConfigurationError
 from pipeline.messages import Message
@@ -94,7 +94,12 @@ class Recorder:
         self._dataset = dataset
 
     def judge_answers(
-        self, queries: Sequence[Question], *, athena: Athena, report: Report | None = None
+        self,
+        queries: Sequence[Question],
+        *,
+        athena: Athena,
+        scoring: Callable[[Question, Heard, float], Judged] = judge,
+        report: Report | None = None,
     ) -> list[Judged]:
         """Ask, record and judge every question; what was recorded stays, whatever ends this early.
 
@@ -116,8 +121,7 @@ class Recorder:
             self._add_metrics(recording.get(), values)
             if athena.tracer:
                 athena.tracer.score(asked.answer.turn_id, values)
-            heard = Heard(asked.retrieval, quotes_shown(athena, asked.retrieval))
-            judgements.append(judge(query, heard, ms))
+            judgements.append(scoring(query, heard_of(athena, asked.retrieval, asked.answer), ms))
             if report:
                 report(done, len(queries))
         return judgements
@@ -126,12 +130,13 @@ class Recorder:
         from trulens.apps.app import TruApp
 
         settings = athena.options.model_dump() | {"embedding_model": athena.encoder.name}
+        cannot_see = "; ".join(f"{name}: {what}" for name, what in CANNOT_SEE.items())
         return TruApp(
             assistant,
             main_method=assistant.answer,
             app_name=f"Athena on {self._dataset}",
             app_version=version_of(athena.models.language_model()[1].name, settings),
-            metadata=settings,
+            metadata=settings | {"what the scores cannot see": cannot_see},
         )
 
     def _add_metrics(self, record: Any, values: Mapping[str, float]) -> None:

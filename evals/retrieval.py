@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -68,6 +68,8 @@ class RetrievalReport:
     ms_per_query: Mapping[str, float]
     ingest_seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # what a run is compared by
+    unjudged: tuple[str, ...] = ()  # ids of questions that are in no qrels: not asked
 
 
 def evaluate_retrieval(
@@ -81,7 +83,8 @@ def evaluate_retrieval(
 ) -> RetrievalReport:
     """Index the folder's corpus for the occasion and rank every judged question's documents."""
     qrels = load_qrels(folder, split)
-    queries = judged(load_queries(folder), qrels, folder=folder)
+    everything = load_queries(folder)
+    queries = judged(everything, qrels, folder=folder)
     with indexed_corpus(athena, folder, corpus, report) as (other, indexed):
         options = other.options.but(
             top_k=DEPTH,
@@ -98,7 +101,7 @@ def evaluate_retrieval(
         )
     if run:
         write_run(run, ranked)
-    return report_on(
+    found = report_on(
         ranked,
         qrels,
         dataset=dataset_name(folder),
@@ -106,6 +109,7 @@ def evaluate_retrieval(
         indexed=indexed,
         settings=options.model_dump(),
     )
+    return replace(found, unjudged=tuple(query.id for query in everything if query.id not in qrels))
 
 
 def rank_queries(
@@ -148,7 +152,10 @@ def report_on(
     settings: Mapping[str, Any],
 ) -> RetrievalReport:
     """Metrics, means over the questions."""
-    rows = [([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked]
+    scores = {
+        item.query_id: _scores([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked
+    }
+    names = next(iter(scores.values()), {})
     times = [item.ms for item in ranked]
     return RetrievalReport(
         dataset=dataset,
@@ -156,17 +163,22 @@ def report_on(
         documents=indexed.documents,
         sentences=indexed.sentences,
         queries=len(ranked),
-        metrics={
-            "nDCG@10": mean([ndcg_at(ranking, relevant, 10) for ranking, relevant in rows]),
-            "Recall@5": mean([recall_at(ranking, relevant, 5) for ranking, relevant in rows]),
-            "Recall@10": mean([recall_at(ranking, relevant, 10) for ranking, relevant in rows]),
-            "Recall@100": mean([recall_at(ranking, relevant, 100) for ranking, relevant in rows]),
-            "MRR@10": mean([reciprocal_rank_at(ranking, relevant, 10) for ranking, relevant in rows]),
-        },
+        metrics={name: mean([row[name] for row in scores.values()]) for name in names},
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
         ingest_seconds=indexed.seconds,
         settings=settings,
+        per_question=scores,
     )
+
+
+def _scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
+    return {
+        "nDCG@10": ndcg_at(ranking, relevant, 10),
+        "Recall@5": recall_at(ranking, relevant, 5),
+        "Recall@10": recall_at(ranking, relevant, 10),
+        "Recall@100": recall_at(ranking, relevant, 100),
+        "MRR@10": reciprocal_rank_at(ranking, relevant, 10),
+    }
 
 
 def write_run(path: Path, ranked: Sequence[Ranked], *, tag: str = "athena") -> None:

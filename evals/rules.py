@@ -10,19 +10,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from pipeline.answering.citations import sentences_of
 from pipeline.answering.exact_facts import facts_of, missing_numbers
 from pipeline.answering.verification import Judge, plain_sentence, states_something
+from pipeline.models.embedding import OnnxEncoder
 from pipeline.terms import content_terms, share, text_terms
 
 SAID = 0.5  # of the reference's content terms; chosen on `evals/data/judge/dev.jsonl`
 CAN_SEE = (
-    "Rules see numbers, units, ids, commands and words. They cannot see that a sentence of the right words says "
-    "something else, that other words say the same, or that an answer is badly put."
+    "Rules see numbers, units, ids, commands and words. They cannot see that a sentence of the right words "
+    "says something else, that other words say the same, or that an answer is badly put."
 )
 ABSTAINS = re.compile(
-    r"\b(do(es)?|did|could|can|is|are|was|were)\s?(not|n't)\b.{0,40}\b(answer|say|state|contain|give|mention|name|"
-    r"find|found|tell|cover|document)|\bsays? nothing\b|\bno(thing| \w+)\b.{0,60}\b(given|stated|named|found)\b|"
+    r"\b(do(es)?|did|could|can|is|are|was|were)\s?(not|n't)\b.{0,40}\b(answer|say|state|contain|give|mention|"
+    r"name|find|found|tell|cover|document)|"
+    r"\bsays? nothing\b|\bno(thing| \w+)\b.{0,60}\b(given|stated|named|found)\b|"
     r"\bnot (answered |given |stated )?(in|by) the (documents|manuals|sources|passages)\b",
     re.IGNORECASE,
 )
@@ -34,6 +38,21 @@ class Ruling:
 
     accepted: bool
     reason: str = ""
+
+
+class Similarity:
+    """Cosines by the bundled MiniLM, whatever model the index has."""
+
+    def __init__(self) -> None:
+        self._encoder = OnnxEncoder()
+
+    def __call__(self, reference: str, text: str) -> float:
+        """The cosine of a reference answer and a text, not below 0; 0 for no text."""
+        if not text.strip():
+            return 0.0
+        # One by one: in other company they could differ in the last digits.
+        wanted, said = self._encoder.encode_query(reference), self._encoder.encode_query(text)
+        return round(min(1.0, max(0.0, float(np.dot(wanted, said)))), 6)
 
 
 def abstains(text: str) -> bool:

@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from athena.cli.evaluating import check, compare, judge
 from athena.cli.experiments import experiment
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
 from athena.cli.running import err, failing_clearly, opened, show
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from evals.turn_search import MemoryReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
-app.command()(experiment)
+for command in (check, compare, judge, experiment):
+    app.command()(command)
 
 LONGEST_QUESTION = 100  # characters
 ADVICE = {"yes": "Yes", "no": "No", "too few": "Too few cases to tell"}
@@ -65,25 +67,34 @@ def retrieval(
 
 @app.command()
 def answers(
-    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answer`.")],
+    folder: Annotated[Path, typer.Argument(help="A folder of questions: docs/evaluation-format.md.")],
     corpus: Corpus = None,
     trulens: Annotated[
         str | None,
         typer.Option(metavar="PATH_OR_URL", help="Also record the chat's answers in this TruLens database."),
     ] = None,
     indexed: Annotated[
-        bool, typer.Option("--indexed", help="Ask the data folder's own index, as it is.")
+        bool, typer.Option("--index", "--indexed", help="Ask the data folder's own index, as it is.")
     ] = False,
     agent: Annotated[
         bool, typer.Option("--agent", help="Count what the agent reads; without --llm a scripted one.")
     ] = False,
+    judged_by: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="NAME", help="ollama/NAME or openai/NAME scores the answers, too."),
+    ] = None,
+    failures: Annotated[bool, typer.Option("--failures", help="Also list what went wrong.")] = False,
     hyde: Hyde = None,
     rerank: Rerank = None,
     llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check whether the quotes hold the answers, and whether abstaining is right."""
+    """Check answers: the quotes, or what a model writes, and whether abstaining is right.
+
+    By rule, which sees words, numbers, units and ids, not meaning; similarity is closeness of topic, not
+    truth.
+    """
     from athena.cli.progress import counter
     from evals.answers import evaluate_answers
 
@@ -100,7 +111,14 @@ def answers(
             show(as_json, asdict(read), lambda: agent_text(read))
             return
         result = evaluate_answers(
-            athena, folder, corpus=corpus, trulens=trulens, indexed=indexed, report=report
+            athena,
+            folder,
+            corpus=corpus,
+            trulens=trulens,
+            indexed=indexed,
+            judge=judged_by,
+            failures=failures,
+            report=report,
         )
     show(as_json, asdict(result), lambda: answers_text(result))
 
@@ -348,21 +366,48 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
     table.add_column()
     table.add_column(justify="right")
     for name, value in report.metrics.items():
-        table.add_row(name, "-" if value is None else f"{value:.4f}")
+        if value is not None:  # where there is nothing to measure by, `eval check` says what is missing
+            table.add_row(name, f"{value:.4f}")
     for name, ms in report.ms_per_query.items():
         table.add_row(f"ms a question, {name}", f"{ms:.1f}")
     table.add_row("ingest, s", f"{report.ingest_seconds:.1f}")
     size = (
         f"{report.dataset}: {counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
     )
-    return Group(Text(size, style="bold"), table)
+    left_out = f"Without judgement, left out: {', '.join(report.unjudged)}" if report.unjudged else ""
+    return Group(Text(size, style="bold"), table, *filter(None, [left_out]))
 
 
 def answers_text(report: AnswersReport) -> RenderableType:
     """The figures of all questions, and those that each kind of question is about."""
     names = ("section", "first_quote", "any_quote", "marked", "parts", "headed", "alone")
     about = [name for name in names if any(row[name] is not None for row in report.by_kind.values())]
-    return Group(metrics_text(report), _shares("kind", report.by_kind, about))
+    kinds = [_shares("kind", report.by_kind, about)] if any(report.by_kind) else []
+    judged = [judged_text(report.judge)] if report.judge else []
+    by = Text(f"Answers by {report.llm or 'no model: quotes'}")
+    failures = [
+        Text(f"{one['id']}: {one['question']}\n  {'; '.join(one['problems'])}\n  → {one['said']}")
+        for one in report.failures
+    ]
+    return Group(metrics_text(report), *kinds, by, *judged, *failures)
+
+
+def judged_text(judged: Mapping[str, Any]) -> RenderableType:
+    """What a model made of the answers, and how far it is to be believed."""
+    table = Table(f"scores by {judged['judge']}", "", box=box.SIMPLE)
+    for name, value in judged["metrics"].items():
+        table.add_row(name, "-" if value is None else f"{value:.4f}")
+    lost = (
+        f"{judged['unparsed']} of {judged['replies']} replies did not parse, {judged['failed']} did not come"
+    )
+    tested = judged["tested"]
+    believed = (
+        f"Of labelled answers it accepted {tested['right_accepted']:.0%} of the right ones and "
+        f"{tested['wrong_accepted']:.0%} of the others."
+        if tested
+        else f"Not tested yet: athena eval judge --judge {judged['judge']}"
+    )
+    return Group(table, Text(lost), Text(believed))
 
 
 def routing_text(report: RoutingReport) -> RenderableType:

@@ -7,13 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from evals.answers import AnswersReport, judge_answers, report_on
+from evals.answers import AnswersReport, failures_of, judge_answers, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
 from evals.judging import Heard, Judged, Shown, contains
+from evals.judging import judge as judge_quotes
 from pipeline.answer import Answerability, Retrieval, Verdict
 
-UNKNOWN = dict.fromkeys(("section", "marked", "parts", "headed", "alone", "topic_changed"))
+UNKNOWN = dict.fromkeys(
+    (
+        *("section", "marked", "parts", "headed", "alone", "topic_changed"),
+        *("groundedness", "answer_right", "similarity", "first_quote_relevant"),
+    )
+)
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
 
 
@@ -195,6 +201,7 @@ def test_the_report_by_hand() -> None:
         "answerable_closest": 0,
         "near_answered": None,
         "far_refused": None,
+        "abstained_rightly": pytest.approx(5 / 7),
         "words_shown": 9,
         "answerability_auroc": pytest.approx(11 / 12),
         "abstain_precision": pytest.approx(2 / 3),
@@ -216,8 +223,44 @@ def test_a_figure_without_data_is_none() -> None:
         "answerable_closest": 0,
         "near_answered": None,
         "far_refused": None,
+        "abstained_rightly": 1,
         "words_shown": None,
         "answerability_auroc": None,
         "abstain_precision": None,
         "abstain_recall": None,
     }
+
+
+def test_what_nobody_judged_counts_for_nothing_and_is_named() -> None:
+    plain = Question(_id="q", text="?")
+    (unjudged,) = judge_answers([plain], hear=lambda _: heard(probability=0.1))
+    assert (unjudged.answerable, unjudged.abstained) == (None, True)
+    found = report(judged("a", 0.9), unjudged)
+    assert found.unjudged == ("q",)
+    assert (found.questions, found.answerable, found.unanswerable) == (2, 1, 0)
+    assert (found.metrics["answerable_refused"], found.metrics["abstain_precision"]) == (0, None)
+    assert found.per_question == {"a": {"abstained_rightly": 1.0}, "q": {}}
+
+
+@pytest.mark.parametrize(("source", "expected"), [("fan.md", True), ("fan", False), ("pump.md", False)])
+def test_a_quote_of_a_relevant_document(source: str, expected: bool) -> None:
+    quote = heard([Shown("It hums.", source)])
+    relevant = judge_quotes(Question(_id="q", text="?"), quote, 1.0, relevant={"fan.md#Fan > Speed"})
+    assert (relevant.relevant, relevant.answerable, relevant.first) == (expected, True, None)
+
+
+def test_failures_are_told_question_by_question() -> None:
+    queries = [Question(_id=name, text=f"{name}?") for name in ("fine", "lost", "invented")]
+    judgements = [
+        judged("fine", 0.9, quotes=(True, True)),
+        replace(judged("lost", 0.1, quotes=(False, False)), text="Not in the documents."),
+        replace(judged("invented", 0.9), answer_right=False, problem="lacks 5 kpa", groundedness=0.5),
+    ]
+    lost, invented = failures_of(queries, judgements)
+    assert lost == {
+        "id": "lost",
+        "question": "lost?",
+        "problems": ["no quote holds the answer", "abstained, and the documents answer"],
+        "said": "Not in the documents.",
+    }
+    assert invented["problems"] == ["a sentence is not supported", "lacks 5 kpa"]

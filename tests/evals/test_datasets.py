@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evals import datasets
 from evals.datasets import Document, HistoryTurn, Question, held_out, load_corpus, load_qrels, load_queries
 from pipeline.errors import DatasetError
 
@@ -211,3 +212,29 @@ def test_the_manuals_questions_are_halved_for_good() -> None:
     held = [name for name in ids if held_out(name)]
     assert (len(ids), len(held)) == (184, 85)
     assert [held_out(name) for name in ("a001", "a002", "a003", "h001")] == [True, False, False, False]
+
+
+def test_a_string_is_taken_for_a_span() -> None:
+    query = Question(
+        _id="q", text="?", answers=["off", {"text": "on"}], parts=[{"text": "?", "answers": ["hums"]}]
+    )
+    assert [span.text for span in query.gold] == ["off", "on", "hums"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "judged"),
+    [
+        ({}, None),
+        ({"answerable": False}, False),
+        ({"answerability": ["UNANSWERABLE"]}, False),
+        ({"answer": "off"}, True),
+        ({"reference": "It is off."}, True),
+    ],
+)
+def test_what_a_line_says_of_being_answerable(fields: dict[str, Any], judged: bool | None) -> None:
+    assert Question.model_validate({"_id": "q", "text": "?", **fields}).judged is judged
+
+
+def test_the_schema_in_the_package_is_that_of_what_is_read() -> None:
+    wanted = json.dumps(Question.model_json_schema(), indent=1) + "\n"
+    assert (Path(datasets.__file__).parent / "queries.schema.json").read_text(encoding="utf-8") == wanted

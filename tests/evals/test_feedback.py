@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evals.datasets import Question
 from evals.feedback import (
+    CANNOT_SEE,
     MEANINGS,
     Asked,
     abstained_rightly,
@@ -154,7 +155,7 @@ def test_all_of_them_by_name_and_only_those_with_data() -> None:
 def test_the_page_on_the_server_says_the_same_of_each(request: pytest.FixtureRequest) -> None:
     page = (request.config.rootpath / "docs" / "server.md").read_text(encoding="utf-8")
     for name, meaning in MEANINGS.items():
-        assert f"| {name} | {meaning} |" in page
+        assert f"| {name} | {meaning} | {CANNOT_SEE[name]} |" in page
 
 
 def test_a_run_is_read_in_two_parts() -> None:

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = ("ingest", "search", "ask", "chat", "eval", "eval retrieval", "eval answers", "eval support",
+            "eval judge",
             "doctor", "migrate", "repair", "serve")  # fmt: skip
 
 ECS = """\
@@ -515,7 +516,8 @@ def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
         ("q2", "42"),
         ("q3", "tank"),
     ]
-    assert not (tmp_path / "data").exists()  # nobody's index is touched
+    kept = [path.name for path in (tmp_path / "data").iterdir()]
+    assert kept == ["evaluated"]  # nobody's index is touched
 
 
 def test_eval_retrieval_of_another_split_as_a_table(beir: Path) -> None:
@@ -536,6 +538,51 @@ def test_eval_answers(beir: Path) -> None:
     assert report["metrics"]["any_quote"] == 1
     assert report["metrics"]["answerability_auroc"] == 1
     assert 0 < report["threshold"] < 1
+
+
+def test_eval_is_checked_run_and_compared_in_80_columns(
+    beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(ok("eval", "answers", str(beir))), encoding="utf-8")
+    compared = run("eval", "compare", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
+    checked = run("eval", "check", str(beir))
+    answers = run("eval", "answers", str(beir), "--failures")
+    for result, said in ((compared, "noise"), (checked, "Nothing is wrong"), (answers, "no model: quotes")):
+        assert result.exit_code == 0, result.output
+        assert said in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 80, result.stdout
+    assert "first_quote" in compared.stdout
+    (tmp_path / "b.json").write_text('{"dataset": "lun', encoding="utf-8")
+    result = run("eval", "compare", str(tmp_path / "a.json"), str(tmp_path / "b.json"))
+    assert (result.exit_code, "cut off" in result.stderr) == (1, True)
+
+
+def test_eval_check_fails_where_something_is_wrong(beir: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(beir, tmp_path / "spoilt"))
+    (folder / "qrels" / "test.tsv").write_text("q1\tmoon\t1\n", "utf-8")
+    result = run("eval", "check", str(folder), "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["wrong"] == ["documents in qrels that are not there: moon"]
+
+
+def test_eval_judge_tests_the_rules() -> None:
+    report = ok("eval", "judge")
+    assert (report["judge"], report["cases"]) == ("rules", 60)
+    assert "wrong unit" in run("eval", "judge").stdout
+
+
+def test_eval_of_the_live_index_reads_spans_there(manual: Path, tmp_path: Path) -> None:
+    assert run("ingest", str(manual)).exit_code == 0
+    places = (("systems/ecs.md", ECS.index("A broken fan")), ("radio.md", RADIO.index("The antenna")))
+    spans = [{"source": source, "start": at, "end": at + 11} for source, at in places]
+    asked = {"text": "What does a broken fan show?"}
+    rows = [{"_id": name, **asked, "answers": [span]} for name, span in zip("ab", spans, strict=True)]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    report = ok("eval", "answers", str(tmp_path), "--index", "--failures")
+    assert report["metrics"]["first_quote"] == 0.5
+    assert [one["id"] for one in report["failures"]] == ["b"]
 
 
 def test_eval_support(tmp_path: Path) -> None:
