@@ -116,10 +116,8 @@ def _gold(
 ) -> Iterator[Citation]:
     judged = [name.partition("#") for name in qrels.get(query.id, ())]
     where = [source for source, _, _ in judged if source in documents] or [*documents]
-    if query.gold:
-        yield from map(partial(_found, documents=documents, where=where), query.gold)
-        return
-    found = [
+    named = map(partial(_found, documents=documents, where=where), (*query.gold, *query.spans))
+    found = [gold for gold in named if gold.quote] or [
         gold_at(document, section.start_char_idx or 0, section.end_char_idx or 0)
         for source, _, path in judged
         if (document := documents.get(source))
@@ -132,7 +130,7 @@ def _gold(
             "Give it `answers`, judge an indexed section in the qrels (`SOURCE#HEADING > PATH`), or say "
             '`"answerable": false`.',
         )
-    yield from found
+    yield from dict.fromkeys(found)
 
 
 def _found(span: Span, *, documents: Mapping[str, StoredDocument], where: Sequence[str]) -> Citation:

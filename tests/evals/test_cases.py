@@ -254,13 +254,23 @@ def test_questions_of_any_folder_become_cases_by_answers_or_judged_sections(
         tmp_path,
         {"_id": "q1", "text": "How many litres?", "answers": [{"text": "holds nine  litres"}]},
         {"_id": "q2", "text": "How long does the crew sleep?"},
+        {
+            "_id": "q5",
+            "text": "What opens?",
+            "answer": "at 5 bar",
+            "spans": [
+                {"source": "crew.md", "start": 0, "end": 6},
+                {"source": "gone.md", "start": 0, "end": 6},
+            ],
+        },
         {"_id": "q3", "text": "Who lost?", "answers": [{"text": "stands nowhere"}]},
         {"_id": "q4", "text": "Who won?", "answerable": False},
         qrels="q2\tcrew.md#Crew > Sleep\t1\n",
     )
-    first, second, third, fourth = read_cases(folder, athena.store.sections, user="ann")
+    first, second, fifth, third, fourth = read_cases(folder, athena.store.sections, user="ann")
     assert first.gold[0].quote == "holds nine litres" and first.gold[0].source == "valves.md"
     assert second.gold[0].heading_path[-1] == "Sleep" and "seven hours" in second.gold[0].quote
+    assert [gold.quote for gold in fifth.gold] == ["at 5 bar", "# Crew"]  # where else it stands, too
     assert fourth.gold == () and fourth.user == "ann"
     (located,) = locate([third], athena.store.sections)
     assert located.state == "moved" and located.lost == third.gold
@@ -268,6 +278,7 @@ def test_questions_of_any_folder_become_cases_by_answers_or_judged_sections(
 
 
 def test_a_question_of_which_nothing_says_what_answers_it_is_refused(athena: Athena, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"_id": "q1", "text": "Why?"}, qrels="q1\tgone.md#Gone\t1\n")
+    spans = [{"source": "gone.md", "start": 0, "end": 6}]
+    folder = folder_of(tmp_path, {"_id": "q1", "text": "Why?", "spans": spans}, qrels="q1\tgone.md#Gone\t1\n")
     with pytest.raises(DatasetError, match="Nothing says what answers question 'q1'"):
         read_cases(folder, athena.store.sections, user="ann")
