@@ -101,7 +101,7 @@ def _journey(app: App, shoot: Callable[[str], None]) -> None:
     expect(app.page.locator(".files tbody tr").first).to_be_visible()
     shoot("documents")
     app.open("/evaluation?view=Compare")
-    expect(app.page.locator("[data-testid=stVegaLiteChart] canvas")).to_be_visible()
+    expect(app.page.get_by_test_id("stVegaLiteChart").locator("svg, canvas").first).to_be_visible()
     shoot("evaluation")
     app.open("/settings")
     expect(app.page.get_by_role("button", name="Test connection")).to_be_visible()

@@ -46,8 +46,11 @@ def compare() -> None:
     with right:
         metric = metric_choice(run.baseline.metrics, key=f"compared-{run.experiment}")
     if other := stale(run):
-        st.warning(f"This run was made with {other} than now: run the experiment again to compare with it.",
-                   icon=":material/history:")  # fmt: skip
+        told = f"This run was made with {other} than now: run the experiment again to compare with it."
+        if found.own:
+            st.warning(told, icon=":material/history:")
+        else:
+            st.caption(told)
     charts.dots(
         [_dot(run, one, metric) for one in run.configurations], value=in_words(metric), key="compared-plot"
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evals.results import ExperimentResult
 
 KEPT_ONES = "Nothing was run here yet: these are the results that came with Athena."
-NONE = "Nothing was run yet. Start a run above, or in a terminal: `athena eval experiment A`."
+NONE = "Nothing was run yet. Start an experiment under *Runs*, or in a terminal: `athena eval experiment A`."
 MADE_ANEW = 60  # seconds until it is looked again whether code or data changed
 
 
