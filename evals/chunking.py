@@ -23,6 +23,7 @@ import platformdirs
 from llama_index.core.schema import Document
 
 from athena.assistant import Athena
+from athena.models import Models
 from athena.reading import MEGABYTE, make_cutter, make_reader
 from athena.settings import Settings
 from evals.indexing import Report
@@ -35,11 +36,7 @@ from readers.levels import Leaf, Section, Sentence, build_sentences, document_id
 from readers.tokens import FixedTokenParser, RecursiveTokenParser
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
-    from pipeline.models.base import CrossEncoder, Encoder, Scores
-    from pipeline.retrieve import HybridSearch
-    from pipeline.stores.base import DocumentStore
+    from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Scores
 
 SENTENCES = "sentences"
 CHUNKS = re.compile(r"(fixed|recursive) (\d{1,6})/(\d{1,6})")  # chunk and overlap, in tokens
@@ -143,21 +140,30 @@ class KnownScores:
         return np.array([self._known[key] for key in keys], dtype=np.float32)
 
 
+class SharedModels(Models):
+    """Models of which the cross-encoder scores a pair once."""
+
+    def __init__(self, settings: Settings, known: KnownScores) -> None:
+        super().__init__(settings)
+        self.known = known
+
+    def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
+        """The same, as `known` gives its scores."""
+        model, choice = super().cross_encoder()
+        if model is None:
+            return None, choice
+        self.known.model = model
+        return self.known, choice
+
+
 class CutAthena(Athena):
     """An Athena over an index that was cut in another way; its manifest says so."""
 
-    def __init__(self, settings: Settings, splitter: str, known: KnownScores | None = None) -> None:
+    def __init__(self, settings: Settings, splitter: str, known: KnownScores) -> None:
         super().__init__(settings)
         self.splitter = splitter
-        self.known = known or KnownScores()
-
-    def hybrid_search_over(self, store: DocumentStore, llm: LLM | None) -> HybridSearch:
-        """The same search, with pairs scored once."""
-        search = super().hybrid_search_over(store, llm)
-        if search.cross_encoder is not None:
-            self.known.model = search.cross_encoder
-            search.cross_encoder = self.known
-        return search
+        self.known = known
+        self.models = SharedModels(settings, known)
 
     @property
     def manifest(self) -> Manifest:
@@ -197,7 +203,13 @@ def cache_folder() -> Path:
 
 
 def open_index(
-    settings: Settings, splitter: str, corpus: Path, *, key: str, report: Report | None = None
+    settings: Settings,
+    splitter: str,
+    corpus: Path,
+    *,
+    key: str,
+    known: KnownScores,
+    report: Report | None = None,
 ) -> CutAthena:
     """An Athena over the corpus, cut that way; it is indexed where the cache does not have it by its key.
 
@@ -211,13 +223,13 @@ def open_index(
     if not folder.is_dir():
         with tempfile.TemporaryDirectory(prefix=".making-", dir=cache) as making:
             there = Path(making) / "index"
-            made = CutAthena(settings.model_copy(update={**APART, "data_dir": there}), splitter)
+            made = CutAthena(settings.model_copy(update={**APART, "data_dir": there}), splitter, known)
             with closing(made):
                 made.fill(corpus, report=report)
             if not folder.is_dir():
                 there.rename(folder)
     folder.touch()
-    return CutAthena(settings.model_copy(update={**APART, "data_dir": folder}), splitter)
+    return CutAthena(settings.model_copy(update={**APART, "data_dir": folder}), splitter, known)
 
 
 def _drop_unused(cache: Path) -> None:

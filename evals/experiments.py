@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -55,6 +55,7 @@ ROOMS = ("pipeline", "readers", "memory")
 """What an experiment's figures depend on, with the modules of this room that run it."""
 MODULES = ("chunking", "datasets", "experiments", "judging", "metrics", "playing", "scoring", "talks")
 OTHERS = ("embedding_model", "cross_encoder", "llm", "hyde", "hyde_timeout_s", "answerable_threshold")
+KEPT_VECTORS = 10_000  # of answers and references, which configurations have in common
 SPLITTER = "splitter"
 MODELS = "C"  # the experiment that compares embedding models
 CHANGEABLE = frozenset(
@@ -331,7 +332,7 @@ class Runner:
         self._opened = opened
         self._report = report
         self._indexes: dict[str, CutAthena] = {}
-        self._encoder = OnnxEncoder()
+        self._vector = lru_cache(KEPT_VECTORS)(OnnxEncoder().encode_query)
         self._known = KnownScores()
 
     def outcome(self, planned: Planned, results: Path) -> Outcome:
@@ -357,7 +358,7 @@ class Runner:
         """
         if not text.strip():
             return 0.0
-        cosine = np.dot(self._encoder.encode_query(reference), self._encoder.encode_query(text))
+        cosine = np.dot(self._vector(reference), self._vector(text))
         return round(max(0.0, float(cosine)), 6)
 
     def _scored(self, planned: Planned) -> list[Scored]:
@@ -381,8 +382,14 @@ class Runner:
         key = hashlib.sha256(what.encode()).hexdigest()[:16]
         if key not in self._indexes:
             indexing = bar(self._report, f"Indexing ({planned.splitter})")
-            index = open_index(settings, planned.splitter, experiment.manuals, key=key, report=indexing)
-            index.known = self._known
+            index = open_index(
+                settings,
+                planned.splitter,
+                experiment.manuals,
+                key=key,
+                known=self._known,
+                report=indexing,
+            )
             self._indexes[key] = index
             self._opened.callback(index.close)
         index = self._indexes[key]

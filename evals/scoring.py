@@ -20,7 +20,6 @@ from pipeline.answering.section_blocks import end_of, start_of
 from pipeline.steps.records import GenerateStep, RecallStep, SelectStep, Step, step_of
 
 if TYPE_CHECKING:
-    from athena import Athena
     from evals.chunking import CutAthena
     from evals.indexing import Report
     from pipeline.answer import Passage
@@ -116,7 +115,7 @@ def answer_text(heard: Heard) -> str:
 
 
 def score_talks(
-    athena: Athena,
+    athena: CutAthena,
     talks: Sequence[Talk],
     *,
     changes: Mapping[str, object],
@@ -128,7 +127,8 @@ def score_talks(
 
     def judge(played_by: PlayedAthena, talk: Talk, step: Said, conversation: str) -> Iterator[Scored]:
         if step.ask and not step.never_said:
-            yield _score_said(played_by, talk, step, conversation, similarity)
+            athena.known.fresh = is_timed = len(scored) < TIMED
+            yield _score_said(played_by, talk, step, conversation, similarity, is_timed)
 
     with playing(athena, **changes) as other:
         for done, talk in enumerate(talks, start=1):
@@ -139,7 +139,12 @@ def score_talks(
 
 
 def _score_said(
-    athena: PlayedAthena, talk: Talk, step: Said, conversation: str, similarity: Similarity
+    athena: PlayedAthena,
+    talk: Talk,
+    step: Said,
+    conversation: str,
+    similarity: Similarity,
+    is_timed: bool,
 ) -> Scored:
     """One question of a talk; of one that needs an earlier session, whether the first recalled answer it."""
     started = time.perf_counter()
@@ -154,7 +159,7 @@ def _score_said(
         "answered": float(is_right(reply, step)),
         "similarity": similarity(step.reference, reply.text) if step.reference else None,
     }
-    return _taken(f"{talk.name} {step.at}", scores, reply.answer.steps, ms)
+    return _taken(f"{talk.name} {step.at}", scores, reply.answer.steps, ms if is_timed else None)
 
 
 def _first_recalled(athena: PlayedAthena, talk: Talk, step: Said, recall: RecallStep) -> int:
