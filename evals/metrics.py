@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ NOTHING = math.nan
 
 RESAMPLES = 10_000
 SEED = 13
+FEW = 500  # values, whose draws are kept: 40 MB
 
 
 def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
@@ -94,10 +96,17 @@ def bootstrap(values: Sequence[float]) -> Interval:
 def resampled_means(values: Sequence[float]) -> NDArray[np.float64]:
     """The means of `RESAMPLES` draws with replacement, each as large as the values; always the same draws."""
     sample = np.asarray(values, dtype=np.float64)
-    chance = np.random.default_rng(SEED)
-    drawn = chance.integers(sample.size, size=(RESAMPLES, sample.size))
+    drawn = _kept_draws(sample.size) if sample.size <= FEW else _draws(sample.size)
     means: NDArray[np.float64] = sample[drawn].mean(axis=1)
     return means
+
+
+def _draws(size: int) -> NDArray[np.int64]:
+    """Indices, shape (`RESAMPLES`, size)."""
+    return np.random.default_rng(SEED).integers(size, size=(RESAMPLES, size))
+
+
+_kept_draws = lru_cache(maxsize=4)(_draws)
 
 
 def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interval:

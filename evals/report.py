@@ -119,8 +119,13 @@ def _learned(result: ExperimentResult) -> Iterator[str]:
             f"- Too few questions to see a difference of {MARGIN} in {', '.join(map(_spoken, few))}: "
             f"{most.questions} were compared, {most.needed:,} would do."
         )
-    if note := _note(result.experiment):
-        yield f"- {note}"
+    if result.experiment in names():
+        ours = load_experiment(result.experiment)
+        there = {one.name for one in result.configurations}
+        if lacking := [named.name for named in ours.all if named.name not in there]:
+            yield f"- Left out, as there was no model for it, or not finished: {', '.join(lacking)}."
+        if ours.follows:
+            yield f"- {ours.follows}"
 
 
 def _phrase(one: Comparison) -> str:
@@ -130,11 +135,6 @@ def _phrase(one: Comparison) -> str:
 
 def _spoken(metric: str) -> str:
     return metric.replace("_", " ")
-
-
-def _note(name: str) -> str:
-    """What an experiment of ours says of its defaults."""
-    return load_experiment(name).follows if name in names() else ""
 
 
 def _signed(value: float) -> str:

@@ -91,6 +91,36 @@ def test_a_known_winner_is_found(folder: Path, tmp_path: Path) -> None:
     assert {"search", "all"} <= whole.ms.keys()
 
 
+def test_a_preset_that_remembers_nothing_does_worse(folder: Path, tmp_path: Path) -> None:
+    facts = ("spare torch is behind panel 14", "dented cartridge is number five", "red box has nine fuses")
+    asked = (("Where is the spare torch?", "14"), ("Which cartridge is dented?", "five"))
+    talks = [
+        {
+            "name": f"user {number}",
+            "kind": "sessions",
+            "steps": [
+                *(
+                    {"at": f"2031-03-0{day}T07:10", "say": f"The {fact}."}
+                    for day, fact in enumerate(facts, 1)
+                ),
+                *(
+                    {"at": "2031-03-09T08:00", "ask": ask, "needs": "session", "any": [[word]]}
+                    for ask, word in asked
+                ),
+            ],
+        }
+        for number in range(4)
+    ]
+    (folder / "talks").mkdir(exist_ok=True)
+    (folder / "talks" / "talks.json").write_text(json.dumps({"talks": talks}), encoding="utf-8")
+    file = write(folder / "presets.toml", {"none": {"memory": "none"}, "inject": {"memory": "inject"}})
+    file.write_text(file.read_text().replace('"questions"', '"talks"'), encoding="utf-8")
+    result = result_of(file, tmp_path)
+    found = {one.metric: one for one in result.comparisons}
+    assert result.baseline.metrics["hit@3"] == 0.0
+    assert (found["hit@3"].difference, found["hit@3"].verdict) == (1.0, "better")
+
+
 def test_where_none_is_better_all_is_noise(folder: Path, tmp_path: Path) -> None:
     result = result_of(folder / "none.toml", tmp_path)
     assert {one.verdict for one in result.comparisons} == {"noise"}
@@ -231,6 +261,7 @@ def test_ours_can_be_planned_and_c_takes_other_models() -> None:
 
 
 @pytest.mark.kill
+@pytest.mark.timeout(1200)
 def test_a_run_that_was_killed_anywhere_ends_with_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     files = [str(folder / f"{name}.toml") for name in KINDS]
     program = "from athena.cli import main; main()"
