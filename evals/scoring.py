@@ -17,12 +17,12 @@ from evals.playing import PlayedAthena, playing
 from evals.talks import Step as Said
 from evals.talks import Talk, has_words, is_right, played
 from pipeline.answering.section_blocks import end_of, start_of
-from pipeline.steps.records import GenerateStep, RecallStep, SelectStep, Step, step_of
+from pipeline.steps.records import RecallStep, SelectStep, step_of
 
 if TYPE_CHECKING:
     from evals.chunking import CutAthena
     from evals.indexing import Report
-    from pipeline.answer import Passage
+    from pipeline.answer import Answer, Passage
 
 FIRST = 3
 DEPTH = 10
@@ -59,7 +59,7 @@ def score_questions(
         heard = hear(athena, query, generated=True)
         ms = (time.perf_counter() - started) * 1000
         scored.append(
-            _taken(query.id, scores_of(query, heard, similarity), heard.steps, ms if is_timed else None)
+            _taken(query.id, scores_of(query, heard, similarity), heard.answer, ms if is_timed else None)
         )
         if report:
             report(done, len(queries))
@@ -109,7 +109,7 @@ def holds_half(passage: Passage, gold: Span) -> bool:
 
 def answer_text(heard: Heard) -> str:
     """What a reader sees of an answer without a click: its quotes, or what a model wrote."""
-    if any(isinstance(step, GenerateStep) for step in heard.steps):
+    if heard.answer and heard.answer.mode == "generate":
         return heard.text
     return "\n".join(quote.text for quote in heard.quotes if not quote.folded)
 
@@ -159,7 +159,7 @@ def _score_said(
         "answered": float(is_right(reply, step)),
         "similarity": similarity(step.reference, reply.text) if step.reference else None,
     }
-    return _taken(f"{talk.name} {step.at}", scores, reply.answer.steps, ms if is_timed else None)
+    return _taken(f"{talk.name} {step.at}", scores, reply.answer, ms if is_timed else None)
 
 
 def _first_recalled(athena: PlayedAthena, talk: Talk, step: Said, recall: RecallStep) -> int:
@@ -172,22 +172,17 @@ def _first_recalled(athena: PlayedAthena, talk: Talk, step: Said, recall: Recall
 
 
 def _taken(
-    question: str, scores: Mapping[str, float | None], steps: Sequence[Step], whole_ms: float | None
+    question: str, scores: Mapping[str, float | None], answer: Answer | None, whole_ms: float | None
 ) -> Scored:
+    """With what the answer took; without a model, the tokens are those of its passages."""
     ms: dict[str, float] = {} if whole_ms is None else {"all": whole_ms}
+    steps = answer.steps if answer else ()
     for step in steps:
         if step.status == "ok" and whole_ms is not None:
             name = str(getattr(step, "name", ""))
             ms[name] = ms.get(name, 0.0) + step.ms
-    written = [step for step in steps if isinstance(step, GenerateStep)]
-    counted = [step for step in written if step.prompt_tokens is not None]
-    return Scored(
-        question,
-        scores,
-        ms,
-        tokens_in=sum(step.prompt_tokens or 0 for step in counted)
-        if counted
-        else sum(step.tokens for step in steps if isinstance(step, SelectStep)),
-        tokens_out=sum(step.answer_tokens or 0 for step in written) if written else None,
-        estimated=not counted,
-    )
+    if answer is None or answer.usage is None:
+        passages = sum(step.tokens for step in steps if isinstance(step, SelectStep))
+        return Scored(question, scores, ms, tokens_in=passages)
+    used = answer.usage
+    return Scored(question, scores, ms, used.tokens_in, used.tokens_out, used.estimated)
