@@ -167,8 +167,8 @@ def _refusal(source: str, answer: Mapping[str, Any] | None, *, late: float) -> R
     if late:
         reason = f"converting it takes longer than {late:g} seconds"
         return ReaderError(source, reason=reason, fix="Divide it, or raise ATHENA_CONVERT_TIMEOUT_S.")
-    fix = "Save it anew, or in another format."
-    return ReaderError(source, reason="the converter crashed on it", fix=fix)
+    reason = "the converter crashed on it, as where it unfolds to more than there is memory for"
+    return ReaderError(source, reason=reason, fix="Save it anew, or in another format.")
 
 
 def _close(stream: IO[bytes] | None) -> None:

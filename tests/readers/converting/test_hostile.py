@@ -92,5 +92,5 @@ def test_a_page_that_unfolds_to_more_than_the_memory_allowed_is_refused(converte
     start, end = GOOD.rindex(b"<<", 0, GOOD.index(b"BT ")), GOOD.rindex(b"endstream") + len(b"endstream")
     kind = format_of("a.pdf")
     assert kind is not None
-    with pytest.raises(ReaderError, match=r"crashed|memory"):
+    with pytest.raises(ReaderError, match="memory"):
         converter.text(GOOD[:start] + stream + GOOD[end:], kind, source="a.pdf")
