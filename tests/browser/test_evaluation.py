@@ -14,7 +14,7 @@ from tests.browser.looks import looked_at
 from tests.browser.pages import App
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
-VIEWS = ("Runs", "Compare", "Cases", "Usage", "Benchmarks")
+VIEWS = ("Runs", "Compare", "Cases", "Usage", "Benchmarks", "Judges")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from ui.conversation import whose
 from ui.evaluation.benchmarks import benchmarks
 from ui.evaluation.cases import cases
 from ui.evaluation.compare import compare
+from ui.evaluation.judges import judges
 from ui.evaluation.running import evaluations, progress
 from ui.evaluation.runs import runs
 from ui.evaluation.usage import usage
@@ -15,7 +16,7 @@ from ui.shared import messages, style
 from ui.shared.jobs import LOOK_EVERY
 from ui.shared.state import begin_with
 
-VIEWS = ("Runs", "Compare", "Cases", "Usage", "Benchmarks")
+VIEWS = ("Runs", "Compare", "Cases", "Usage", "Benchmarks", "Judges")
 SHOWN, ADDRESS = "evaluation-shown", "view"
 
 
@@ -42,6 +43,8 @@ def page() -> None:
                     cases(busy=busy)
                 case "Usage":
                     usage()
+                case "Judges":
+                    judges(busy=busy)
                 case _:
                     benchmarks()
 

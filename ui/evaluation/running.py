@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import streamlit as st
 
@@ -13,6 +13,7 @@ from ui.shared.jobs import Jobs, JobState, job_box
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
+    from evals.judges import JudgeReport
     from evals.trials import Trial
 
 BUSY = "An evaluation is still running. Wait for it, or cancel it first."
@@ -40,7 +41,7 @@ class Ran:
 
     said: str
     trial: Trial | None = None
-    rules: Mapping[str, Any] | None = None
+    rules: JudgeReport | None = None
 
 
 class Work(Protocol):
@@ -54,7 +55,7 @@ class Evaluations(Jobs[Ran]):
     """The runs of this process, and the last trial and test among them."""
 
     trial: Trial | None = None
-    rules: Mapping[str, Any] | None = None
+    rules: JudgeReport | None = None
 
     def _ended(self, report: Ran) -> None:
         self.trial = report.trial or self.trial
