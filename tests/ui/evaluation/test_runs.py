@@ -15,6 +15,7 @@ from athena import Athena
 from evals import experiments, results
 from evals.datasets import load_queries
 from evals.results import Configuration, ExperimentResult, Times, summary, write_result
+from pipeline.errors import DiskFull
 from ui.evaluation.running import evaluations
 
 Run = Callable[..., AppTest]
@@ -169,3 +170,18 @@ def test_a_run_is_started_seen_by_another_visit_and_cancelled(
     assert "Cancelled:" in said(other.run())
     other.button(key="close-job").click().run()
     assert not other.button(key="run").disabled
+
+
+def test_a_run_that_fails_says_why_and_what_to_do(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Iterator[Any]:
+        raise DiskFull("Cannot write 'A.json': the disk is full.", "Make room and run it again.")
+        yield
+
+    monkeypatch.setattr(experiments, "run", full)
+    app = page(run_app, athena, "Runs")
+    app.button(key="run").click().run()
+    job = evaluations().current
+    assert job is not None and job.wait(30)
+    assert "the disk is full. Make room and run it again." in said(app.run())
