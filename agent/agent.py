@@ -34,6 +34,7 @@ from agent.protocol import (
 )
 from agent.servers import Servers
 from agent.tools import OWN, AgentTool, function_tool, named_tools, search_tool
+from memory.recalling.recall import named_in
 from pipeline.answering.prompts import count_tokens, escaped_markers, fitting_history, memory_messages
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ConfigurationError, ModelError
@@ -230,13 +231,22 @@ class _Run:
         """The memory where the question is personal; else the documents, then it where it knows more."""
         found, question = self.turn.recollection, self.turn.question or self.turn.message
         recall: tuple[str, dict[str, Any]] = ("recall", {"query": question, "limit": 5})
-        own = found.personal and found.asks
+        own = (found.personal and found.asks) or self._names_of_talk(question)
         if own and "recall" in self.tools:
             yield recall
         elif "search" in self.tools:
             yield "search", {"query": question[:2_000]}
         if not own and self.read.judged and found.leads(self.read.judged) and "recall" in self.tools:
             yield recall
+
+    def _names_of_talk(self, question: str) -> bool:
+        """Whether it names somebody or something that the graph has from what the user said."""
+        if self.read.parts.memory is None:
+            return False
+        index = self.read.athena.memory_of(self.read.parts.user).index
+        with index.lock:
+            named = named_in(index, question)
+            return any(not mention.source for known in named for mention in index.mentions_of(known))
 
     # -- the model ---------------------------------------------------------------------------------
 

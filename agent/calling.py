@@ -185,7 +185,9 @@ def _found(value: Any, call: Call) -> Found:
     """The fields of a step that say what a call gave."""
     match value:
         case Retrieval(passages=passages):
-            return _sections([(one.section.node_id, title_of(one.section)) for one in passages])
+            read = [known for passage in passages for known in passage.section_ids]
+            nodes = call.athena.store.sections.get_many(read)
+            return _sections([(known, title_of(nodes[known])) for known in read if known in nodes])
         case Results(results=results):
             return _sections([(item.id, item.title) for item in results])
         case Text():
