@@ -68,7 +68,9 @@ class PhoenixTracer:
         self._exporter = _Exporter(url)
         self._annotations = f"{_address(url)}{ANNOTATIONS}"
         self._page = without_password(f"{_address(url)}{PAGE}")
-        self._annotating: list[threading.Thread] = []
+        self._waiting: list[Mapping[str, object]] = []  # annotations, for the one thread that sends them
+        self._annotating: threading.Thread | None = None
+        self._lock = threading.Lock()
         self._ids = _TurnIds()
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,
@@ -125,13 +127,24 @@ class PhoenixTracer:
         )
 
     def _send(self, annotations: Sequence[Mapping[str, object]]) -> None:
-        self._annotating = [thread for thread in self._annotating if thread.is_alive()]
-        thread = threading.Thread(target=self._annotate, args=(annotations,), name="annotate", daemon=True)
-        self._annotating.append(thread)
-        thread.start()
+        with self._lock:
+            self._waiting += annotations
+            if self._annotating is None:
+                self._annotating = threading.Thread(target=self._annotate, name="annotate", daemon=True)
+                self._annotating.start()
 
-    def _annotate(self, annotations: Sequence[Mapping[str, object]]) -> None:
-        self._provider.force_flush(int(TIMEOUT_S * 1000))  # an annotation belongs to a trace that is there
+    def _annotate(self) -> None:
+        """Send what waits, all at once, until nothing does: a slow Phoenix has one request at a time."""
+        while True:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+                if not waiting:
+                    self._annotating = None
+                    return
+            self._provider.force_flush(int(TIMEOUT_S * 1000))  # annotations belong to traces that are there
+            self._post_annotations(waiting)
+
+    def _post_annotations(self, annotations: Sequence[Mapping[str, object]]) -> None:
         body = json.dumps({"data": annotations}).encode()
         try:
             answer = _post(self._annotations, body, {"content-type": "application/json"})
@@ -144,8 +157,8 @@ class PhoenixTracer:
     def close(self) -> None:
         """Send what is queued, for a few seconds at most, and stop; safe to call again."""
         atexit.unregister(self.close)
-        for thread in self._annotating:
-            thread.join(TIMEOUT_S)
+        if annotating := self._annotating:
+            annotating.join(TIMEOUT_S)
         self._exporter.closing = True
         self._provider.shutdown()
 

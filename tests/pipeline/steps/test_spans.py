@@ -284,6 +284,14 @@ def test_scores_of_an_evaluation_are_annotations_of_its_trace(new_chat: NewChat)
     assert found[0]["result"]["explanation"] == "It abstained."
 
 
+def test_many_scores_are_sent_together_to_a_slow_phoenix() -> None:
+    with OtlpReceiver(delay_s=0.5) as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
+        for number in range(200):
+            tracer.score(f"turn {number}", {"case": 1.0})
+    assert len(receiver.received.annotations) == 200
+    assert len(receiver.received.paths) < 20  # those that wait go together
+
+
 def test_what_is_remembered_is_a_span_of_its_turn_once_it_is_done(new_chat: NewChat) -> None:
     planned = RememberStep(preset="inject", pending=True)
     with OtlpReceiver() as receiver, closing(PhoenixTracer(receiver.url)) as tracer:
