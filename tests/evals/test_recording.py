@@ -249,12 +249,12 @@ def test_what_was_recorded_stays_when_it_is_ended(
 
     whole = Recorder.judge_answers
 
-    def ended(self: Recorder, queries: Any, *, athena: Any, report: Any = None) -> Any:
+    def ended(self: Recorder, queries: Any, **given: Any) -> Any:
         def stop(done: int, total: int) -> None:
             if done == 2:
                 raise KeyboardInterrupt
 
-        return whole(self, queries, athena=athena, report=stop)
+        return whole(self, queries, **{**given, "report": stop})
 
     monkeypatch.setattr(Recorder, "judge_answers", ended)
     result = run("eval", "answers", str(beir), "--trulens", "a.sqlite")
