@@ -91,9 +91,16 @@ class Agent:
         if self.tools.pop(name, None) is None:
             raise ConfigurationError(f"No tool '{name}' was added.", "See `Agent.all_tools`.")
 
-    def but(self, *, without: Collection[str] = (), consent: Consent | None = None) -> Agent:
-        """The same agent, with the same tools but these, and somebody who is asked before it writes."""
-        return replace(self, without=frozenset(without), consent=consent or self.consent)
+    def but(
+        self,
+        *,
+        without: Collection[str] = (),
+        consent: Consent | None = None,
+        more: Sequence[AgentTool] = (),
+    ) -> Agent:
+        """The same agent, with the same tools but these and some more, and who is asked before it writes."""
+        tools = {**self.tools, **{tool.tool.name: tool for tool in more}} if more else self.tools
+        return replace(self, tools=tools, without=frozenset(without), consent=consent or self.consent)
 
     @property
     def all_tools(self) -> Mapping[str, AgentTool]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -81,10 +81,11 @@ def is_on(conversation_id: str, conversation: Conversation | None = None) -> boo
     return kept(Switched).on.get(conversation_id, bool(last and called_tools(last)))
 
 
-def agent_of_conversation(conversation_id: str) -> Agent | None:
+def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | None = None) -> Agent | None:
     """The agent of a conversation, with its tools; None where it is not switched on or no model is there.
 
-    What was chosen for the next conversation is this one's, where that begins.
+    What was chosen for the next conversation is this one's, where that begins. `telemetry` reads the ship's
+    console, where a game is played in easy mode: it is a tool of this run.
     """
     chosen = kept(Switched)
     if conversation_id not in chosen.on and "" in chosen.on:
@@ -102,7 +103,10 @@ def agent_of_conversation(conversation_id: str) -> Agent | None:
                 break
         return asked.allowed
 
-    return _agent().but(without=chosen.without.get(conversation_id, set()), consent=consent)
+    from agent.tools import telemetry_tool
+
+    more = (telemetry_tool(telemetry),) if telemetry else ()
+    return _agent().but(without=chosen.without.get(conversation_id, set()), consent=consent, more=more)
 
 
 def agent_bar(conversation: Conversation | None, *, working: bool) -> None:

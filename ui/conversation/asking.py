@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -153,12 +153,13 @@ def start_answer(
     alone: bool = False,
     goes_on: str = "",
     instead_of: str = "",
+    telemetry: Callable[[], str] | None = None,
 ) -> None:
     """Start answering with the picked model: `verbatim` as it is spelled, `alone` without the history.
 
     `goes_on` names the turn whose answer broke off and is written on, `instead_of` the one that gets another
-    version. Where another window asked in the same conversation, a question is the next one that waits.
-    Raises AthenaError where nothing can answer.
+    version. `telemetry` reads a ship's console, for an agent. Where another window asked in the same
+    conversation, a question is the next one that waits. Raises AthenaError where nothing can answer.
     """
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
@@ -168,7 +169,7 @@ def start_answer(
         options=options,
         persona=persona,
         user=whose.user(),
-        agent=agent_of_conversation(conversation_id),
+        agent=agent_of_conversation(conversation_id, telemetry),
     )
     asked: Engine = engine
     if goes_on:

@@ -14,7 +14,9 @@ from mission.game import Game, Outcome
 from pipeline.answering.persona import Persona
 from pipeline.errors import UnknownConversation
 from ui.conversation import whose
+from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
+from ui.conversation.model_picker import answering_model
 from ui.conversation.runner import Run, runner
 from ui.conversation.talk import Commands, turns
 from ui.mission import state as mission_state
@@ -46,6 +48,8 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
             _readings(game, conversation, run)
         elif not silent:
             _greeting(game, persona)
+    if conversation is not None and answering_model() and not silent:
+        agent_bar(conversation, working=working)
     placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"
     question_field(
         placeholder,
@@ -162,4 +166,5 @@ def ask(
         alone=alone,
         goes_on=goes_on,
         instead_of=instead_of,
+        telemetry=game.telemetry_for_assistant if game.easy else None,
     )
