@@ -26,12 +26,20 @@ def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def picked(app: App, label: str, option: str) -> None:
-    """Choose of a list, by typing."""
+    """Choose of a list, by typing; where the list closed again, as the page moved, it is opened by a key."""
     app.ready()
-    field = app.page.get_by_role("combobox", name=label)
+    field, listed = app.page.get_by_role("combobox", name=label), app.page.get_by_role("option", name=option)
     field.click()
     field.fill(option)
-    app.page.get_by_role("option", name=option).first.click()
+
+    def opened() -> bool:
+        if listed.first.is_visible():
+            return True
+        field.press("ArrowDown")
+        return False
+
+    app.until(opened)
+    listed.first.click()
     app.ready()
 
 
