@@ -31,6 +31,7 @@ from athena.settings import Settings
 from evals.chunking import APART, SENTENCES, CutAthena, KnownScores, check_splitter, folder_hash, open_index
 from evals.datasets import load_queries, read_text
 from evals.indexing import Bars, bar
+from evals.judges import open_judge
 from evals.metrics import percentile
 from evals.results import (
     LANGUAGE_MODEL,
@@ -46,14 +47,25 @@ from evals.results import (
 from evals.scoring import Scored, score_questions, score_talks
 from evals.talks import load_talks
 from memory.options import MemoryOptions
-from pipeline.errors import ConfigurationError, DatasetError, ModelError
+from pipeline.errors import ConfigurationError, DatasetError, ModelError, ModelUnavailable
 from pipeline.models.embedding import OnnxEncoder
 from pipeline.options import ChatOptions, SearchOptions
 
 OURS = Path(__file__).parent / "data" / "experiments"
 ROOMS = ("pipeline", "readers", "memory")
 """What an experiment's figures depend on, with the modules of this room that run it."""
-MODULES = ("chunking", "datasets", "experiments", "judging", "metrics", "playing", "scoring", "talks")
+MODULES = (
+    "chunking",
+    "datasets",
+    "experiments",
+    "judge_prompts",
+    "judges",
+    "judging",
+    "metrics",
+    "playing",
+    "scoring",
+    "talks",
+)
 OTHERS = ("embedding_model", "cross_encoder", "llm", "hyde", "hyde_timeout_s", "answerable_threshold")
 KEPT_VECTORS = 10_000  # of answers and references, which configurations have in common
 SPLITTER = "splitter"
@@ -247,7 +259,7 @@ def _planned(
         models = models_of(settings)
     except ModelError as error:
         skip = str(error)
-    if settings.hyde == "on" and not models.get(LANGUAGE_MODEL):
+    if settings.hyde == "on" and not skip and not models.get(LANGUAGE_MODEL):
         skip = "A hypothesis needs a language model: name one with --llm."
     what = {
         "experiment": experiment.name,
@@ -273,11 +285,18 @@ def models_of(settings: Settings) -> dict[str, str]:
     models = Models(settings)
     encoder = models.encoder[0]
     reranker = models.cross_encoder()[1] if settings.rerank else None
-    language = models.language_model()[1] if settings.llm != "none" else None
+    named = ""
+    if settings.llm != "none":
+        llm, choice = models.language_model()
+        named = choice.name
+        if llm is None:
+            raise ModelUnavailable(
+                f"'{settings.llm}' cannot be asked: {choice.detail.rstrip('.')}.", choice.fix
+            )
     found = {
         "embedding": f"{encoder.name} {encoder.fingerprint[:16]}".strip(),
         "cross-encoder": reranker.name if reranker else "",
-        LANGUAGE_MODEL: language.name if language else "",
+        LANGUAGE_MODEL: named,
     }
     return {role: name for role, name in found.items() if name}
 
@@ -371,7 +390,8 @@ class Runner:
         queries = load_queries(experiment.folder)
         if not queries:
             raise DatasetError(f"'{experiment.folder}' has no questions.", "Put them into queries.jsonl.")
-        return score_questions(index, queries, similarity=self.similarity, report=progress)
+        judge = open_judge(index, planned.settings.llm) if LANGUAGE_MODEL in planned.models else None
+        return score_questions(index, queries, similarity=self.similarity, judge=judge, report=progress)
 
     def _index(self, planned: Planned) -> CutAthena:
         """The documents as the configuration cuts and embeds them, with its settings."""

@@ -30,6 +30,8 @@ file like those in [evals/data/experiments](../evals/data/experiments).
 - *similarity*: the cosine, by the bundled model, of what a reader sees and the reference answer. It sees
   topic and wording: a reworded right answer lowers it, and one wrong number hardly does.
 - *abstained rightly*: answered where the manuals answer, and only there.
+- With a language model, *judged …* is what that model makes of each answer, at temperature 0; a reply that
+  does not parse counts for nothing. `athena eval judge` says how far to believe it.
 - Over sessions a hit is a recalled fact or message that has the answer, counted for the questions that need
   an earlier session; *answered*: the answer has it, too.
 - All are 0 to 1, higher is better, with the 95 % interval of a bootstrap over questions. ▲ better and ▼ worse

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evals.datasets import Question, Span
-from evals.judging import Heard, hear
+from evals.judges import PROMPTS, ModelJudge
+from evals.judging import Heard, hear, text_seen
 from evals.metrics import ndcg_of_gains
 from evals.playing import PlayedAthena, playing
 from evals.talks import Step as Said
@@ -46,7 +47,12 @@ class Scored:
 
 
 def score_questions(
-    athena: CutAthena, queries: Sequence[Question], *, similarity: Similarity, report: Report | None = None
+    athena: CutAthena,
+    queries: Sequence[Question],
+    *,
+    similarity: Similarity,
+    judge: ModelJudge | None = None,
+    report: Report | None = None,
 ) -> list[Scored]:
     """Ask the chat each question; with the language model that the settings name, if they do.
 
@@ -58,9 +64,8 @@ def score_questions(
         started = time.perf_counter()
         heard = hear(athena, query, generated=True)
         ms = (time.perf_counter() - started) * 1000
-        scored.append(
-            _taken(query.id, scores_of(query, heard, similarity), heard.answer, ms if is_timed else None)
-        )
+        scores = scores_of(query, heard, similarity) | judged_scores(judge, query, heard)
+        scored.append(_taken(query.id, scores, heard.answer, ms if is_timed else None))
         if report:
             report(done, len(queries))
     return scored
@@ -73,7 +78,7 @@ def scores_of(query: Question, heard: Heard, similarity: Similarity) -> dict[str
     abstained = (heard.verdict or heard.retrieval.answerability.verdict) == "not in the documents"
     return {
         **ranking,
-        "similarity": similarity(query.reference, answer_text(heard)) if query.reference else None,
+        "similarity": similarity(query.reference, text_seen(heard)) if query.reference else None,
         "abstained_rightly": float(abstained is not query.answerable),
     }
 
@@ -107,11 +112,13 @@ def holds_half(passage: Passage, gold: Span) -> bool:
     return overlap >= HALF * (gold.end - gold.start)
 
 
-def answer_text(heard: Heard) -> str:
-    """What a reader sees of an answer without a click: its quotes, or what a model wrote."""
-    if heard.answer and heard.answer.mode == "generate":
-        return heard.text
-    return "\n".join(quote.text for quote in heard.quotes if not quote.folded)
+def judged_scores(judge: ModelJudge | None, query: Question, heard: Heard) -> dict[str, float | None]:
+    """What a model makes of an answer, by names of its own; None where its reply does not parse."""
+    if judge is None:
+        return {}
+    passages = [passage.node.text for passage in heard.retrieval.passages]
+    found = judge.scores(query.text, passages, text_seen(heard))
+    return {f"judged_{name}": getattr(found, name) for name in PROMPTS}
 
 
 def score_talks(
