@@ -193,7 +193,9 @@ def open_judge(athena: Athena, name: str) -> ModelJudge:
     models = Models(athena.settings.model_copy(update={"temperature": 0.0}))
     llm, choice = models.language_model(name)
     if llm is None:
-        raise ModelUnavailable(f"The judge '{name}' cannot be asked: {choice.detail}.", choice.fix)
+        raise ModelUnavailable(
+            f"The judge '{name}' cannot be asked: {choice.detail.rstrip('.')}.", choice.fix
+        )
     kept = _test_file(athena, choice.name)
     return ModelJudge(choice.name, llm, tested=json.loads(kept.read_text()) if kept.is_file() else None)
 
