@@ -25,7 +25,7 @@ CLAUSE = re.compile(
     r"\b(?:that|which|whose|who|where|when|while|after|before|until|and)\b|[,;?]", re.IGNORECASE
 )
 SPLIT = "test"
-MEMORIES = "memories.txt"  # where a folder has it, it is asked where the agent looks first
+MEMORIES = "memories.tsv"  # where a folder has it, it is asked where the agent looks first
 SEVERAL = ("multi-hop", "multi-section")  # kinds of questions; where a folder has such, it is about them
 
 

@@ -1,0 +1,66 @@
+"""`athena ask --agent`, and the agent over the doors: what is printed, and who may not be asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from athena import load_settings, open_athena
+from athena.cli import app
+from doors.asking import Asked, answers, model_names
+from doors.keys import local_caller
+from pipeline.steps.events import AnswerFinished
+from tests.agent.conftest import ANSWERED, call, calls
+from tests.fake_llm import FakeLLM
+from tests.pipeline.searching import write_manual
+from tests.servers import OllamaServer, Reply
+
+QUESTION = "At how many rpm does the cabin fan hum?"
+
+
+@pytest.fixture
+def data(tmp_path: Path, own_folder: None) -> Path:
+    with open_athena(load_settings(data_dir=tmp_path / "data", llm="none")) as athena:
+        athena.ingest([write_manual(tmp_path)])
+    return tmp_path / "data"
+
+
+def test_the_steps_are_on_standard_error_and_in_the_json(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["ask", QUESTION, "--agent", "--data-dir", str(data)]
+    with OllamaServer() as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_LLM", "auto")
+        script = [call("search", query="LN2 tank"), call("remember", text="I like fans."), ANSWERED]
+        server.reply_with(*(Reply((text,)) for text in script))
+        told = CliRunner().invoke(app, [*asked, "--json"])
+    assert told.exit_code == 0, told.output
+    assert "searched “LN2 tank”: " in told.stderr
+    assert "did not allow this call" in told.stderr  # nobody can be asked in a pipe
+    shape = json.loads(told.stdout)
+    tools = [step for step in shape["steps"] if step["name"] == "tool"]
+    assert [step["tool"] for step in tools] == ["search", "search", "remember"]
+    assert tools[1]["arguments"] == {"query": "LN2 tank"} and tools[1]["sections"]
+    assert shape["citations"]
+
+
+def test_without_a_model_it_says_what_is_missing(data: Path) -> None:
+    told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--data-dir", str(data)])
+    assert told.exit_code == 1
+    assert "The agent needs a language model" in told.stderr
+
+
+def test_it_is_a_model_of_the_doors_where_a_model_is_there(data: Path) -> None:
+    llm = FakeLLM([call("remember", text="I like fans."), ANSWERED])
+    with open_athena(load_settings(data_dir=data), llm=llm) as athena:
+        assert "athena:agent" in model_names(athena)
+        asked = Asked(QUESTION, model="athena:agent")
+
+        last = list(answers(athena, local_caller(athena.settings), asked)(threading.Event()))[-1]
+        assert isinstance(last, AnswerFinished)
+        assert "There is no tool 'remember'" in calls(last.answer)[1].detail  # nothing is kept of it
+    with open_athena(load_settings(data_dir=data)) as athena:
+        assert "athena:agent" not in model_names(athena)
