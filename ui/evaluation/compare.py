@@ -44,7 +44,7 @@ def compare() -> None:
     number = left.selectbox("Run", numbers, key="compared", format_func=lambda n: _title(found.runs[n]))
     run = found.runs[number]
     with right:
-        metric = metric_choice(run.baseline.metrics, key=f"compared-{run.experiment}")
+        metric = metric_choice(run.baseline, key=f"compared-{run.experiment}")
     if other := stale(run):
         told = f"This run was made with {other} than now: run the experiment again to compare with it."
         if found.own:

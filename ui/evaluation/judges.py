@@ -56,6 +56,17 @@ def _tested() -> Iterator[JudgeReport]:
             raise DatasetError(problem, "Delete it, and test the judge again.") from error
 
 
+def figures_of(judge: str) -> str:
+    """What a language model as a judge cannot see, and what its own test came to."""
+    from evals.judges import MODEL_CAN_SEE
+
+    tested = next((one for one in _tested() if one.judge == judge), None)
+    if tested is None:
+        return f"{MODEL_CAN_SEE} {judge} was not tested here: test it under Judges."
+    accepts = f"{tested.right_accepted:.0%} of right answers and {tested.wrong_accepted:.0%} of wrong ones"
+    return f"{MODEL_CAN_SEE} {judge} accepts {accepts}."
+
+
 def _shown(tested: JudgeReport) -> None:
     with st.container(border=True, key=f"judge-{tested.judge}"):
         st.markdown(f"**{plain(_called(tested.judge))}**")

@@ -39,7 +39,7 @@ def runs(*, busy: bool) -> None:
     name = left.selectbox("Experiment", names, key="over-time", format_func=partial(_titled, found.runs))
     shown = [run for run in found.runs if run.experiment == name]
     with right:
-        metric = metric_choice(shown[0].baseline.metrics, key="over-time-metric")
+        metric = metric_choice(shown[0].baseline, key="over-time-metric")
     points = [
         {"name": one.name, "time": run.finished, "value": one.metrics[metric]}
         for run in shown

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
+
+from ui.evaluation.judges import figures_of
+from ui.shared.words import plain
+
+if TYPE_CHECKING:
+    from evals.results import Configuration
+
+JUDGED = "judged_"
+"""How the names of a language model's scores begin."""
 
 SEES: Mapping[str, str] = {
     "hit@3": "sees whether one of the first three passages has half of what answers; not what is said of it.",
@@ -16,11 +26,18 @@ SEES: Mapping[str, str] = {
 }
 
 
-def metric_choice(metrics: Mapping[str, float], *, key: str) -> str:
-    """Draw the choice of a score, with what it can and cannot see; its name."""
-    metric = str(st.selectbox("Score", list(metrics), key=key, format_func=in_words))
+def metric_choice(one: Configuration, *, key: str) -> str:
+    """Draw the choice of a configuration's scores, with what each can and cannot see; its name.
+
+    Beside a score that a language model gave stands how far that model can be believed.
+    """
+    from evals.results import LANGUAGE_MODEL
+
+    metric = str(st.selectbox("Score", list(one.metrics), key=key, format_func=in_words))
     if metric in SEES:
         st.caption(f"{in_words(metric)} {SEES[metric]}")
+    if metric.startswith(JUDGED):
+        st.caption(plain(figures_of(one.models.get(LANGUAGE_MODEL, ""))))
     return metric
 
 

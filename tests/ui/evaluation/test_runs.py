@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from evals import experiments, results
 from evals.datasets import load_queries
-from evals.results import Configuration, ExperimentResult, Times, summary, write_result
+from evals.judges import TESTED, JudgeReport
+from evals.results import LANGUAGE_MODEL, Configuration, ExperimentResult, Times, summary, write_result
 from pipeline.errors import DiskFull
 from ui.evaluation.running import evaluations
 
@@ -30,14 +33,17 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "KEPT", tmp_path / "kept")
 
 
-def written(folder: Path, *, hits: dict[str, list[float]], code: str = "", day: int = 1) -> None:
+def written(
+    folder: Path, *, hits: dict[str, list[float]], code: str = "", day: int = 1, metric: str = "hit@3"
+) -> None:
     """Results of configurations by name, the first being the baseline."""
     ours = experiments.load_experiment("A")
     for place, (name, values) in enumerate(hits.items()):
-        scores = {"hit@3": tuple(values)}
+        scores = {metric: tuple(values)}
         means, intervals = summary(scores)
         one = Configuration(
-            name=name, place=place, digest=f"{day}{place}", settings={}, models={}, metrics=means,
+            name=name, place=place, digest=f"{day}{place}", settings={},
+            models={LANGUAGE_MODEL: "ollama/sure"}, metrics=means,
             intervals=intervals, tokens_in=500, tokens_out=None, tokens_estimated=True,
             questions=tuple(QUESTIONS), scores=scores,
         )  # fmt: skip
@@ -117,6 +123,20 @@ def test_the_worst_questions_come_first_and_lead_to_the_inspector(
     assert not athena.conversations.list()
     app.button(key="more-worst").click().run()
     assert sum(str(button.key).startswith("inspect-") for button in app.button) == 16
+
+
+def test_beside_a_models_score_stands_how_far_it_can_be_believed(
+    athena: Athena, run_app: Run, tmp_path: Path
+) -> None:
+    written(tmp_path / "own", hits={"small": all_but()}, metric="judged_groundedness")
+    app = page(run_app, athena, "Compare")
+    assert "A model sees what a sentence means." in said(app)
+    assert "ollama/sure was not tested here: test it under Judges." in said(app)
+    kept = JudgeReport("ollama/sure", 60, {}, {}, 0.95, 0.63, 0, "")
+    folder = athena.settings.data_dir / TESTED
+    folder.mkdir()
+    (folder / "sure.json").write_text(json.dumps(asdict(kept)))
+    assert "ollama/sure accepts 95% of right answers and 63% of wrong ones." in said(app.run())
 
 
 def test_runs_are_plotted_over_time(athena: Athena, run_app: Run, tmp_path: Path) -> None:
