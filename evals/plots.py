@@ -165,9 +165,10 @@ def _label(axis: Axes, text: str, at: tuple[float, float], right: int, *, ha: st
 
 
 def _ends(values: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-    """The lowest and the highest of a setting's values; one where they are the same."""
+    """A setting's value that moves most, on either side of 0."""
     ordered = sorted(values, key=lambda pair: pair[1])
-    return [ordered[0]] if len(ordered) == 1 else [ordered[0], ordered[-1]]
+    ends = [ordered[0]] if ordered[0][1] < 0 else []
+    return [*ends, ordered[-1]] if ordered[-1][1] > 0 or not ends else ends
 
 
 def _moves(result: ExperimentResult, metric: str) -> Mapping[str, list[tuple[str, float]]]:
