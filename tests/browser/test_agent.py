@@ -49,7 +49,9 @@ def served(indexed: Path, tmp_path: Path) -> Iterator[str]:
         athena.memory.add("I live in Turin.")
     with OllamaServer() as ollama:
         ollama.answer = replying
-        with serving(data_dir, ollama_url=ollama.url, hyde="off") as address:
+        with serving(
+            data_dir, ollama_url=ollama.url, hyde="off", context_window="16384", agent_tokens="8000"
+        ) as address:
             yield address
 
 
