@@ -111,6 +111,7 @@ _RIGHT = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[\w-]*\d[\w-]*")
+LONGEST_RIGHT = 60  # characters of what only puts a number right: the pattern goes back and forth over them
 
 MAX_TURNS_BACK = 4  # how far back a topic is looked for
 LONGEST_CARRIED = 200  # characters of an earlier message
@@ -195,7 +196,8 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
 
 def _put_right(said: str, message: str) -> str:
     """A question with the number that the next message puts right: "sorry, 2"; "" where it has no such."""
-    match, numbers = _RIGHT.fullmatch(message), list(_NUMBER.finditer(said))
+    match = _RIGHT.fullmatch(message) if len(message) <= LONGEST_RIGHT else None
+    numbers = list(_NUMBER.finditer(said)) if match else []
     if match is None or len(numbers) != 1 or not is_question(said):
         return ""
     old, right = numbers[0], match["right"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pipeline.asking.follow_ups import LONGEST_CARRIED, MAX_CONDENSED, by_rules, condense
@@ -91,3 +93,10 @@ def test_a_number_is_put_right_in_the_question_before(asked: str, message: str, 
     if question != message:
         later = condense([*history, Message("user", message), Message("assistant", "So.")], "why?")
         assert later.carried == question.rstrip("?")
+
+
+def test_a_message_that_puts_nothing_right_is_read_quickly() -> None:
+    said = [Message("user", "what feeds fan 1"), Message("assistant", "Breaker B7.")]
+    begun = time.perf_counter()
+    by_rules(said, f"sorry {'-' * 600}{'1' * 600}!x")
+    assert time.perf_counter() - begun < 1
