@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from agent.tools import AgentTool, example_of
 from athena.tools.tool import Call, Parameters, Tool
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import read_given
+from pipeline.redaction import hide
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ MOST_TOOLS = 30  # of a server: a model reads the description of each before eve
 MOST_PAGES = 100
 LIKE = '{"mcpServers": {"weather": {"command": "weather-mcp", "args": []}, "shop": {"url": "http://…/mcp"}}}'
 NO_EXTRA = "MCP servers need a package that is missing.", "Install it with: pip install 'athena-docs[doors]'"
+CREDENTIALS = ("authorization", "proxy-authorization", "cookie")  # headers: the last word of one is a secret
 TYPES: Mapping[str, Any] = {
     "string": str,
     "integer": int,
@@ -89,12 +90,15 @@ class Servers:
         if path is None:
             return cls()
         try:
-            return cls(File.model_validate_json(read_given(path)).servers)
+            servers = File.model_validate_json(read_given(path)).servers
         except (OSError, UnicodeDecodeError, ValidationError) as error:
             raise ConfigurationError(
                 f"ATHENA_MCP_SERVERS names '{path}', which names no servers: {type(error).__name__}.",
                 f"Write it like this: {LIKE}",
             ) from error
+        for given in servers.values():
+            hide(_secrets_of(given))
+        return cls(servers)
 
     def tools(self) -> Mapping[str, AgentTool]:
         """The tools of all servers that can be reached, as SERVER_TOOL; they are asked for once."""
@@ -144,6 +148,7 @@ class Servers:
         try:
             self._open[name] = ready.result(timeout=START_S)
         except NotInTime as error:
+            self._kept[name].cancel()
             raise AthenaError(f"The MCP server '{name}' did not start within {START_S:.0f} s.") from error
         except (CancelledError, ServerEnded) as error:
             why = str(error) or "it ended"
@@ -189,14 +194,19 @@ class Servers:
             except AthenaError:
                 raise
             except Exception as error:
-                with self._lock:
-                    self._open.pop(name, None)
-                    self._kept[name].cancel()
+                self._drop(name, server)
                 raise AthenaError(
                     f"The MCP server '{name}' failed: {type(error).__name__}: {error}."
                 ) from error
         task.cancel()
         return ""
+
+    def _drop(self, name: str, server: _Open) -> None:
+        """End a server that failed, unless another call had it started again meanwhile."""
+        with self._lock:
+            if self._open.get(name) is server:
+                del self._open[name]
+                self._kept[name].cancel()
 
 
 def _portal() -> BlockingPortal:
@@ -233,6 +243,15 @@ async def _hold(given: Given, ready: Future[_Open]) -> None:
             await anyio.sleep_forever()
 
 
+def _secrets_of(given: Given) -> dict[str, str]:
+    """What of an entry no text that leaves may have in it, as `hide` takes it."""
+    sent = {name.casefold(): value for name, value in given.headers.items()}
+    credentials = {
+        f"{name} key": sent[name].split()[-1] for name in CREDENTIALS if sent.get(name, "").split()
+    }
+    return {**given.env, **sent, **credentials, "url": given.url}
+
+
 def _transport(given: Given) -> Any:
     if given.url:
         from mcp.client.streamable_http import streamable_http_client
@@ -241,9 +260,8 @@ def _transport(given: Given) -> Any:
         return streamable_http_client(given.url, http_client=create_mcp_http_client(headers=given.headers))
     from mcp import StdioServerParameters
 
-    return StdioServerParameters(
-        command=given.command, args=list(given.args), env={**os.environ, **given.env} if given.env else None
-    )
+    # Of this process's environment it gets what mcp lets everybody have: the rest has keys in it.
+    return StdioServerParameters(command=given.command, args=list(given.args), env=given.env or None)
 
 
 async def _listed(client: Client) -> list[Any]:

@@ -13,10 +13,11 @@ import pytest
 
 import agent.servers as module
 from agent import Agent
-from agent.servers import MOST_TOOLS, Servers
+from agent.servers import MOST_TOOLS, Servers, _transport
 from agent.tools import named_tools
 from athena import Athena
 from pipeline.errors import ConfigurationError
+from pipeline.redaction import redacted
 from tests.agent.conftest import ANSWERED, call, calls
 from tests.fake_llm import FakeLLM
 
@@ -98,6 +99,16 @@ def test_a_server_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     assert servers.tools() == {}
     assert "The MCP server 'gone' cannot be used: FileNotFoundError" in servers.problems["gone"]
     servers.close()
+
+
+def test_a_server_gets_no_key_of_ours_and_its_own_are_never_shown(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "sk-0123456789abcdef")
+    servers = start(env={"SHOP_TOKEN": "shop-9f8e7d6c5b"}, headers={"Authorization": "Bearer 5e4d3c2b1a09"})
+    given = _transport(servers.given["t"])
+    assert given.env == {"SHOP_TOKEN": "shop-9f8e7d6c5b"}  # with what mcp gives to everybody
+    assert redacted("shop-9f8e7d6c5b and 5e4d3c2b1a09") == "[secret] and [secret]"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"servers": {}}', '{"mcpServers": {"a": 3}}'])
