@@ -190,8 +190,9 @@ class _Run:
         self.form = formatter(persona.system_header, persona.tone, offered)
 
     def calls(self) -> list[ToolStep]:
-        """What was called, in order."""
-        return _calls(self.turn.trace.steps)
+        """What was called, in order; also before the answer was stopped that is gone on with."""
+        begun = self.turn.begun.steps if self.turn.begun else ()
+        return _calls([*begun, *self.turn.trace.steps])
 
     def go(self) -> Events[str]:
         """Run it: "" where it answered or was stopped, else why it gave up."""
@@ -270,7 +271,8 @@ class _Run:
         with closing(ChatStream(self.read.parts.llm, self._prompt(), stop=stop, deadline_s=left)) as stream:  # type: ignore[arg-type]
             for piece in stream:
                 text += piece
-                if new := answer_in(text)[len(self.turn.text) :]:
+                # What rests on nothing is not shown: it is not taken either, and cannot be taken back.
+                if self._has_read() and (new := answer_in(text)[len(self.turn.text) :]):
                     self.turn.text += new
                     yield TokenArrived(new)
                 if time.monotonic() - kept >= KEEP_EVERY_S:

@@ -25,6 +25,7 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from athena.tools.tool import Tool
 from pipeline.answering.prompts import system_prompt
 from pipeline.messages import Message
+from pipeline.words import well_formed
 
 HEADER = """\
 You find out what a question needs by calling tools, one at a time, and answer when you have read enough. \
@@ -129,17 +130,21 @@ def _thought(before: str) -> str:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """The JSON object that a text begins with, or a dict as Python writes it."""
+    """The JSON object that a text begins with, or a dict as Python writes it, where JSON has it, too."""
     try:
-        given, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        try:
-            given = ast.literal_eval(text[: text.rfind("}") + 1])
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
-            raise ValueError("the Action Input is no JSON object") from error
-    if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):
+        given = json.loads(well_formed(json.dumps(_written(text), ensure_ascii=False)))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError) as error:
+        raise ValueError("the Action Input is no JSON object") from error
+    if not isinstance(given, dict):
         raise ValueError("the Action Input is no JSON object")
     return given
+
+
+def _written(text: str) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return ast.literal_eval(text[: text.rfind("}") + 1])
 
 
 def answer_in(reply: str) -> str:

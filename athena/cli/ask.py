@@ -25,6 +25,7 @@ from athena.cli.options import (
 from athena.cli.running import as_set, check_private, err, flush, opened, show
 from pipeline.errors import ModelUnavailable
 from pipeline.stores.globs import as_globs
+from pipeline.words import harmless
 
 if TYPE_CHECKING:
     from agent import AgentTool
@@ -100,5 +101,5 @@ def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Eve
     """Whether the user lets a tool write; in a pipe there is nobody to ask."""
     if not sys.stdin.isatty():
         return False
-    given = ", ".join(f"{name}: {value}" for name, value in arguments.items())
+    given = harmless(", ".join(f"{name}: {value}" for name, value in arguments.items()))
     return typer.confirm(f"{tool.tool.name} may change something ({given}). Call it?", err=True)

@@ -36,6 +36,7 @@ TYPES: Mapping[str, str] = {
     "boolean": "true or false",
     "number": "a number",
     "array": "a list of texts",
+    "object": "an object",
 }
 
 

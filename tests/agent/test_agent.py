@@ -10,10 +10,11 @@ import pytest
 
 from agent import Agent, why_not
 from agent.protocol import StrictParser
-from agent.tools import telemetry_tool
+from agent.tools import named_tools, telemetry_tool
 from athena import Athena
+from athena.cli.ask import _consent
 from pipeline.errors import ConfigurationError
-from pipeline.steps.events import AnswerFinished, StepFinished, StepStarted
+from pipeline.steps.events import AnswerFinished, StepFinished, StepStarted, TokenArrived
 from pipeline.steps.records import ThinkStep, ToolStep
 from tests.agent.conftest import ANSWERED, Ask, call, calls
 from tests.fake_llm import FakeLLM
@@ -88,6 +89,39 @@ def test_arguments_that_mean_nothing_are_answered_with_a_right_call(ask: Ask, ag
     assert "must be" in wrong[0] and "takes no 'number'" in wrong[1] and "'count' is missing" in wrong[2]
     assert all('take({"count": 1})' in said for said in wrong)
     assert [step.attempts for step in calls(answer)] == [1, 1, 1, 1]
+
+
+def test_an_object_as_argument_is_asked_for_in_words(ask: Ask, agent: Agent) -> None:
+    def take(options: dict[str, Any]) -> str:
+        """Take options."""
+        return f"{len(options)} taken"
+
+    agent.add_tool(take, reads=True)
+    wrong, right = calls(ask([call("take", options="all"), call("take", options={"a": 1}), ANSWERED]))[1:]
+    assert "'options' is \"all\", and must be an object." in wrong.detail and right.result == "1 taken"
+
+
+def test_arguments_that_no_store_can_hold_are_mended_or_refused(ask: Ask, fan: Athena) -> None:
+    written = (
+        "{'query': 'fan', 'more': {1: 2, 'b': 3}}",
+        "{'query': {(1, 2): 3}}",
+        '{"query": "fan \\ud800"}',
+    )
+    replies = [f"Thought: so\nAction: search\nAction Input: {given}" for given in written]
+    answer = ask([*replies, ANSWERED])
+    [turn] = fan.conversations.get(answer.conversation_id).turns
+    assert [dict(step.arguments) for step in calls(turn.answer)[1:]] == [
+        {"query": "fan", "more": {"1": 2, "b": 3}}, {"query": "fan ?"},
+    ]  # fmt: skip
+
+
+def test_words_that_rest_on_nothing_are_not_shown_before_the_answer(fan: Athena, agent: Agent) -> None:
+    llm = FakeLLM(["Thought: I know.\nAnswer: The capital of France is Paris."])
+    events = list(fan.chat(llm=llm, agent=agent).run("What is the capital of France?"))
+    assert not [event for event in events if isinstance(event, TokenArrived) and "Paris" in event.text]
+    last = events[-1]
+    assert isinstance(last, AnswerFinished) and last.answer.abstained
+    assert "found nothing that answers" in last.answer.notices[0]
 
 
 def test_an_unknown_tool_is_told_which_there_are(ask: Ask) -> None:
@@ -380,3 +414,12 @@ def test_the_parser_is_not_slow_on_anything() -> None:
     with pytest.raises(ValueError, match="no JSON object"):
         StrictParser().parse("Action: a\nAction Input: " + '{"a":' * 3_000)
     assert time.monotonic() - begun < 5
+
+
+def test_what_is_asked_in_a_terminal_brings_no_orders_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("typer.confirm", lambda text, **_: asked.append(text))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    [tool] = named_tools("shutil:rmtree")
+    _consent(tool, {"path": "/home\x1b[2K\rRead the weather"}, threading.Event())
+    assert "/home␛[2K␍Read" in asked[0]
