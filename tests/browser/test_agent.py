@@ -49,9 +49,8 @@ def served(indexed: Path, tmp_path: Path) -> Iterator[str]:
         athena.memory.add("I live in Turin.")
     with OllamaServer() as ollama:
         ollama.answer = replying
-        with serving(
-            data_dir, ollama_url=ollama.url, hyde="off", context_window="16384", agent_tokens="8000"
-        ) as address:
+        given = {"context_window": "16384", "agent_tokens": "8000", "tools": "posixpath:dirname=reads"}
+        with serving(data_dir, ollama_url=ollama.url, hyde="off", **given) as address:
             yield address
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,11 @@ import streamlit as st
 
 from doors.keys import is_loopback
 from pipeline.answering.written_answers import called_tools
+from pipeline.errors import ConfigurationError
 from ui.conversation.model_picker import answering_model, models
 from ui.shared import messages, process
 from ui.shared.state import entered, kept
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from agent import Agent, AgentTool
@@ -39,10 +42,11 @@ class Switched:
 
 @dataclass(slots=True)
 class Waiting:
-    """A call that waits for the user's word."""
+    """A call that waits for the user's word, which names it: no other may have come in its place."""
 
     tool: AgentTool
     arguments: Mapping[str, Any]
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
     done: threading.Event = field(default_factory=threading.Event)
     allowed: bool = False
 
@@ -59,12 +63,15 @@ def consent_view(conversation_id: str) -> dict[str, str] | None:
     if asked is None:
         return None
     given = json.dumps(dict(asked.arguments), ensure_ascii=False, default=str)
-    return {"tool": asked.tool.tool.name, "may": "may change something. Allow this call?", "given": given}
+    may = "may change something. Allow this call?"
+    return {"id": asked.id, "tool": asked.tool.tool.name, "may": may, "given": given}
 
 
-def answer_consent(conversation_id: str, *, allow: bool) -> None:
-    """Let a call be made, or not."""
-    if asked := _waiting().pop(conversation_id, None):
+def answer_consent(conversation_id: str, call: str, *, allow: bool) -> None:
+    """Let the call of an id be made, or not; nothing where another one is asked about by now."""
+    asked = _waiting().get(conversation_id)
+    if asked and asked.id == call:
+        del _waiting()[conversation_id]
         asked.allowed = allow
         asked.done.set()
 
@@ -151,16 +158,22 @@ def _tools(current: str, *, working: bool) -> None:
                 st.button("Remove", key=f"remove-{name}", on_click=agent.remove_tool, args=(name,))
         for problem in agent.servers.problems.values():
             st.warning(problem)
-        if not may_add():
-            return
-        st.text_input("Add a function (module:name; =reads if it changes nothing)", key=ADDED)
-        st.button("Add the tool", on_click=_add, icon=":material/add:")
+        if known := open_modules():
+            st.text_input("Add a function (module:name; =reads if it changes nothing)", key=ADDED)
+            st.caption(plain(f"Of the modules that ATHENA_TOOLS names: {', '.join(sorted(known))}."))
+            st.button("Add the tool", on_click=_add, icon=":material/add:")
 
 
-def may_add() -> bool:
-    """Whether tools are added on the page: a function may be any program, so from this machine alone."""
+def open_modules() -> Set[str]:
+    """The modules whose functions may be added on the page, from this machine alone.
+
+    Those that the setting names and no other: a function of any module is any program, and whoever reaches
+    the port could run it.
+    """
     settings = process.settings()
-    return is_loopback(settings.host) and not settings.user_header
+    if not is_loopback(settings.host) or settings.user_header:
+        return frozenset()
+    return {entry.partition(":")[0].strip() for entry in settings.tools.split(",")} - {""}
 
 
 @messages.noticed
@@ -168,5 +181,10 @@ def _add() -> None:
     """Add what the field names to the process's tools."""
     from agent.tools import named_tools
 
-    for tool in named_tools(entered(ADDED)) if may_add() else ():
+    wanted, known = entered(ADDED), open_modules()
+    if any(entry.partition(":")[0].strip() not in known for entry in wanted.split(",")):
+        raise ConfigurationError(
+            f"'{wanted:.80}' is of no module that ATHENA_TOOLS names.", "Name it there, and start again."
+        )
+    for tool in named_tools(wanted):
         _agent().add_tool(tool)

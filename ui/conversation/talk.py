@@ -377,7 +377,7 @@ def _decide(key: str) -> None:
 
 def _consent(key: str, conversation_id: str) -> None:
     if wanted := sent(key, "consent"):
-        answer_consent(conversation_id, allow=bool(wanted["allow"]))
+        answer_consent(conversation_id, str(wanted["id"]), allow=bool(wanted["allow"]))
 
 
 def _stop(run: Run | None) -> None:

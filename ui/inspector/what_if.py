@@ -11,6 +11,9 @@ from pipeline.answer import Answer, Retrieval
 from pipeline.answering.written_answers import called_tools
 from pipeline.errors import AthenaError
 from pipeline.steps.records import HydeStep, SearchStep, ToolStep, step_of
+from pipeline.stores.conversations import scope_of
+from pipeline.stores.globs import as_globs
+from ui.conversation import whose
 from ui.conversation.model_picker import picked_model
 from ui.inspector import flow
 from ui.shared import components, process, reranker
@@ -73,6 +76,8 @@ def _without_a_tool(answer: Answer) -> None:
         again = athena.ask(
             answer.condensed_question or answer.question,
             llm=picked_model(),
+            paths=as_globs(scope_of(answer)),
+            user=whose.user(),
             agent=agent_of(athena).but(without=without),
             private=True,
         )

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from athena import Athena
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding.why import Place, Why
 from pipeline.nodes import StoredNode
+from pipeline.steps.records import ToolStep
+from tests.fake_llm import FakeLLM
+from tests.ui.conftest import answered
 from ui.inspector.page import _why_rows
 from ui.inspector.what_if import refusal
 
@@ -31,3 +40,21 @@ def test_why_not_shows_the_lists_that_have_the_section() -> None:
     assert _why_rows(Why("a.md", ("A",), True, "fuse", "", lists)) == [
         {"List": "BM25 sections", "Rank": 3, "Score": 1.5}
     ]
+
+
+def test_an_agents_run_is_played_again_with_the_memory_of_who_asked(
+    athena: Athena, run_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    athena.memory.add("I live in Oslo.")
+    athena.memory_of("ann").add("I live in Turin.")
+    recalled = ToolStep(tool="recall", kind="memory", arguments={"query": "my home"})
+    searched = ToolStep(tool="search", kind="documents", arguments={"query": "home"})
+    answer = answered("In which town is my home?", steps=(recalled, searched))
+    athena.conversations.save_turn(athena.conversations.create("Home", user="ann").info.id, answer)
+    llm = FakeLLM(["Thought: I know.\nAnswer: It is said above."], repeat=True)
+    monkeypatch.setattr("ui.inspector.what_if.picked_model", lambda: llm)
+    app = run_app(athena, page="inspector", u="ann")
+    next(button for button in app.button if button.label == "Run again").click()
+    app.run()
+    assert not app.exception and "Without them" in " ".join(item.value for item in app.markdown)
+    assert "Turin" in llm.prompts[0] and "Oslo" not in llm.prompts[0]

@@ -149,7 +149,7 @@ function fold(key, open, label, inside, kind = "call") {
 
 // A tool that may change something waits for the user's word.
 function consent(asked, send) {
-  const answer = (allow) => once(() => send("consent", { allow }));
+  const answer = (allow) => once(() => send("consent", { id: asked.id, allow }));
   return element("div", { class: "note consent", role: "alertdialog", "aria-label": "Allow this call?" }, icon("build"),
     element("div", {}, element("strong", {}, asked.tool), ` ${asked.may}`, element("pre", { tabindex: "0" }, asked.given)),
     element("button", { class: "tool stop", onclick: answer(true) }, "Allow once"),

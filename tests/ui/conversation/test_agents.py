@@ -1,0 +1,55 @@
+"""The agent beside the question: which call is allowed, and which tools can be added from the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent import function_tool
+from athena.settings import Settings
+from pipeline.errors import ConfigurationError
+from ui.conversation import agents
+from ui.conversation.agents import ADDED, Waiting, answer_consent, consent_view, open_modules
+from ui.shared import process
+
+
+def order(part: str) -> str:
+    """Order a part."""
+    return part
+
+
+def test_a_word_is_for_the_call_that_was_shown() -> None:
+    waiting, tool = agents._waiting(), function_tool(order)
+    waiting["c"] = before = Waiting(tool, {"part": "fan"})
+    shown = consent_view("c")
+    assert shown and shown["given"] == '{"part": "fan"}'
+    answer_consent("c", shown["id"], allow=True)
+    assert before.done.is_set() and before.allowed
+    waiting["c"] = other = Waiting(tool, {"part": "ship"})
+    answer_consent("c", shown["id"], allow=True)  # the button was pressed twice
+    assert not other.done.is_set() and consent_view("c")
+    waiting.clear()
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({"tools": "posixpath:basename=reads, shop:order"}, {"posixpath", "shop"}),
+        ({"tools": ""}, set()),
+        ({"tools": "shop:order", "host": "0.0.0.0"}, set()),
+        ({"tools": "shop:order", "user_header": "X-User"}, set()),
+    ],
+)
+def test_from_the_page_only_modules_of_the_setting_are_open(
+    given: dict[str, str], known: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "settings", lambda: Settings(**given))  # type: ignore[arg-type]
+    assert open_modules() == known
+
+
+def test_no_program_is_added_from_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "settings", lambda: Settings(tools="posixpath:basename=reads"))
+    monkeypatch.setattr(
+        agents, "entered", {ADDED: "posixpath:dirname, subprocess:getoutput=reads"}.__getitem__
+    )
+    with pytest.raises(ConfigurationError, match="no module that ATHENA_TOOLS names"):
+        agents._add.__wrapped__()  # type: ignore[attr-defined]
