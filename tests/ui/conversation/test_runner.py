@@ -25,7 +25,7 @@ from pipeline.steps.records import SearchStep
 from pipeline.stores.conversations import Turn
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner
-from ui.shared.jobs import Job, Jobs
+from ui.shared.jobs import IngestJobs, Job
 
 SECONDS = 5
 
@@ -158,7 +158,7 @@ def test_a_job_reports_progress_and_can_be_cancelled() -> None:
             started.wait(0.01)
         return report
 
-    jobs = Jobs()
+    jobs = IngestJobs()
     assert jobs.start("Adding", work)
     job = jobs.current
     assert job is not None
