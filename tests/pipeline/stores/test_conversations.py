@@ -34,7 +34,8 @@ def any_of(hint: Any) -> st.SearchStrategy[Any]:
     if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
         fields = [name for name in typing.get_type_hints(hint) if not name.isupper()]
         return st.builds(hint, **{name: any_of(typing.get_type_hints(hint)[name]) for name in fields})
-    simple = {str: st.text(max_size=20), object: st.text(max_size=20), float: st.floats(0, 9)}
+    text = st.text(max_size=20)
+    simple = {str: text, object: text, Any: text, float: st.floats(0, 9)}
     return simple[hint] if hint in simple else st.from_type(hint)
 
 
