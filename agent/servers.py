@@ -142,7 +142,7 @@ class Servers:
                 f"'{name}' lists {counted(len(listed), 'tool')}: the first {MOST_TOOLS} are used. "
                 'Choose with "tools": [names] in its entry.'
             )
-        return [self._as_ours(name, tool) for tool in listed[:MOST_TOOLS]]
+        return [ours for tool in listed[:MOST_TOOLS] if (ours := self._as_ours(name, tool))]
 
     def _reached(self, name: str, ready: Future[_Open]) -> _Open:
         try:
@@ -159,9 +159,14 @@ class Servers:
 
     # -- calling -----------------------------------------------------------------------------------
 
-    def _as_ours(self, name: str, listed: Any) -> AgentTool:
+    def _as_ours(self, name: str, listed: Any) -> AgentTool | None:
+        """A tool as an agent has it; None where nobody can tell what it takes, which is then a problem."""
         called = re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{listed.name}")[:64]
-        takes = parameters_of(listed.input_schema or {}, called)
+        try:
+            takes = parameters_of(listed.input_schema or {}, called)
+        except (TypeError, ValueError) as error:
+            self.problems[name] = f"'{name}' does not say what its tool '{listed.name}' takes: {error}."
+            return None
         hints = listed.annotations
         return AgentTool(
             Tool(

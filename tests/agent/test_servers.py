@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,3 +128,11 @@ def test_functions_of_the_setting() -> None:
     for wrong in ("basename", "posixpath:none", "no_such_module:f", "os:sep", "a:b=writes"):
         with pytest.raises(ConfigurationError, match="ATHENA_TOOLS"):
             list(named_tools(wrong))
+
+
+@pytest.mark.parametrize("schema", [{"required": None}, {"properties": ["a"]}, {"required": [["a"]]}])
+def test_a_tool_that_does_not_say_what_it_takes_is_done_without(schema: dict[str, Any]) -> None:
+    servers = Servers()
+    listed = SimpleNamespace(name="odd", title="", description="", input_schema=schema, annotations=None)
+    assert servers._as_ours("shop", listed) is None
+    assert "does not say what its tool 'odd' takes" in servers.problems["shop"]
