@@ -41,7 +41,7 @@ from pipeline.errors import ConfigurationError, ModelError
 from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
 from pipeline.steps.events import Events, TokenArrived
-from pipeline.steps.records import STOPPED, ThinkStep, ToolStep
+from pipeline.steps.records import STOPPED, ThinkStep, ToolKind, ToolStep
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 MALFORMED = 2  # replies that are told how to write it; the next one ends the run
 REPEATED = 2  # calls that are told that they were made; the next one ends the run
 TOOL_SHARE = 1 / 3  # of the time, that one call may take
+OTHERS = 8  # a part in so many of the tokens is not for documents: two searches would take all of them
 KEEP_EVERY_S = 1.0
 GAVE_UP = "The agent gave up, and this is the answer without it: {why}."
 NOT_ALLOWED = "The user did not allow this call. Nothing was changed."
@@ -185,6 +186,7 @@ class _Run:
         self.deadline = time.monotonic() + self.seconds
         room = limits.context_window - limits.max_answer_tokens
         self.tokens_left = min(settings.agent_tokens, room // 2)
+        self.for_others = self.tokens_left // OTHERS
         persona = self.read.parts.persona
         offered = [tool.tool for tool in self.tools.values()]
         self.form = formatter(persona.system_header, persona.tone, offered)
@@ -349,7 +351,7 @@ class _Run:
             self.repeated += 1
             return step.skip(AGAIN)
         self.made.add(key)
-        if self.tokens_left <= 0:
+        if self._room_for(tool.kind) <= 0:
             return step.skip(NOTHING_LEFT)
         if tool.writes and not self._may(tool, said.action_input):
             return step.skip(STOPPED if self.turn.stop.is_set() else NOT_ALLOWED)
@@ -365,10 +367,14 @@ class _Run:
         finally:
             self.deadline += time.monotonic() - asked
 
+    def _room_for(self, kind: ToolKind) -> int:
+        """The tokens that a result may have; documents leave some for what tools and the memory say."""
+        return max(0, self.tokens_left - (self.for_others if kind == "documents" else 0))
+
     def _observed(self, step: ToolStep) -> str:
         """What the model reads of a call, in the tokens that are left."""
         found = step.status == "ok"
-        text = self.read.observation(step, tokens=max(0, self.tokens_left)) if found else step.detail
+        text = self.read.observation(step, tokens=self._room_for(step.kind)) if found else step.detail
         self.tokens_left -= count_tokens(text)
         return text or "Nothing came of it."
 

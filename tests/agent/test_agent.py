@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent import Agent, why_not
+from agent import Agent, open_agent, why_not
 from agent.protocol import StrictParser
 from agent.tools import named_tools, telemetry_tool
-from athena import Athena
+from athena import Athena, load_settings, open_athena
 from athena.cli.ask import _consent
 from pipeline.errors import ConfigurationError
 from pipeline.steps.events import AnswerFinished, StepFinished, StepStarted, TokenArrived
@@ -149,6 +150,24 @@ def test_once_the_steps_are_used_up_it_is_asked_to_answer(ask: Ask) -> None:
     assert not answer.notices and answer.citations
     assert "No more tools can be called" in llm.prompts[-1]
     assert "No more tools can be called" not in llm.prompts[-2]
+
+
+def test_documents_leave_room_for_what_a_tool_says(tmp_path: Path) -> None:
+    def weigh() -> str:
+        """Weigh the ship."""
+        return "40 t"
+
+    manual = tmp_path / "manual"
+    manual.mkdir()
+    (manual / "fan.md").write_text("# Cabin fan\n\n" + "The cabin fan hums at 4000 rpm.\n" * 2_000)
+    with open_athena(load_settings(data_dir=tmp_path / "data", llm="none")) as athena:
+        athena.ingest([manual])
+        agent = open_agent(athena)
+        agent.add_tool(weigh, reads=True)
+        llm = FakeLLM([call("read", id="fan.md"), call("weigh"), ANSWERED])
+        search, read, weighed = calls(athena.ask(QUESTION, llm=llm, agent=agent))
+    assert search.tokens > 2_000 and read.detail.startswith("There is no room")
+    assert weighed.result == "40 t" and "40 t" in llm.prompts[-1]
 
 
 def test_a_failed_call_is_made_once_more_and_its_error_is_told(ask: Ask, agent: Agent) -> None:
