@@ -141,6 +141,7 @@ def agent_bar(conversation: Conversation | None, *, working: bool) -> None:
             _tools(current, working=working)
 
 
+@messages.shown
 def _tools(current: str, *, working: bool) -> None:
     """The tools, each with what it may do; what was added can be removed."""
     agent, without = _agent(), kept(Switched).without.setdefault(current, set())

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from agent import function_tool
+from athena import open_athena
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from ui.conversation import agents
 from ui.conversation.agents import ADDED, Waiting, answer_consent, consent_view, open_modules
 from ui.shared import process
+from ui.shared.process import GivenAthena
 
 
 def order(part: str) -> str:
@@ -53,3 +58,14 @@ def test_no_program_is_added_from_the_page(monkeypatch: pytest.MonkeyPatch) -> N
     )
     with pytest.raises(ConfigurationError, match="no module that ATHENA_TOOLS names"):
         agents._add.__wrapped__()  # type: ignore[attr-defined]
+
+
+def test_tools_that_cannot_be_had_are_told_beside_the_switch(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none", tools="nowhere:f")
+    with open_athena(given) as athena:
+        app = AppTest.from_string(
+            "from ui.conversation.agents import _tools\n_tools('', working=False)", default_timeout=30
+        )
+        app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+        app.run()
+    assert not app.exception and "nowhere" in app.error[0].value
