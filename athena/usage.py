@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memory.times import local_day
+from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import Conversations, Turn
 
 NO_MODEL = "none"
@@ -51,7 +53,9 @@ def usage(
     begun = since or 0.0
     found: list[tuple[str, Turn]] = []
     for info in conversations.list(user=user):
-        if info.updated_at >= begun:
+        if info.updated_at < begun:
+            continue
+        with suppress(UnknownConversation):  # deleted since the list was made
             whole = conversations.get(info.id)
             found += [(info.user, turn) for turn in (*whole.turns, *whole.aside) if turn.created_at >= begun]
     days = _by(found, lambda _, turn: local_day(turn.created_at))

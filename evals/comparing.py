@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from evals.datasets import read_text
 from evals.significance import Comparison, compare, holm
@@ -23,7 +23,7 @@ class Run(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     dataset: str
-    per_question: dict[str, dict[str, float]]
+    per_question: dict[str, dict[str, FiniteFloat]]
 
 
 @dataclass(frozen=True, slots=True)

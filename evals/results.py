@@ -8,13 +8,12 @@ A file has no clock in it, so that the same run writes the same bytes; what it t
 from __future__ import annotations
 
 import errno
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from evals.datasets import read_text
 from evals.metrics import bootstrap, mean
@@ -29,7 +28,7 @@ TIMES = ".ms.json"
 LANGUAGE_MODEL = "language model"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
-Scores = tuple[float | None, ...]  # None: the metric is not about that question
+Scores = tuple[FiniteFloat | None, ...]  # None: the metric is not about that question
 
 
 class _Record(BaseModel):
@@ -188,7 +187,7 @@ def _paired(ours: Configuration, theirs: Configuration, metric: str) -> list[tup
     return [
         (value, other)
         for question, value in own
-        if value is not None and (other := others.get(question)) is not None and not math.isnan(other)
+        if value is not None and (other := others.get(question)) is not None
     ]
 
 

@@ -144,3 +144,13 @@ def test_the_command_prints_what_is_stored_and_leaves_open_what_is_not_known(
     assert none.exit_code == 0 and none.stdout.strip() == "Nothing was asked."
     wrong = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--since", "soon"])
     assert wrong.exit_code == 1
+
+
+def test_a_conversation_that_is_deleted_meanwhile_is_not_counted(
+    athena: Athena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, stays = (athena.conversations.create(title).info for title in ("Gone", "Stays"))
+    listed = [gone, stays]
+    monkeypatch.setattr(athena.conversations, "list", lambda **_: listed)
+    athena.conversations.delete(gone.id)
+    assert usage(athena.conversations).total.turns == 0

@@ -123,6 +123,7 @@ def test_two_runs_are_paired_by_question(tmp_path: Path) -> None:
     [
         ('{"dataset": "lunar", "per_q', "is not JSON, or cut off"),
         ('{"dataset": "lunar"}', "is no run: per_question"),
+        ('{"dataset": "lunar", "per_question": {"q1": {"hit": NaN}}}', "per_question.q1.hit"),
         ('{"dataset": "solar", "per_question": {}}', "a run over lunar"),
         ('{"dataset": "lunar", "per_question": {}}', "have no question in common"),
     ],
