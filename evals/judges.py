@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from athena.models import Models
 from evals.datasets import held_out, load_rows
@@ -197,7 +197,16 @@ def open_judge(athena: Athena, name: str) -> ModelJudge:
             f"The judge '{name}' cannot be asked: {choice.detail.rstrip('.')}.", choice.fix
         )
     kept = _test_file(athena, choice.name)
-    return ModelJudge(choice.name, llm, tested=json.loads(kept.read_text()) if kept.is_file() else None)
+    return ModelJudge(choice.name, llm, tested=asdict(kept_test(kept)) if kept.is_file() else None)
+
+
+def kept_test(path: Path) -> JudgeReport:
+    """A judge's own test as `try_judge` kept it; raises `DatasetError` where it is damaged."""
+    try:
+        return TypeAdapter(JudgeReport).validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        problem = f"Cannot read '{path}': it is no test of a judge, or cut off."
+        raise DatasetError(problem, "Delete it, and test the judge again.") from error
 
 
 def _test_file(athena: Athena, name: str) -> Path:

@@ -36,6 +36,7 @@ for command in (check, compare, judge, experiment):
     app.command()(command)
 
 LONGEST_QUESTION = 100  # characters
+DONE = {"imported": "{} taken over.", "exported": "{} written."}
 ADVICE = {"yes": "Yes", "no": "No", "too few": "Too few cases to tell"}
 
 Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
@@ -98,6 +99,9 @@ def answers(
     from athena.cli.progress import counter
     from evals.answers import evaluate_answers
 
+    given = {"--judge": judged_by, "--failures": failures, "--trulens": trulens, "--index": indexed}
+    if agent and (unused := [name for name, value in given.items() if value]):
+        raise typer.BadParameter(f"with --agent nothing is done for {', '.join(unused)}: leave it out.")
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
         if agent:
@@ -208,19 +212,24 @@ def cases(
     from evals.case_folders import read_cases, write_cases
     from evals.trials import evaluate_cases
 
-    values = values_of(settings or [])
+    values, done = values_of(settings or []), dict[str, int]()
     with opened(data_dir, llm=llm) as athena, counter(err, quiet=as_json) as report:
         if take:
             owner = user or athena.settings.user
             others = {case.id for case in athena.cases.list() if case.user != owner}
             found = read_cases(take, athena.store.sections, user=owner, taken=others)
             athena.cases.put(*found)
-            show(as_json, {"imported": len(found)}, lambda: f"{counted(len(found), 'case')} taken over.")
+            done["imported"] = len(found)
         if export:
             kept = athena.cases.list(user)
             write_cases(export, kept)
-            show(as_json, {"exported": len(kept)}, lambda: f"{counted(len(kept), 'case')} written.")
-        if take or export:
+            done["exported"] = len(kept)
+        if done:
+            show(
+                as_json,
+                done,
+                lambda: "\n".join(DONE[name].format(counted(done[name], "case")) for name in done),
+            )
             return
         result = evaluate_cases(athena, user=user, values=values, report=report)
     show(as_json, asdict(result), lambda: cases_text(result))

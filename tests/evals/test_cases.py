@@ -237,6 +237,8 @@ def test_a_folder_has_all_of_the_cases_and_gives_them_back(athena: Athena, tmp_p
         "imported": 2
     }
     assert len(athena.cases.list("local")) == len(athena.cases.list("bob")) == 2
+    both = ("--import", str(folder), "--export", str(tmp_path / "both"))
+    assert json.loads(invoked(athena, *both, "--json").stdout) == {"imported": 2, "exported": 4}
 
 
 def folder_of(tmp_path: Path, *rows: dict[str, object], qrels: str = "") -> Path:

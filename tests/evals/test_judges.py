@@ -13,11 +13,11 @@ from athena.assistant import Athena
 from athena.settings import Settings
 from evals.answers import evaluate_answers
 from evals.datasets import held_out
-from evals.judges import CASES, RIGHT, Scores, load_cases, open_judge, try_judge
+from evals.judges import CASES, RIGHT, TESTED, Scores, load_cases, open_judge, try_judge
 from evals.rules import Similarity, abstains, rule_on
 from evals.support import GivenPassage, evidence_for
 from pipeline.answering.verification import Judge
-from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.errors import DatasetError, ModelError, ModelUnavailable
 from tests.servers import Messages, OllamaServer, Reply
 
 GRADE = json.dumps({"reason": "so it says", "score": 2})
@@ -171,6 +171,15 @@ def test_a_judge_that_cannot_be_reached_is_an_error_before_anything_is_asked(
     with pytest.raises(ModelUnavailable, match="The judge 'ollama/absent' cannot be asked") as raised:
         evaluate_answers(athena, beir, judge="ollama/absent")
     assert "pull" in raised.value.fix
+
+
+def test_a_damaged_test_of_a_judge_is_named(athena: Athena) -> None:
+    kept = athena.settings.data_dir / TESTED / "ollama%2Fllama3.2.json"
+    kept.parent.mkdir(parents=True)
+    for damaged in ('{"judge": "oll', "{}", "[]"):
+        kept.write_text(damaged)
+        with pytest.raises(DatasetError, match="it is no test of a judge, or cut off"):
+            open_judge(athena, "ollama/llama3.2")
 
 
 def test_judged_scores_stand_beside_those_by_rule_with_the_judges_own_test(

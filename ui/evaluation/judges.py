@@ -7,9 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from pydantic import TypeAdapter
 
-from pipeline.errors import DatasetError
 from pipeline.words import counted
 from ui.evaluation.running import Bar, Cancelled, Ran, evaluations, start
 from ui.shared import messages, process
@@ -44,16 +42,12 @@ def judges(*, busy: bool) -> None:
 
 def _tested() -> Iterator[JudgeReport]:
     """The tests of the judges, the rules first; raises `DatasetError` where one that was kept is damaged."""
-    from evals.judges import TESTED, JudgeReport
+    from evals.judges import TESTED, kept_test
 
     if rules := evaluations().rules:
         yield rules
     for path in sorted((process.settings().data_dir / TESTED).glob("*.json")):
-        try:
-            yield TypeAdapter(JudgeReport).validate_json(path.read_bytes())
-        except (OSError, ValueError) as error:
-            problem = f"Cannot read '{path}': it is no test of a judge, or cut off."
-            raise DatasetError(problem, "Delete it, and test the judge again.") from error
+        yield kept_test(path)
 
 
 def figures_of(judge: str) -> str:

@@ -123,6 +123,9 @@ def test_help_of_everything() -> None:
         ["search", "fan", "--alpha", "1.5"],
         ["search", "fan", "--shiny"],
         ["eval", "retrieval"],
+        ["eval", "answers", ".", "--agent", "--judge", "ollama/one"],
+        ["eval", "answers", ".", "--agent", "--failures"],
+        ["eval", "answers", ".", "--agent", "--trulens", "one.sqlite"],
         ["serve", "--port", "70000"],
     ],
 )
