@@ -215,6 +215,14 @@ class UserMemory:
                 known[given] = entity.name
         return known
 
+    def is_of_user(self, known: str) -> bool:
+        """Whether a memory, relation or turn is what the user said, not an answer, nor of a document."""
+        relation = self.index.relations.get(known)
+        memory = self.index.memories.get(relation.memory_id if relation else known)
+        if relation and (relation.source or relation.turn_id.endswith(ANSWER)):
+            return False
+        return memory.origin == "user" or memory.tier == "static" if memory else not known.endswith(ANSWER)
+
     def _said(self, names: Sequence[str]) -> Mapping[str, str]:
         """What turns say that are named, and pieces of turns."""
         if self.turns is None or not names:

@@ -372,7 +372,7 @@ class ChatRecipe:
     def _cite(self, turn: RunningTurn, sources: Sequence[Source]) -> Events[Answer]:
         """The generated text with markers resolved and every sentence checked."""
         search = self.parts.hybrid_search
-        return (yield from turn.trace.take(VerifyStep(), verified, turn, search, sources))
+        return (yield from turn.trace.take(VerifyStep(), verified, turn, search, sources, self.parts.memory))
 
     def _reply(self, turn: RunningTurn, talk: SmallTalk) -> Answer:
         """What the persona says to a message that asks nothing of the documents."""

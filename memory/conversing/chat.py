@@ -95,6 +95,10 @@ class RememberingChat:
         """What memories say; forgotten ones are left out."""
         return self.memory.texts(ids)
 
+    def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
+        """Those of memories that rest on what the user said, or the persona says."""
+        return frozenset(filter(self.memory.is_of_user, ids))
+
     # -- before the answer --------------------------------------------------------------------------
 
     def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -85,6 +85,9 @@ class ChatMemory(Protocol):
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
         """What memories say; forgotten ones are left out."""
+
+    def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
+        """Those of memories that rest on what the user said, not on an answer or a document."""
 
 
 class ChatAgent(Protocol):

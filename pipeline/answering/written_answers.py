@@ -21,7 +21,7 @@ from pipeline.stores.conversations import Conversation, Turn, scope_of, unknown_
 from pipeline.stores.globs import as_globs
 
 if TYPE_CHECKING:
-    from pipeline.answering.turns import ChatParts, RunningTurn
+    from pipeline.answering.turns import ChatMemory, ChatParts, RunningTurn
     from pipeline.models.generation import Generation
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.trace import RunningStep
@@ -177,18 +177,24 @@ def written(
 
 
 def verified(
-    step: RunningStep[VerifyStep], turn: RunningTurn, search: HybridSearch, sources: Sequence[Source]
+    step: RunningStep[VerifyStep],
+    turn: RunningTurn,
+    search: HybridSearch,
+    sources: Sequence[Source],
+    memory: ChatMemory | None,
 ) -> Answer:
-    """The text with its citations, each sentence checked."""
+    """The text with its citations, each sentence checked; what the user said needs no source."""
     from pipeline.answering.verification import check  # its patterns take a while: quotes do without
 
+    recalled = turn.recollection.all
+    said = memory.said_by_user([item.id for item in recalled]) if memory else ()
     found = check(
         turn.text.strip(),
         sources,
         store=search.store,
         encoder=search.encoder,
         file_hashes=turn.file_hashes,
-        remembered=[item.text for item in turn.recollection.all],
+        remembered=[item.text for item in recalled if item.id in said],
         cut_off=turn.cut_off,
     )
     supported = sum(item.supported for item in found.support)

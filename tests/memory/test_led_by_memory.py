@@ -80,6 +80,20 @@ def test_a_model_is_asked_with_what_was_said_though_no_document_answers(talk: Ta
     assert not any(item.supported for item in answer.support)
 
 
+@pytest.mark.parametrize("private", [False, True])
+def test_what_a_model_made_up_is_checked_again_though_it_is_remembered(talk: Talk, private: bool) -> None:
+    reply = "The cabin fan hums at 4000 rpm [1]. The seal of the cabin fan is replaced every 77 hours."
+    question = "At how many rpm does the cabin fan hum?"
+    first = talk.chat(llm=FakeLLM([reply])).answer(question)
+    talk.finish()
+    llm = FakeLLM([reply])
+    again = talk.chat(llm=llm, private=private).answer(question)
+    assert "I answered" in llm.prompts[-1]
+    assert "77 hours" in llm.prompts[-1]
+    assert [item.supported for item in first.support] == [True, False]
+    assert [item.supported for item in again.support] == [True, False]
+
+
 def test_a_fact_that_fits_is_enough_for_a_model(talk: Talk) -> None:
     talk.memory.add("My locker has the code name Gustav.")
     llm = FakeLLM(["It is called Gustav."])
