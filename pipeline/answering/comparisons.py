@@ -12,6 +12,7 @@ from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.answering.replies import Arranged, block_quote, quote_citations, quote_units, where
 from pipeline.answering.section_blocks import ends_with_colon
 from pipeline.asking.kinds import Sides, sides_of
+from pipeline.finding.entries import code_alone
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
@@ -64,7 +65,7 @@ def compare(
     `retrieval` is what the whole question found: a sentence that has the words of both sides is looked for
     in its passages, too.
     """
-    found = [search(WHAT_IS.format(name)) for name in sides]
+    found = [search(name) for name in _asked(sides)]
     one, two = (
         _of_side(name, part, store=store, encoder=encoder) for name, part in zip(sides, found, strict=True)
     )
@@ -74,6 +75,13 @@ def compare(
     repeated = tuple(quote for quote in two if any(_is_same(quote, other) for other in first))
     second = _own(two, (*shared, *repeated)) or _own(two, shared)
     return Comparison(shared[:1], (Side(sides.one, bool(one), first), Side(sides.two, bool(two), second)))
+
+
+def _asked(sides: Sides) -> tuple[str, ...]:
+    """What is searched for each: what it is, but for codes and what one letter tells apart (bus A, bus B)."""
+    one, two = (set(content_terms(side)) for side in sides)
+    told_apart = one - two and two - one
+    return tuple(WHAT_IS.format(name) if told_apart and not code_alone(name) else name for name in sides)
 
 
 def compared(

@@ -164,11 +164,15 @@ def _with_entry(chance: Floats, entry: Sequence[bool]) -> Floats:
 
 
 def _defining(question: str, candidates: Sequence[Candidate]) -> list[bool]:
-    """Which leaves are of a section that begins with what is asked for."""
+    """Which leaves are an entry that says what is asked for, or of a section that begins with that."""
     terms = frozenset(content_terms(question))
     opening = {item.section: item.leaf for item in reversed(candidates)}
     begun = {section for section, leaf in opening.items() if defines(leaf.text, terms) >= WHOLE}
-    return [item.section in begun for item in candidates]
+    return [
+        item.section in begun
+        or (item.leaf.metadata["kind"] == "list_item" and defines(item.leaf.text, terms) >= WHOLE)
+        for item in candidates
+    ]
 
 
 def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:

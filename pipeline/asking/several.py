@@ -16,7 +16,7 @@ from pipeline.terms import content_terms, stop_terms
 MOST = 3  # questions of a message that are answered
 LONG = 600  # characters: a longer message was pasted, and is searched for by what it asks
 LAST = 2  # sentences at the end of a long message that are searched for, too
-ENOUGH = 2  # content words of what follows an "and", to be a question of its own
+ENOUGH = 1  # content words on either side of an "and", to be a question of its own: "and why?" has none
 LONGEST_MESSAGE = 20_000  # characters
 TOO_LONG = "The message has {:,} characters; at most {:,} are read."
 SHORTEN = "Leave out what the question does not need, and ask again."

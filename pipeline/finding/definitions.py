@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.analysis import analyse
+from pipeline.terms import content_terms
 
 DEFINING = re.compile(
     r"\b(?:is|are|means|refers to|stands for|consists of|describes|defines|denotes)\b|:", re.IGNORECASE
@@ -40,7 +40,7 @@ def defines(text: str, terms: frozenset[str]) -> float:
     found = DEFINING.search(text)
     if not found or len(text[: found.start()].split()) > SUBJECT_WORDS:
         return 0.0
-    subject = set(analyse(ARTICLE.sub("", text[: found.start()])))
+    subject = set(content_terms(ARTICLE.sub("", text[: found.start()])))
     share = len(terms & subject) / len(terms)
     if subject == terms and _WHAT.match(" ".join(text[found.start() :].split())):
         return WHOLE
@@ -49,4 +49,4 @@ def defines(text: str, terms: frozenset[str]) -> float:
 
 def _is_named(text: str, terms: frozenset[str]) -> bool:
     opening = " ".join(text.split()[:OPENING_WORDS])
-    return any(terms == set(analyse(one["name"] or one["short"])) for one in NAMED.finditer(opening))
+    return any(terms == set(content_terms(one["name"] or one["short"])) for one in NAMED.finditer(opening))

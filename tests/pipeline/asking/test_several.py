@@ -23,6 +23,10 @@ from pipeline.asking.several import LONG, asked_in, questions_in
         ("Hi! Where are the masks? thanks", ["Hi! Where are the masks? thanks"]),
         ("Who is the pilot? And why?", ["Who is the pilot? And why?"]),
         ("what is X-1 and how does it work?", ["what is X-1 and how does it work?"]),
+        (
+            "what is a bake and how long does a cartridge last?",
+            ["what is a bake", "how long does a cartridge last?"],
+        ),
         ("what is a crate also known as?", ["what is a crate also known as?"]),
         ("difference between String and &str?", ["difference between String and &str?"]),
     ],
