@@ -17,6 +17,7 @@ from memory.reading.guard import without_secrets
 from memory.recalling.turn_index import FoundTurn, Turn, TurnIndex, cut
 from memory.recalling.turn_search import FoundTurns, look_up, verdict_of
 from pipeline.analysis import analyse
+from pipeline.answering.recollection import left_of
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -242,20 +243,22 @@ class TurnsOfUsers:
 def said_in(turn: RecallableTurn) -> list[Turn]:
     """What was said in a stored turn: by the user, or whom their message begins with, and the assistant.
 
-    Secrets in it are overwritten: they are found by nobody, and never told.
+    Secrets in it are overwritten: they are found by nobody, and never told. Nor is what was forgotten, with
+    the rest of its sentence.
     """
     said = []
-    if turn.question.strip():
-        match = _SPEAKER.match(turn.question)
+    question, answer = left_of(turn.question), left_of(turn.answer)
+    if question.strip():
+        match = _SPEAKER.match(question)
         speaker = match[1] if match and match[1] not in _NO_SPEAKER else ""
-        text = without_secrets(turn.question[match.end() :] if match and speaker else turn.question)
+        text = without_secrets(question[match.end() :] if match and speaker else question)
         said.append(Turn(id=turn.id, session=turn.conversation_id, text=text, speaker=speaker, at=turn.at))
-    if turn.answer.strip():
+    if answer.strip():
         said.append(
             Turn(
                 id=turn.id + ANSWER,
                 session=turn.conversation_id,
-                text=without_secrets(turn.answer),
+                text=without_secrets(answer),
                 role="assistant",
                 at=turn.at,
             )

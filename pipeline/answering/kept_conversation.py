@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
-from pipeline.answering.recollection import looked_up, nothing_left
+from pipeline.answering.recollection import left_of, looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.asking.about_talk import about_talk
 from pipeline.errors import AthenaError, StoreError
@@ -28,8 +28,8 @@ class History:
     """The messages of one conversation; filled from what is stored, added to after each answer.
 
     A failed turn without text is left out: its question would be answered twice; so are small talk and
-    requests to the memory, which no question refers to. Markers are removed: their numbers mean nothing in
-    the next prompt.
+    requests to the memory, which no question refers to, and what was forgotten. Markers are removed: their
+    numbers mean nothing in the next prompt.
     """
 
     def __init__(self) -> None:
@@ -46,6 +46,8 @@ class History:
 
     def take(self, answer: Answer) -> None:
         """Add a turn that is over."""
+        if not left_of(answer.question).strip():
+            return
         if answer.mode not in ("reply", "memory"):
             self.remember(answer.question, answer.text)
             if answer.citations:

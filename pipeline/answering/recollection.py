@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
+BLOCK = "█"  # stands for each character that was overwritten
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 OWN = 0.15  # probability of what was said that comes before documents that hardly answer, of the user
 
 
@@ -121,3 +123,10 @@ def memories_named(text: str) -> tuple[str, ...]:
 def filled_in(text: str, texts: Mapping[str, str]) -> str:
     """A stored text with what the named memories say."""
     return NAMED.sub(lambda found: texts.get(found[1], FORGOTTEN), text)
+
+
+def left_of(text: str) -> str:
+    """What of a text may be told again: all of it, or the sentences in which nothing was overwritten."""
+    if BLOCK not in text:
+        return text
+    return " ".join(sentence for sentence in _SENTENCE.split(text) if BLOCK not in sentence)

@@ -18,10 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.answering.recollection import NAMED
+from pipeline.answering.recollection import BLOCK, NAMED
 from pipeline.stores.conversations import said_in, title_of, told_as
 
-BLOCK = "█"
 CUT = re.compile(r"\W*(?:…|\.\.\.)\s*\Z")
 MOST_CUT_WORDS = 40  # of a text that ends in "…": a title has fewer
 

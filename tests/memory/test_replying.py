@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memory.conversing.replies import MOST
+from memory.recalling.user_turns import said_in
+from pipeline.answering.kept_conversation import History
 from pipeline.steps.records import RememberStep, step_of
+from pipeline.stores.conversations import RecallableTurn
 from tests.memory.talks import Talk
 
 
@@ -26,6 +29,33 @@ def test_yes_forgets_what_was_shown_and_only_that(talk: Talk, yes: str, words_st
     assert "Clara" not in talk.answer("who plays the cello?").text
     assert chat.answer("What feeds the cabin fan?").mode == "quote"
     assert chat.answer("yes").mode != "memory"
+
+
+def test_forgotten_words_are_never_told(talk: Talk) -> None:
+    question = "which locker has my blue spare cartridges"
+    before = talk.chat()
+    before.answer("What feeds the cabin fan?")
+    before.answer(question)
+    chat = talk.chat()
+    chat.answer(question)
+    chat.answer("forget that")
+    assert chat.answer("yes").text.startswith("Forgotten: 1 message;")
+    assert set(before.turns[-1].question) == {"█"}
+    opened_again = History.of(talk.conversations.get(before.recipe.conversation_id))
+    assert [said for said in opened_again.said() if "█" in said.text] == []
+    assert [turn.text for turn in talk.memory.last_said()] == ["What feeds the cabin fan?"]
+    assert "█" not in talk.answer("what did I say last?").text
+
+
+def test_of_a_message_with_forgotten_words_its_other_sentences_are_found() -> None:
+    turn = RecallableTurn(
+        id="1",
+        conversation_id="c",
+        question="I live in Bonn. My ██ is 12.\nI like tea",
+        answer="██ it is.",
+        at=0,
+    )
+    assert [said.text for said in said_in(turn)] == ["I live in Bonn. I like tea"]
 
 
 def test_what_was_said_about_a_topic_is_quoted_from_all_conversations(talk: Talk) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from athena.settings_changes import asking_with, drafted
+from pipeline.answering.recollection import left_of
 from pipeline.answering.replies import without_model_note
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import scope_of
@@ -101,7 +102,8 @@ def last_turn() -> Turn | None:
             turns = whose.get(conversation).turns
         except UnknownConversation:  # another user's, or deleted in another window
             continue
-        if found := [turn for turn in turns if turn.answer.mode in ("quote", "generate")]:
+        searched = [turn for turn in turns if turn.answer.mode in ("quote", "generate")]
+        if found := [turn for turn in searched if left_of(turn.question).strip()]:
             return found[-1]
     return None
 
