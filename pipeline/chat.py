@@ -49,7 +49,7 @@ from pipeline.asking.about_talk import (
     asked_before,
     needs_a_model,
 )
-from pipeline.asking.follow_ups import condense, topic_leads
+from pipeline.asking.follow_ups import condense, for_memory, topic_leads
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.asking.language import other_language
 from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, questions_in
@@ -420,8 +420,9 @@ class ChatRecipe:
         return "" if stop.is_set() else text  # half a question finds something else
 
     def _recalled(self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory) -> Recollection:
+        question = for_memory(turn.history, turn.message) or turn.question
         found = memory.recall(
-            turn.message, question=turn.question, left=self._left(turn.history), turn_id=turn.turn_id
+            turn.message, question=question, left=self._left(turn.history), turn_id=turn.turn_id
         )
         scored = (
             RecalledId(item.id, item.score, item.recency, item.importance, item.relevance)

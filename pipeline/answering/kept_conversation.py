@@ -12,6 +12,7 @@ from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import left_of, looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.asking.about_talk import about_talk
+from pipeline.asking.follow_ups import FROM_MEMORY
 from pipeline.errors import AthenaError, StoreError
 from pipeline.messages import Message
 from pipeline.steps.records import CondenseStep, RememberStep, Step, ThinkStep, ToolStep
@@ -20,8 +21,6 @@ from pipeline.stores.conversations import Conversation, not_of, title_of
 from pipeline.stores.globs import as_scope
 
 NOT_STORED = "This answer is not stored: {why}"
-FROM_MEMORY = "(From what was said before.)"
-"""What prompts have of an answer of the memory: it stands in them where it is recalled, and goes with it."""
 
 
 class History:

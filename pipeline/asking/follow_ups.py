@@ -24,6 +24,9 @@ from pipeline.terms import content_terms, share, stop_terms
 if TYPE_CHECKING:
     from pipeline.answer import Retrieval
 
+FROM_MEMORY = "(From what was said before.)"
+"""What prompts have of an answer of the memory: it stands in them where it is recalled, and goes with it."""
+
 FEW = 2  # content words: too few to say what "the other" or "both" is about
 FOLLOWING = 3  # content words of a message that goes on: with more it names its own topic
 ANTECEDENT = 3  # with as many content words before it, a pronoun refers to the message itself
@@ -183,7 +186,7 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
     switched = NEW_TOPIC.sub("", message)
     if switched != message and switched.strip():
         return Condensed(switched.strip(), by="rules")
-    carried = topic(history, beside=message)
+    carried = topic(without_memory(history), beside=message)
     if not carried:
         return Condensed(message)
     # "Why?" by itself finds whatever has a "why" in it.
@@ -192,6 +195,28 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
     if leans(message):
         return with_topic
     return Condensed(message, beside=Beside(with_topic.question, OF_TOPIC), other=with_topic)
+
+
+def for_memory(history: Sequence[Message], message: str) -> str:
+    """The message with the topic, where it points back at what the memory answered; else "".
+
+    One that goes on with words of its own ("what about the pilot") has left that.
+    """
+    answered_by_memory = bool(history) and history[-1].text == FROM_MEMORY
+    if not answered_by_memory or (says_something(message) and not _points_back(IDIOM.sub(" ", message))):
+        return ""
+    carried = topic(history, beside=message)
+    return f"{carried}: {message}" if carried else ""
+
+
+def without_memory(history: Sequence[Message]) -> list[Message]:
+    """The history without what the memory answered: that is no topic of the documents."""
+    answers = [*history[1:], Message("user", "")]
+    return [
+        said
+        for said, answer in zip(history, answers, strict=True)
+        if FROM_MEMORY not in (said.text, answer.text)
+    ]
 
 
 def _put_right(said: str, message: str) -> str:

@@ -225,6 +225,14 @@ def test_a_question_may_refer_to_what_the_memory_answered(talk: Talk) -> None:
     ]
 
 
+def test_a_question_with_words_of_its_own_leaves_what_the_memory_answered(talk: Talk) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    chat = talk.chat()
+    assert chat.answer("what is the number of my locker?").mode == "memory"
+    answer = chat.answer("what about the cabin fan")
+    assert (answer.mode, answer.carried) == ("quote", "")
+
+
 def test_what_is_stated_beside_a_question_that_the_memory_answers_is_kept(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
     chat.answer("My locker is number 221.")

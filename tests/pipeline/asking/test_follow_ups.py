@@ -6,7 +6,14 @@ import time
 
 import pytest
 
-from pipeline.asking.follow_ups import LONGEST_CARRIED, MAX_CONDENSED, by_rules, condense
+from pipeline.asking.follow_ups import (
+    FROM_MEMORY,
+    LONGEST_CARRIED,
+    MAX_CONDENSED,
+    by_rules,
+    condense,
+    for_memory,
+)
 from pipeline.errors import ModelError
 from pipeline.messages import Message
 
@@ -41,6 +48,15 @@ def test_only_the_latest_topic_is_carried() -> None:
         Message("assistant", "So."),
     ]
     assert by_rules(history, "and if that fails?").carried == "How do I align the star tracker after a reset"
+
+
+def test_what_the_memory_answered_is_no_topic_of_the_documents() -> None:
+    history = [Message("user", "which locker is mine"), Message("assistant", FROM_MEMORY)]
+    assert by_rules(history, "what about the pilot").question == "what about the pilot"
+    assert by_rules([*HISTORY, *history], "and if that fails?").carried == TANK.rstrip("?")
+    assert for_memory(history, "what about the pilot") == ""
+    assert for_memory(history, "and where is it?") == "which locker is mine: and where is it?"
+    assert for_memory([*history, *HISTORY], "and where is it?") == ""
 
 
 def test_a_long_topic_is_shortened_at_a_word() -> None:
