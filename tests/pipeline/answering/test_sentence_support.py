@@ -45,6 +45,12 @@ def test_an_id_is_not_found_in_a_longer_one() -> None:
     assert signals("Check the valve P-1 now", evidence(["Check the valve P-10 now."])).names == ("P-1",)
 
 
+def test_an_id_without_a_hyphen_that_is_nowhere_is_missing() -> None:
+    given = evidence(["Breaker K12 feeds the greenhouse fan."], ["The pump runs at 4200 rpm."])
+    assert signals("Breaker Q99 feeds the pump.", given).missing == ("Q99",)
+    assert signals("Breaker K12 feeds the greenhouse fan.", given).missing == ()
+
+
 def test_a_sentence_of_other_words_is_uncovered_and_far() -> None:
     values = signals("Bananas grow in warm countries", evidence(MANUAL, POWER)).values
     assert values["uncovered"] == 1
