@@ -29,7 +29,7 @@ from athena.loading import load_settings
 from athena.models import Models
 from athena.settings import Settings
 from evals.chunking import APART, SENTENCES, CutAthena, KnownScores, check_splitter, folder_hash, open_index
-from evals.datasets import load_queries, read_text
+from evals.datasets import load_queries, read_text, relevant_to
 from evals.indexing import Bars, bar
 from evals.judges import open_judge
 from evals.metrics import percentile
@@ -391,7 +391,14 @@ class Runner:
         if not queries:
             raise DatasetError(f"'{experiment.folder}' has no questions.", "Put them into queries.jsonl.")
         judge = open_judge(index, planned.settings.llm) if LANGUAGE_MODEL in planned.models else None
-        return score_questions(index, queries, similarity=self.similarity, judge=judge, report=progress)
+        return score_questions(
+            index,
+            queries,
+            similarity=self.similarity,
+            relevant=relevant_to(experiment.folder),
+            judge=judge,
+            report=progress,
+        )
 
     def _index(self, planned: Planned) -> CutAthena:
         """The documents as the configuration cuts and embeds them, with its settings."""

@@ -6,7 +6,7 @@ A passage is a hit where it has at least half of a gold span: chunks of any size
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,10 +51,13 @@ def score_questions(
     queries: Sequence[Question],
     *,
     similarity: Similarity,
+    relevant: Collection[str] = (),
     judge: ModelJudge | None = None,
     report: Report | None = None,
 ) -> list[Scored]:
     """Ask the chat each question; with the language model that the settings name, if they do.
+
+    `relevant` are the ids of those that the qrels know: whether they are answered is known, too.
 
     The first `TIMED` say how long it takes: for the others, what an earlier configuration scored is known.
     """
@@ -64,22 +67,28 @@ def score_questions(
         started = time.perf_counter()
         heard = hear(athena, query, generated=True)
         ms = (time.perf_counter() - started) * 1000
-        scores = scores_of(query, heard, similarity) | judged_scores(judge, query, heard)
+        known = query.judged is not None or query.id in relevant
+        scores = scores_of(query, heard, similarity, known=known) | judged_scores(judge, query, heard)
         scored.append(_taken(query.id, scores, heard.answer, ms if is_timed else None))
         if report:
             report(done, len(queries))
     return scored
 
 
-def scores_of(query: Question, heard: Heard, similarity: Similarity) -> dict[str, float | None]:
-    """The scores of one answer: the ranking's where gold spans are known, the answer's by its reference."""
+def scores_of(
+    query: Question, heard: Heard, similarity: Similarity, *, known: bool
+) -> dict[str, float | None]:
+    """The scores of one answer: the ranking's where gold spans are known, the answer's by its reference.
+
+    `known` is whether the data say if the documents answer it.
+    """
     golds = query.spans if query.answerable else ()
     ranking = ranking_scores(heard.retrieval.passages, golds) if golds else dict.fromkeys(RANKING)
     abstained = (heard.verdict or heard.retrieval.answerability.verdict) == "not in the documents"
     return {
         **ranking,
         "similarity": similarity(query.reference, text_seen(heard)) if query.reference else None,
-        "abstained_rightly": float(abstained is not query.answerable),
+        "abstained_rightly": float(abstained is not query.answerable) if known else None,
     }
 
 

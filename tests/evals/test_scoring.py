@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from evals.datasets import Span
+from evals.datasets import Question, Span
+from evals.judging import Heard
 from evals.metrics import ndcg_of_gains
-from evals.scoring import holds_half, ranking_scores
+from evals.scoring import holds_half, ranking_scores, scores_of
 from pipeline.answer import Passage
 from tests.pipeline.passages import make_passage
 
@@ -60,3 +64,11 @@ def test_more_than_one_at_a_rank_is_no_better_than_the_best_order() -> None:
     assert ndcg_of_gains([0, 1], 1, 10) == pytest.approx(0.63093)
     assert ndcg_of_gains([1], 0, 10) == 0.0
     assert ndcg_of_gains([0] * 10 + [1], 1, 10) == 0.0
+
+
+@pytest.mark.parametrize(("known", "expected"), [(True, 0.0), (False, None)])
+def test_abstaining_counts_only_where_the_data_say_what_is_right(known: bool, expected: float | None) -> None:
+    retrieval: Any = SimpleNamespace(passages=())
+    heard = Heard(retrieval, (), "", "not in the documents", None)
+    scores = scores_of(Question(_id="q", text="?"), heard, lambda *_: 0.0, known=known)
+    assert scores["abstained_rightly"] == expected
