@@ -125,8 +125,8 @@ class JudgeReport:
     cases: int
     accepted: Mapping[str, Mapping[str, int]]  # label → accepted, of, unparsed
     held_out: Mapping[str, Mapping[str, int]]  # the same, of the half that nothing is chosen on
-    right_accepted: float
-    wrong_accepted: float
+    right_accepted: float | None  # None where it said nothing of any
+    wrong_accepted: float | None
     unparsed: int
     can_see: str
     mistakes: tuple[Mapping[str, str], ...] = ()
@@ -311,12 +311,16 @@ def _report_on(name: str, ruled: Sequence[tuple[JudgeCase, bool | None]]) -> Jud
         cases=len(ruled),
         accepted=_counted(ruled),
         held_out=_counted([(case, accepted) for case, accepted in ruled if held_out(case.id)]),
-        right_accepted=mean([float(accepted) for is_right, accepted in said if is_right]),
-        wrong_accepted=mean([float(accepted) for is_right, accepted in said if not is_right]),
+        right_accepted=_share([accepted for is_right, accepted in said if is_right]),
+        wrong_accepted=_share([accepted for is_right, accepted in said if not is_right]),
         unparsed=sum(accepted is None for _, accepted in ruled),
         can_see=CAN_SEE if name == BY_RULE else MODEL_CAN_SEE,
         mistakes=tuple({"id": case.id, "label": case.label, "answer": case.answer} for case, _ in mistakes),
     )
+
+
+def _share(accepted: Sequence[bool]) -> float | None:
+    return mean([*map(float, accepted)]) if accepted else None
 
 
 def _counted(ruled: Sequence[tuple[JudgeCase, bool | None]]) -> dict[str, dict[str, int]]:

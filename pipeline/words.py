@@ -54,3 +54,8 @@ def harmless_json(text: str) -> str:
 def is_told_first(notice: str) -> bool:
     """Whether a notice stands above the answer: that the question is in another language."""
     return notice.startswith(OTHER_LANGUAGE.partition("{")[0])
+
+
+def share_text(share: float | None) -> str:
+    """A share, 0..1, as people read it; a dash where there is none."""
+    return "-" if share is None else f"{share:.0%}"

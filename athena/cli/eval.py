@@ -18,7 +18,7 @@ from athena.cli.evaluating import check, compare, judge
 from athena.cli.experiments import experiment
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
 from athena.cli.running import err, failing_clearly, opened, show
-from pipeline.words import counted
+from pipeline.words import counted, share_text
 
 if TYPE_CHECKING:
     from evals.agents import AgentReport, RoutingReport
@@ -411,8 +411,8 @@ def judged_text(judged: Mapping[str, Any]) -> RenderableType:
     )
     tested = judged["tested"]
     believed = (
-        f"Of labelled answers it accepted {tested['right_accepted']:.0%} of the right ones and "
-        f"{tested['wrong_accepted']:.0%} of the others."
+        f"Of labelled answers it accepted {share_text(tested['right_accepted'])} of the right ones and "
+        f"{share_text(tested['wrong_accepted'])} of the others."
         if tested
         else f"Not tested yet: athena eval judge --judge {judged['judge']}"
     )

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir
 from athena.cli.running import err, failing_clearly, opened, show
-from pipeline.words import counted
+from pipeline.words import counted, share_text
 
 if TYPE_CHECKING:
     from evals.checking import Checked
@@ -58,7 +58,10 @@ def judge(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a judge loose on answers that people labelled: how many of each does it accept?"""
+    """Let a judge loose on answers that people labelled: how many of each does it accept?
+
+    Exit code 1 where it said nothing of any.
+    """
     from athena.cli.progress import counter
     from evals.indexing import bar
     from evals.judges import CASES, try_judge
@@ -66,6 +69,8 @@ def judge(
     with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
         found = try_judge(athena, name, cases=cases or CASES, report=bar(report, "Judging"))
     show(as_json, asdict(found), lambda: judge_text(found))
+    if found.unparsed == found.cases:
+        raise typer.Exit(1)
 
 
 def checked_text(found: Checked) -> RenderableType:
@@ -103,7 +108,8 @@ def judge_text(found: JudgeReport) -> RenderableType:
     table = Table("label", "accepted", "held out", box=box.SIMPLE)
     for label, count in found.accepted.items():
         table.add_row(label, _accepted(count), _accepted(found.held_out.get(label, {})))
-    figures = f"right accepted {found.right_accepted:.0%}, others {found.wrong_accepted:.0%}"
+    right, others = share_text(found.right_accepted), share_text(found.wrong_accepted)
+    figures = f"right accepted {right}, others {others}"
     unparsed = f"; {found.unparsed} said nothing" if found.unparsed else ""
     return Group(
         Text(f"{found.judge}: {counted(found.cases, 'answer')}", style="bold"),
@@ -114,4 +120,4 @@ def judge_text(found: JudgeReport) -> RenderableType:
 
 
 def _accepted(count: Mapping[str, Any]) -> str:
-    return f"{count['accepted']} of {count['of']}" if count else "-"
+    return f"{count['accepted']} of {count['of']}" if count and count["unparsed"] < count["of"] else "-"

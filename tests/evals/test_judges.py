@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from athena import open_athena
 from athena.assistant import Athena
+from athena.cli import app
 from athena.settings import Settings
 from evals.answers import evaluate_answers
 from evals.datasets import held_out
@@ -180,6 +182,21 @@ def test_a_damaged_test_of_a_judge_is_named(athena: Athena) -> None:
         kept.write_text(damaged)
         with pytest.raises(DatasetError, match="it is no test of a judge, or cut off"):
             open_judge(athena, "ollama/llama3.2")
+
+
+def test_a_judge_whose_replies_do_not_parse_has_no_share(
+    server: OllamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answer = lambda _: Reply(("Purple monkeys sing {{{",))
+    monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+    cases = tmp_path / "cases.jsonl"
+    case = {"_id": "a", "question": "How fast?", "answer": "At 4200 rpm.", "label": "right", "passages": []}
+    cases.write_text(json.dumps(case), encoding="utf-8")
+    command = ["eval", "judge", "--judge", "ollama/llama3.2", "--cases", str(cases)]
+    found = CliRunner().invoke(app, [*command, "--data-dir", str(tmp_path / "data")])
+    assert found.exit_code == 1
+    assert "right accepted -, others -; 1 said nothing" in found.stdout
+    assert "0%" not in found.stdout and "0 of 1" not in found.stdout
 
 
 def test_judged_scores_stand_beside_those_by_rule_with_the_judges_own_test(

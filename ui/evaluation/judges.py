@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pipeline.words import counted
+from pipeline.words import counted, share_text
 from ui.evaluation.running import Bar, Cancelled, Ran, evaluations, start
 from ui.shared import messages, process
 from ui.shared.state import entered
@@ -57,7 +57,8 @@ def figures_of(judge: str) -> str:
     tested = next((one for one in _tested() if one.judge == judge), None)
     if tested is None:
         return f"{MODEL_CAN_SEE} {judge} was not tested here: test it under Judges."
-    accepts = f"{tested.right_accepted:.0%} of right answers and {tested.wrong_accepted:.0%} of wrong ones"
+    right, wrong = share_text(tested.right_accepted), share_text(tested.wrong_accepted)
+    accepts = f"{right} of right answers and {wrong} of wrong ones"
     return f"{MODEL_CAN_SEE} {judge} accepts {accepts}."
 
 
@@ -65,8 +66,8 @@ def _shown(tested: JudgeReport) -> None:
     with st.container(border=True, key=f"judge-{tested.judge}"):
         st.markdown(f"**{plain(_called(tested.judge))}**")
         st.markdown(
-            f"Accepts **{tested.right_accepted:.0%}** of the right answers and "
-            f"**{tested.wrong_accepted:.0%}** of the wrong ones."
+            f"Accepts **{share_text(tested.right_accepted)}** of the right answers and "
+            f"**{share_text(tested.wrong_accepted)}** of the wrong ones."
         )
         if tested.unparsed:
             answers = counted(tested.unparsed, "answer")
@@ -122,7 +123,6 @@ def _test(
         found = try_judge(athena, name, report=report)
     except Cancelled:
         return Ran("Cancelled: nothing of it is kept.")
-    said = (
-        f"It accepts {found.right_accepted:.0%} of right answers, {found.wrong_accepted:.0%} of wrong ones."
-    )
+    right, wrong = share_text(found.right_accepted), share_text(found.wrong_accepted)
+    said = f"It accepts {right} of right answers, {wrong} of wrong ones."
     return Ran(said, rules=found if name == RULES else None)
