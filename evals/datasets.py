@@ -144,7 +144,11 @@ def default_folder() -> Path:
 
 def load_corpus(folder: Path) -> list[Document]:
     """The documents of `corpus.jsonl`; raises `DatasetError`, naming the line."""
-    return load_rows(Document, folder / "corpus.jsonl")
+    path = folder / "corpus.jsonl"
+    if folder.is_dir() and not path.exists():
+        advice = "Name the folder of the documents with --corpus, or ask what you have indexed with --index."
+        raise DatasetError(f"'{path}' does not exist.", advice)
+    return load_rows(Document, path)
 
 
 def load_queries(folder: Path, name: str = "queries.jsonl") -> list[Question]:
@@ -163,8 +167,10 @@ def with_texts(queries: Iterable[Question], corpus: Path | Callable[[str], str])
     `corpus` is the folder of the files, or has their texts by source.
 
     Raises:
-        DatasetError: a file cannot be read.
+        DatasetError: a file cannot be read, or there is no such folder.
     """
+    if isinstance(corpus, Path) and not corpus.is_dir():
+        raise DatasetError(f"The folder '{corpus}' does not exist.", "Name the folder of the documents.")
     texts = cache(corpus if callable(corpus) else lambda source: read_text(corpus / source))
 
     def read(span: Span) -> Span:

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from evals import datasets
-from evals.datasets import Document, HistoryTurn, Question, held_out, load_corpus, load_qrels, load_queries
+from evals.datasets import (
+    Document,
+    HistoryTurn,
+    Question,
+    held_out,
+    load_corpus,
+    load_qrels,
+    load_queries,
+    with_texts,
+)
 from pipeline.errors import DatasetError
 
 MANUALS = Path(__file__).parents[2] / "evals" / "data" / "manuals"
@@ -238,3 +247,10 @@ def test_what_a_line_says_of_being_answerable(fields: dict[str, Any], judged: bo
 def test_the_schema_in_the_package_is_that_of_what_is_read() -> None:
     wanted = json.dumps(Question.model_json_schema(), indent=1) + "\n"
     assert (Path(datasets.__file__).parent / "queries.schema.json").read_text(encoding="utf-8") == wanted
+
+
+def test_what_names_the_documents_is_said_where_they_are_missing(folder: Path) -> None:
+    with pytest.raises(DatasetError, match=r"--corpus, or .* --index"):
+        load_corpus(folder)
+    with pytest.raises(DatasetError, match=r"The folder '.*nodocs' does not exist"):
+        with_texts([], folder / "nodocs")
