@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -64,11 +65,14 @@ def ask(
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        asked = _agent(athena) if agent else None
+        quiet = redirect_stdout(sys.stderr) if as_json else nullcontext()  # tools may print
+        with quiet:
+            asked = _agent(athena) if agent else None
         chat = athena.chat(conversation_id=conversation, paths=as_globs(path), private=private, agent=asked)
         try:
             if asked is not None:
-                answer = watch_agent(chat, question, err)
+                with quiet:
+                    answer = watch_agent(chat, question, err)
             else:
                 answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
         except Unanswered as failed:

@@ -47,6 +47,23 @@ def test_the_steps_are_on_standard_error_and_in_the_json(data: Path, monkeypatch
     assert shape["citations"]
 
 
+def test_what_a_tool_prints_is_not_in_the_json(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "print('LOADING')\ndef tanks() -> str:\n    'The tanks.'\n    print('NOISE')\n    return 'two'\n"
+    (tmp_path / "noisy_tools.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("ATHENA_TOOLS", "noisy_tools:tanks=reads")
+    with OllamaServer() as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_LLM", "auto")
+        server.reply_with(Reply((call("tanks"),)), Reply((ANSWERED,)))
+        told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--json", "--data-dir", str(data)])
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["citations"]
+    assert "LOADING" in told.stderr and "NOISE" in told.stderr
+
+
 def test_without_a_model_it_says_what_is_missing(data: Path) -> None:
     told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--data-dir", str(data)])
     assert told.exit_code == 1
