@@ -68,11 +68,17 @@ def asks(message: str) -> bool:
     return only_names(text)
 
 
-def only_names(text: str) -> bool:
+def only_names(text: str, *, most: int = FEW_WORDS) -> bool:
     """Whether a text is a few words that name what is looked for: "bunk number", "C-112"."""
     names = any(term not in stop_terms() for term in analyse(text))
     tells = _STATES.match(text) or _tells(text) or corrects(text)
-    return names and len(text.split()) <= FEW_WORDS and not tells
+    return names and len(text.split()) <= most and not tells
+
+
+def only_keywords(text: str) -> bool:
+    """Whether a text is keywords, and tells of nobody, no number and no day: "diff between A and B"."""
+    of_somebody = _ABOUT_ME.search(text) or any(map(is_given_name, _WORD.findall(text)))
+    return only_names(text, most=SHORT) and not (of_somebody or _NUMBER_OR_DAY.search(text))
 
 
 def only_asks(message: str) -> bool:
@@ -102,7 +108,11 @@ _CORRECTS = re.compile(
     r"|.*\bnot \w+\W*(?:so+r+y|sr+y)?\W*$|.*\b(?:so+r+y|sr+y|i mea?nt)\W*$",
     re.IGNORECASE,
 )
-SHORT = 8  # words of what only corrects
+SHORT = 8  # words of what only corrects, and of keywords
+_NUMBER_OR_DAY = re.compile(
+    r"(?<![\w-])\d|\b(?:yesterday|today|tonight|tomorrow|next|last|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
 
 
 def corrects(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.reading.asking import corrects, only_asks, only_names
+from memory.reading.asking import corrects, only_asks, only_keywords, only_names
 from memory.recalling.keywords import Keywords
 from pipeline.analysis import analyse
 
@@ -199,7 +199,7 @@ def asks_alone(turn: Turn) -> bool:
     """
     if turn.role != "user" or not turn.text.strip():
         return False
-    return only_asks(turn.text) or (not turn.speaker and only_names(turn.text))
+    return only_asks(turn.text) or (not turn.speaker and (only_names(turn.text) or only_keywords(turn.text)))
 
 
 def date_words(at: float | None) -> str:

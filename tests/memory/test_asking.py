@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.reading.asking import asked_part, asks, is_personal, states
+from memory.reading.asking import asked_part, asks, is_personal, only_keywords, states
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,24 @@ from memory.reading.asking import asked_part, asks, is_personal, states
 )
 def test_what_asks(message: str, asking: bool) -> None:
     assert asks(message) is asking
+
+
+@pytest.mark.parametrize(
+    ("message", "keywords"),
+    [
+        ("diff between OFFLINE and MALFUNC", True),
+        ("oxigen tank ofline wat now", True),
+        ("fuel cell A serial number", True),
+        ("my locker is 12", False),
+        ("dinner with Clara at the harbour", False),
+        ("locker 12 and bunk 4 and shelf 3", False),
+        ("dentist and gym and choir on Friday", False),
+        ("fan broken since the second burn, replaced", False),
+        ("the pump is off again", False),
+    ],
+)
+def test_what_is_keywords_and_tells_nothing(message: str, keywords: bool) -> None:
+    assert only_keywords(message) is keywords
 
 
 @pytest.mark.parametrize(

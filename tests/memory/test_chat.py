@@ -225,6 +225,17 @@ def test_a_question_may_refer_to_what_the_memory_answered(talk: Talk) -> None:
     ]
 
 
+def test_keywords_that_were_looked_for_are_not_recalled_as_told(talk: Talk) -> None:
+    talk.chat().answer("spare locker number second floor rear")
+    answer = talk.answer("what is the number of my locker?")
+    assert "you said" not in answer.text
+    assert answer.recalled == ()
+    assert (
+        "“spare locker number second floor rear”"
+        in talk.answer("what did I say about the spare locker?").text
+    )
+
+
 def test_a_question_with_words_of_its_own_leaves_what_the_memory_answered(talk: Talk) -> None:
     talk.chat().answer("my locker is number 221 on the second floor")
     chat = talk.chat()
