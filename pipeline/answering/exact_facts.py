@@ -108,6 +108,7 @@ LIST_NUMBER = re.compile(r"^\s*\d+[.)]\s+|(?<=[:.])\s+\d+\.\s*$", re.MULTILINE)
 VERSION = re.compile(r"\bv?\d+(?:\.\d+){2,}\b|\bv\d+(?:\.\d+)*\b", re.IGNORECASE)
 IDENTIFIER = re.compile(
     r"\b[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-(?:[A-Z][A-Z0-9]*|\d[A-Za-z0-9]*)\b|\b[A-Z]{2,}\d{2,}\b"
+    r"|\b(?![HNO][23]\b)[A-Z]\d+\b"  # K12, V1, but not the gases
 )
 COMMAND = re.compile(r"`([^`\n]+)`")
 PER = re.compile(r"\b(?:per|every|each|(?:once|twice|times) an?) ([A-Za-z]+)\b", re.IGNORECASE)
