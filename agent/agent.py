@@ -25,6 +25,7 @@ from agent.calling import Consent, Read, make_call, refuse
 from agent.protocol import (
     ANSWER_NOW,
     CORRECTION,
+    LONGEST_REPLY,
     Called,
     Corrected,
     StrictParser,
@@ -272,7 +273,7 @@ class _Run:
         text, kept = "", time.monotonic()
         with closing(ChatStream(self.read.parts.llm, self._prompt(), stop=stop, deadline_s=left)) as stream:  # type: ignore[arg-type]
             for piece in stream:
-                text += piece
+                text = (text + piece)[:LONGEST_REPLY]
                 # What rests on nothing is not shown: it is not taken either, and cannot be taken back.
                 if self._has_read() and (new := answer_in(text)[len(self.turn.text) :]):
                     self.turn.text += new
@@ -280,6 +281,8 @@ class _Run:
                 if time.monotonic() - kept >= KEEP_EVERY_S:
                     self.keep(self.turn)
                     kept = time.monotonic()
+                if len(text) == LONGEST_REPLY:  # what came of it is read as it stands
+                    break
         if generation := stream.generation:
             step.record = replace(
                 step.record,
@@ -373,8 +376,8 @@ class _Run:
 
     def _observed(self, step: ToolStep) -> str:
         """What the model reads of a call, in the tokens that are left."""
-        found = step.status == "ok"
-        text = self.read.observation(step, tokens=self._room_for(step.kind)) if found else step.detail
+        said = step.status in ("ok", "failed")
+        text = self.read.observation(step, tokens=self._room_for(step.kind)) if said else step.detail
         self.tokens_left -= count_tokens(text)
         return text or "Nothing came of it."
 

@@ -37,6 +37,7 @@ CHARACTERS_A_TOKEN = 8  # more than any text has: what is longer is cut before i
 MOST_TOKENS = 4_000  # of a result that is kept at all
 SECTION_TOKENS = 160  # of a section that a search found: `read` gives the rest
 LONGEST_ERROR = 500  # characters
+LONGEST_SECRET = 4_000  # characters, in whatever form
 CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
 Found = Mapping[str, Any]  # fields of a step
@@ -79,12 +80,16 @@ class Read:
 
     def observation(self, step: ToolStep, *, tokens: int) -> str:
         """A call's result as the model reads it, in so many tokens; its sections are numbered by this."""
+        if step.status == "failed":  # in words of the tool, maybe
+            return self._framed(step.detail, tokens)
         parts = [step.found, *self._sections(step, tokens)] if step.sections else []
         if step.result:
             texts = self.parts.memory.texts(step.recalled) if self.parts.memory and step.recalled else {}
-            told = escaped_markers(filled_in(step.result, texts))
-            parts.append(f"<result {self.word}>\n{cut(told, tokens)}\n</result {self.word}>")
+            parts.append(self._framed(filled_in(step.result, texts), tokens))
         return "\n".join(parts)
+
+    def _framed(self, told: str, tokens: int) -> str:
+        return f"<result {self.word}>\n{cut(escaped_markers(told), tokens)}\n</result {self.word}>"
 
     def _sections(self, step: ToolStep, tokens: int) -> list[str]:
         nodes = self.parts.hybrid_search.store.sections.get_many(step.sections)
@@ -229,6 +234,9 @@ def as_text(value: Any) -> str:
         return f"({len(value):,} bytes that are no text)"
     if not isinstance(value, str):
         value = json.dumps(shape_of(value), ensure_ascii=False, default=repr)
-    short = value[: MOST_TOKENS * CHARACTERS_A_TOKEN]
-    rest = f" … ({len(value):,} characters)" if len(value) > len(short) else ""
-    return redacted(well_formed(short.translate(CONTROL))) + rest
+    most = MOST_TOKENS * CHARACTERS_A_TOKEN
+    rest = f" … ({len(value):,} characters)" if len(value) > most else ""
+    told = redacted(well_formed(value[: most + LONGEST_SECRET].translate(CONTROL)))
+    if len(value) > most + LONGEST_SECRET:  # what is half a secret at the end is not known as one
+        told = told[: max(0, len(told) - LONGEST_SECRET)]
+    return told[:most] + rest

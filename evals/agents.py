@@ -128,17 +128,22 @@ def evaluate_agent(
 def evaluate_routing(
     athena: Athena, folder: Path, *, corpus: Path | None, report: Bars | None = None
 ) -> RoutingReport:
-    """Ask each question after the folder's memories were told: which kind of tool is called first."""
+    """Ask each question after the folder's memories were told: which kind of tool is called first.
+
+    Nothing of a question is remembered, so that none helps another. Raises `DatasetError` without questions.
+    """
     from agent import open_agent
 
     queries = load_queries(folder)
+    if not queries:
+        raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
     asking, first = bar(report, "Asking"), dict[str, str]()
     with indexed_corpus(athena, folder, corpus, report) as (other, _):
         for fact in read_text(folder / MEMORIES).splitlines():
             other.memory.add(fact)
         agent = open_agent(other)
         for done, query in enumerate(queries, start=1):
-            answer = other.ask(query.text, llm=OncePerClause(), agent=agent)
+            answer = other.ask(query.text, llm=OncePerClause(), agent=agent, private=True)
             called = next((step.kind for step in answer.steps if isinstance(step, ToolStep)), "")
             first[query.id] = called or ("memory" if answer.mode == "memory" else answer.mode)
             if asking:

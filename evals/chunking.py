@@ -226,8 +226,11 @@ def open_index(
             made = CutAthena(settings.model_copy(update={**APART, "data_dir": there}), splitter, known)
             with closing(made):
                 made.fill(corpus, report=report)
-            if not folder.is_dir():
+            try:
                 there.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # else another process was first, and its index is as good
+                    raise
     folder.touch()
     return CutAthena(settings.model_copy(update={**APART, "data_dir": folder}), splitter, known)
 

@@ -7,6 +7,7 @@ is found by rule.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from evals.metrics import mean
 from evals.rules import CAN_SEE, rule_on
 from evals.support import GivenPassage, evidence_for
 from pipeline.answering.citations import sentences_of
+from pipeline.answering.prompts import WORD_BYTES
 from pipeline.answering.verification import Judge, plain_sentence
 from pipeline.errors import DatasetError, ModelError, ModelUnavailable
 from pipeline.models.generation import complete
@@ -149,6 +151,7 @@ class ModelJudge:
             "answer": answer,
             "passages": _numbered(passages, before="Passage "),
             "sentences": _numbered(pieces),
+            "word": secrets.token_hex(WORD_BYTES),
         }
         found: dict[str, Graded | GradedSentences | None] = {}
         failed: dict[str, str] = {}

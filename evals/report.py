@@ -67,10 +67,11 @@ def _short(results: Sequence[ExperimentResult]) -> Iterator[str]:
     for result in results:
         best = max(result.configurations, key=lambda one: one.metrics["hit@3"])
         found = next((one for one in result.comparisons if (one.a, one.metric) == (best.name, "hit@3")), None)
-        said = f"{_signed(found.difference)} | {found.verdict}" if found else "– | it is the first"
+        alone = "nothing to compare with" if result.uncompared else "it is the first"
+        said = f"{_signed(found.difference)} | {found.verdict}" if found else f"– | {alone}"
         yield (
             f"| {result.experiment}. {result.title} | {len(result.configurations)} | {best.name} "
-            f"| {best.metrics['hit@3']:.3f} | {result.baseline.name} | {said} |"
+            f"| {best.metrics['hit@3']:.3f} | {'–' if result.uncompared else result.baseline.name} | {said} |"
         )
 
 
@@ -113,7 +114,9 @@ def _learned(result: ExperimentResult) -> Iterator[str]:
                 yield f"- *{other.name}* is {verdict} than *{first}*: {'; '.join(map(_phrase, found))}."
     marked = {one.a for one in result.comparisons if one.verdict != "noise"}
     noise = [one.name for one in result.configurations[1:] if one.name not in marked]
-    if noise:
+    if result.uncompared:
+        yield f"- {result.uncompared}"
+    elif noise:
         yield f"- No difference from *{first}* beyond noise: {', '.join(noise)}."
     if few := {one.metric: one for one in result.margins}:
         most = max(few.values(), key=lambda one: one.needed)

@@ -26,6 +26,9 @@ KEPT = Path(__file__).parent / "results"
 """Those of the repository."""
 TIMES = ".ms.json"
 LANGUAGE_MODEL = "language model"
+NO_FIRST = (
+    "The experiment's first configuration has no result here: run it, so that others are compared with it."
+)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 Scores = tuple[FiniteFloat | None, ...]  # None: the metric is not about that question
@@ -80,6 +83,11 @@ class ExperimentResult(_Record):
     def baseline(self) -> Configuration:
         """What the others are compared with."""
         return self.configurations[0]
+
+    @property
+    def uncompared(self) -> str:
+        """Why none is compared with another; "" where they are."""
+        return NO_FIRST if self.baseline.place else ""
 
     @property
     def margins(self) -> tuple[Comparison, ...]:
@@ -166,8 +174,11 @@ def _cost_of(configuration: Configuration, cost: Cost | None) -> float | None:
 
 
 def compared(configurations: Sequence[Configuration]) -> tuple[Comparison, ...]:
-    """Each but the first with the first, metric by metric, with p and verdict corrected for their number."""
-    if not configurations:
+    """Each but the first with the first, metric by metric, with p and verdict corrected for their number.
+
+    Nothing where the experiment's own first is not among them.
+    """
+    if not configurations or configurations[0].place:
         return ()
     first = configurations[0]
     found = []

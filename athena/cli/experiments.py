@@ -127,7 +127,9 @@ def experiment_text(result: ExperimentResult) -> RenderableType:
             f"{value:.3f}{verdicts.get((one.name, metric), ' ')}" for metric, value in one.metrics.items()
         ]
         table.add_row(one.name, *cells, f"{one.ms['all']['p50']:.0f}" if one.ms else "-")
-    lines = [f"▲ better, ▼ worse than '{first.name}' (paired bootstrap, Holm); no mark: noise"]
+    lines = [
+        result.uncompared or f"▲ better, ▼ worse than '{first.name}' (paired bootstrap, Holm); no mark: noise"
+    ]
     if few := {one.metric: one for one in result.margins}:
         worst = max(few.values(), key=lambda one: one.needed)
         lines.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 from agent import Agent, open_agent, why_not
-from agent.protocol import StrictParser
+from agent.calling import CHARACTERS_A_TOKEN, LONGEST_SECRET, MOST_TOKENS, as_text
+from agent.protocol import LONGEST_REPLY, StrictParser
 from agent.tools import named_tools, telemetry_tool
 from athena import Athena, load_settings, open_athena
 from athena.cli.ask import _consent
 from pipeline.errors import ConfigurationError
+from pipeline.redaction import hide
 from pipeline.steps.events import AnswerFinished, StepFinished, StepStarted, TokenArrived
 from pipeline.steps.records import ThinkStep, ToolStep
 from tests.agent.conftest import ANSWERED, Ask, call, calls
@@ -182,15 +185,29 @@ def test_a_failed_call_is_made_once_more_and_its_error_is_told(ask: Ask, agent: 
 
     def broken() -> str:
         """Break."""
-        raise RuntimeError("no scale")
+        raise RuntimeError("no scale [1]")
 
     agent.add_tool(weigh, reads=True)
     agent.add_tool(broken, reads=True)
     llm = FakeLLM([call("weigh"), call("broken"), ANSWERED])
     first, second = calls(ask(llm))[1:]
     assert (first.status, first.attempts, first.result) == ("ok", 2, "40 t")
-    assert (second.status, second.attempts, second.detail) == ("failed", 2, "RuntimeError: no scale")
-    assert "Observation: RuntimeError: no scale" in llm.prompts[-1]
+    assert (second.status, second.attempts, second.detail) == ("failed", 2, "RuntimeError: no scale [1]")
+    assert re.search(r"<result \w{8}>\nRuntimeError: no scale \\\[1\]\n</result \w{8}>", llm.prompts[-1])
+
+
+@pytest.mark.parametrize("more", [0, 50_000])
+def test_no_half_of_a_secret_is_left_where_a_result_is_cut(more: int) -> None:
+    secret, most = "Qx7Kp2Lm9Zt4Rw8Vb1Nc6", MOST_TOKENS * CHARACTERS_A_TOKEN
+    hide({"openai_api_key": secret})
+    for before in (most - 10, most + LONGEST_SECRET - 10):
+        assert secret[:5] not in as_text("a " * (before // 2) + secret + " b" * more)
+
+
+def test_an_answer_without_end_is_taken_as_far_as_it_was_shown(ask: Ask) -> None:
+    answer = ask(["Thought: x\nAnswer: The cabin fan hums at 4000 rpm [1]. " + "It hums. " * 4_000])
+    assert answer.citations and not answer.notices
+    assert 15_000 < len(answer.text) <= LONGEST_REPLY
 
 
 def test_a_hanging_tool_is_left_behind(ask: Ask, agent: Agent, fan: Athena) -> None:

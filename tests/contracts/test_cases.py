@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import StoreDamaged
 from pipeline.messages import Message
 from pipeline.stores.cases import Case, Cases
 from pipeline.stores.conversations import Conversations
@@ -65,6 +66,14 @@ def test_cases_are_kept_whole_and_listed_by_user_and_age(stores: Stores) -> None
     assert [kept.passed for kept in cases.list("ann")] == [False]
     cases.delete("b", "never there")
     assert cases.list("ann") == [] and len(cases.list()) == 1
+
+
+@pytest.mark.parametrize("record", [{"_id": "a", "row": '{"id"'}, {"_id": "a"}])
+def test_a_damaged_case_of_the_servers_is_named(record: dict[str, str]) -> None:
+    from pipeline.stores.server.cases import _case
+
+    with pytest.raises(StoreDamaged, match="Cannot read the case 'a'"):
+        _case(record)
 
 
 def test_a_change_is_of_the_case_as_it_is_and_brings_none_back(stores: Stores) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from athena import load_settings, open_athena
-from evals.agents import OncePerClause, evaluate_agent
+from evals.agents import OncePerClause, evaluate_agent, evaluate_routing
 from evals.datasets import held_out, load_qrels, load_queries
 from pipeline.errors import DatasetError
 from tests.pipeline.searching import write_manual
@@ -49,3 +50,17 @@ def test_what_was_read_is_counted_by_hand(tmp_path: Path) -> None:
         (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n")
         with pytest.raises(DatasetError, match="no questions with gold sections"):
             evaluate_agent(athena, folder, corpus=manual, scripted=True)
+
+
+def test_questions_of_where_it_looks_first_are_told_to_nobody(tmp_path: Path) -> None:
+    folder, manual = tmp_path / "set", write_manual(tmp_path)
+    folder.mkdir()
+    (folder / "memories.tsv").write_text("My locker number is 214.\n")
+    rows = ("My bunk is number 7.", "memory"), ("What is the number of my bunk?", "documents")
+    lines = [json.dumps({"_id": str(n), "text": text, "kind": kind}) for n, (text, kind) in enumerate(rows)]
+    (folder / "queries.jsonl").write_text("")
+    with open_athena(load_settings(data_dir=tmp_path / "data", llm="none")) as athena:
+        with pytest.raises(DatasetError, match="has no questions"):
+            evaluate_routing(athena, folder, corpus=manual)
+        (folder / "queries.jsonl").write_text("\n".join(lines))
+        assert evaluate_routing(athena, folder, corpus=manual).questions == 2

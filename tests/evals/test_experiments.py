@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -139,6 +140,30 @@ def test_what_is_finished_is_kept_and_read_again(folder: Path, tmp_path: Path) -
     assert [one.name for one in run_of_both.configurations] == ["eight", "seven"]
     assert run_of_both.comparisons
     assert run_of_both.finished
+
+
+def test_an_index_that_another_process_made_first_is_taken(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evals.chunking.cache_folder", lambda: tmp_path / "cache")
+    rename = Path.rename
+
+    def second(made: Path, target: Path) -> Path:
+        if made.name == "index":
+            shutil.copytree(made, target)
+        return rename(made, target)
+
+    monkeypatch.setattr(Path, "rename", second)
+    assert [one.status for one in outcomes(folder / "none.toml", tmp_path / "results")] == ["finished"] * 2
+
+
+def test_without_the_first_nothing_is_compared(folder: Path, tmp_path: Path) -> None:
+    outcomes(folder / "none.toml", tmp_path)
+    for path in tmp_path.glob("*/*.json"):
+        if '"eight"' in path.read_text():
+            path.unlink()
+    (result,) = load_results(tmp_path)
+    assert not result.comparisons and "first configuration has no result" in result.uncompared
 
 
 def test_other_settings_have_another_file(folder: Path, tmp_path: Path) -> None:

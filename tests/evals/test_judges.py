@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,6 +128,8 @@ def test_a_model_scores_three_things_at_temperature_0(server: OllamaServer, athe
     asked = [request.body for request in server.requests if request.path == "/api/chat"]
     assert [body["options"]["temperature"] for body in asked] == [0.0] * 3
     assert "1: 4200 rpm." in asked[1]["messages"][-1]["content"]
+    words = {re.search(r"</data (\w{8})>\n\nReply", body["messages"][-1]["content"]) for body in asked}
+    assert None not in words
 
 
 @pytest.mark.parametrize(

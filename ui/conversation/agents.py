@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ ANSWER, AGENT = "Answer", "Agent"
 NO_MODEL = "The agent needs a language model that chooses its tools, and none is connected. "
 ADDED = "tool-to-add"
 POLL_S = 0.2
+LONGEST_WAIT_S = 600.0  # for the user's word: the window may be closed
 
 
 @dataclass(slots=True)
@@ -76,6 +78,18 @@ def answer_consent(conversation_id: str, call: str, *, allow: bool) -> None:
         asked.done.set()
 
 
+def _word_on(
+    asked: Waiting, waiting: dict[str, Waiting], conversation_id: str, stop: threading.Event
+) -> bool:
+    """Whether the user lets the call be made; not where the run is stopped or no word comes."""
+    deadline = time.monotonic() + LONGEST_WAIT_S
+    while not asked.done.wait(POLL_S):
+        if stop.is_set() or time.monotonic() >= deadline:
+            waiting.pop(conversation_id, None)
+            break
+    return asked.allowed
+
+
 def _agent() -> Agent:
     from agent import agent_of
 
@@ -104,11 +118,7 @@ def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | N
 
     def consent(tool: AgentTool, arguments: Mapping[str, Any], stop: threading.Event) -> bool:
         asked = waiting[conversation_id] = Waiting(tool, arguments)
-        while not asked.done.wait(POLL_S):
-            if stop.is_set():
-                waiting.pop(conversation_id, None)
-                break
-        return asked.allowed
+        return _word_on(asked, waiting, conversation_id, stop)
 
     from agent.tools import telemetry_tool
 

@@ -18,8 +18,15 @@ from ui.shared.words import one_line, plain
 if TYPE_CHECKING:
     from evals.results import Configuration, ExperimentResult
 
-SIGNS = {"better": "▲", "worse": "▼", "noise": "●"}
-SHAPES = {"better": "triangle-up", "worse": "triangle-down", "noise": "circle", "baseline": "square"}
+ALONE = "not compared"
+SIGNS = {"better": "▲", "worse": "▼", "noise": "●", ALONE: ""}
+SHAPES = {
+    "better": "triangle-up",
+    "worse": "triangle-down",
+    "noise": "circle",
+    "baseline": "square",
+    ALONE: "circle",
+}
 WORST = 8
 """Questions that are listed at first, and once more each time that more are asked for."""
 
@@ -55,7 +62,8 @@ def compare() -> None:
         [_dot(run, one, metric) for one in run.configurations], value=in_words(metric), key="compared-plot"
     )
     st.caption(
-        f"▲ better and ▼ worse than ■ {plain(run.baseline.name)}; ● no more than noise. Lines are 95 % "
+        run.uncompared
+        or f"▲ better and ▼ worse than ■ {plain(run.baseline.name)}; ● no more than noise. Lines are 95 % "
         "intervals; verdicts are those of a paired bootstrap over the questions, with Holm's correction."
     )
     _power(run, metric)
@@ -70,6 +78,8 @@ def _title(run: ExperimentResult) -> str:
 
 def _word(run: ExperimentResult, one: Configuration, metric: str) -> str:
     """The verdict on a configuration."""
+    if run.uncompared:
+        return ALONE
     if one.name == run.baseline.name:
         return "baseline"
     verdicts = [made.verdict for made in run.comparisons if (made.a, made.metric) == (one.name, metric)]

@@ -72,9 +72,11 @@ def _without_a_tool(answer: Answer) -> None:
     from agent import agent_of
 
     athena = process.athena()
+    there = athena.private_conversations.create(user=whose.user()).info.id
     try:
         again = athena.ask(
             answer.condensed_question or answer.question,
+            conversation_id=there,
             llm=picked_model(),
             paths=as_globs(scope_of(answer)),
             user=whose.user(),
@@ -84,7 +86,8 @@ def _without_a_tool(answer: Answer) -> None:
     except AthenaError as error:
         right.error(plain(str(error)))
         return
-    athena.private_conversations.delete(again.conversation_id)
+    finally:
+        athena.private_conversations.delete(there)
     calls = [step for step in again.steps if isinstance(step, ToolStep)]
     right.markdown("**Without them**\n" + "".join(f"\n1. {plain(step.line)}" for step in calls))
     right.text(again.text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from pymongo import ReplaceOne
 from pymongo.database import Database
 
+from pipeline.errors import StoreDamaged
 from pipeline.stores.cases import Case, Cases, case_from, case_json, case_without
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.server.addresses import ServerAddresses
@@ -30,7 +31,7 @@ class ServerCases(Cases):
         """Store what `change` makes of a case as it is at that moment; nothing where it is gone."""
         with self._servers.mongo.collection("cases") as stored:
             while found := stored.find_one({"_id": case_id}):
-                changed = _record(change(case_from(found["row"])))
+                changed = _record(change(_case(found)))
                 if stored.replace_one({"_id": case_id, "row": found["row"]}, changed).matched_count:
                     return
 
@@ -39,7 +40,7 @@ class ServerCases(Cases):
         where = {} if user is None else {"user": user}
         with self._servers.mongo.collection("cases") as stored:
             found = [*stored.find(where).sort([("created_at", 1), ("_id", 1)])]
-        return [case_from(record["row"]) for record in found]
+        return [_case(record) for record in found]
 
     def delete(self, *ids: str) -> None:
         """Remove cases; one that is gone already is nothing to raise for."""
@@ -62,7 +63,7 @@ def overwrite_cases(database: Database[Document], user: str, words: Erasing) -> 
 def delete_cases_of(database: Database[Document], conversation_id: str, said: Collection[str]) -> None:
     """Delete the cases of a conversation that repeat what was said."""
     for record in [*database["cases"].find({"conversation": conversation_id})]:
-        if case_from(record["row"]).says(said):
+        if _case(record).says(said):
             database["cases"].delete_one({"_id": record["_id"]})
 
 
@@ -74,3 +75,13 @@ def _record(case: Case) -> Document:
         "created_at": case.created_at,
         "row": case_json(case),
     }
+
+
+def _case(record: Document) -> Case:
+    try:
+        return case_from(record.get("row") or "")
+    except ValueError as error:
+        raise StoreDamaged(
+            f"Cannot read the case '{record['_id']}' in MongoDB: it is not as it was written.",
+            "Put back a copy of the database, or delete that record of its collection 'cases'.",
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,13 @@ def test_a_word_is_for_the_call_that_was_shown() -> None:
     answer_consent("c", shown["id"], allow=True)  # the button was pressed twice
     assert not other.done.is_set() and consent_view("c")
     waiting.clear()
+
+
+def test_a_call_that_nobody_answers_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "LONGEST_WAIT_S", 0.0)
+    asked = Waiting(function_tool(order), {"part": "fan"})
+    waiting = {"c": asked}
+    assert not agents._word_on(asked, waiting, "c", threading.Event()) and not waiting
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from pipeline.answer import Answerability, Passage, Retrieval
+from pipeline.errors import AthenaError
 from pipeline.finding.why import Place, Why
 from pipeline.nodes import StoredNode
 from pipeline.steps.records import ToolStep
@@ -58,3 +59,12 @@ def test_an_agents_run_is_played_again_with_the_memory_of_who_asked(
     app.run()
     assert not app.exception and "Without them" in " ".join(item.value for item in app.markdown)
     assert "Turin" in llm.prompts[0] and "Oslo" not in llm.prompts[0]
+
+    def broken(_run: object) -> str:
+        raise AthenaError("It broke.", "Mend it.")
+
+    monkeypatch.setattr("agent.agent._Run.go", broken)
+    next(button for button in app.button if button.label == "Run again").click()
+    app.run()
+    assert "It broke" in " ".join(item.value for item in app.error)
+    assert not athena.private_conversations.list()
