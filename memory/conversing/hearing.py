@@ -260,9 +260,10 @@ class Replying:
         last = self.hearing.turn_before
         if last is None:
             return self.memory.forgetting()
-        told = last.answer.recalled if last.answer.mode == "memory" else ()
-        kept = [known for known in told if known in self.memory.index.memories]
-        return self.memory.forgetting(kept, turns=told or [last.id], without=without)
+        recalled, modes = last.answer.recalled, {one.mode for one in last.answer.each}
+        meant = recalled if recalled and "memory" in modes else (*recalled, last.id)  # else either is meant
+        kept = [known for known in recalled if known in self.memory.index.memories]
+        return self.memory.forgetting(kept, turns=meant, without=without)
 
     def _confirmed(self) -> MemoryReply:
         """Forget what was shown, or leave it, as the message says."""

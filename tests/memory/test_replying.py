@@ -47,6 +47,15 @@ def test_forgotten_words_are_never_told(talk: Talk) -> None:
     assert "█" not in talk.answer("what did I say last?").text
 
 
+def test_forget_that_means_what_was_told_to_one_of_two_questions(talk: Talk) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    (locker,) = talk.memory.last_said()
+    chat = talk.chat()
+    answer = chat.answer("what is the number of my locker? what feeds the cabin fan?")
+    assert [part.mode for part in answer.parts] == ["memory", "quote"]
+    assert chat.answer("forget that").recalled == (locker.id,)
+
+
 def test_of_a_message_with_forgotten_words_its_other_sentences_are_found() -> None:
     turn = RecallableTurn(
         id="1",
