@@ -12,14 +12,12 @@ from pipeline.answering.quotes import Quote, choose_quotes, quote_of
 from pipeline.answering.replies import Arranged, block_quote, quote_citations, quote_units, where
 from pipeline.answering.section_blocks import ends_with_colon
 from pipeline.asking.kinds import Sides, sides_of
-from pipeline.finding.entries import code_alone
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms, share
 
-WHAT_IS = "what is {}"
 QUOTES_A_SIDE = 2
 READ_PASSAGES = 3  # of each side, for one that names it
 NAMED = 0.5  # share of a side's own words that one of them must have
@@ -65,23 +63,17 @@ def compare(
     `retrieval` is what the whole question found: a sentence that has the words of both sides is looked for
     in its passages, too.
     """
-    found = [search(name) for name in _asked(sides)]
+    found = [search(name) for name in sides]
     one, two = (
         _of_side(name, part, store=store, encoder=encoder) for name, part in zip(sides, found, strict=True)
     )
-    shared = _with_both(sides, (retrieval, *found), store) if one and two else ()
-    shared = shared or tuple(quote for quote in one if _is_of_both(quote, two, sides))
+    shared = tuple(quote for quote in one if _is_of_both(quote, two, sides))
+    if not shared and one and two:
+        shared = _with_both(sides, (retrieval, *found), store)
     first = _own(one, shared)
     repeated = tuple(quote for quote in two if any(_is_same(quote, other) for other in first))
     second = _own(two, (*shared, *repeated)) or _own(two, shared)
     return Comparison(shared[:1], (Side(sides.one, bool(one), first), Side(sides.two, bool(two), second)))
-
-
-def _asked(sides: Sides) -> tuple[str, ...]:
-    """What is searched for each: what it is, but for codes and what one letter tells apart (bus A, bus B)."""
-    one, two = (set(content_terms(side)) for side in sides)
-    told_apart = one - two and two - one
-    return tuple(WHAT_IS.format(name) if told_apart and not code_alone(name) else name for name in sides)
 
 
 def compared(
@@ -155,10 +147,7 @@ def _is_found(name: str, retrieval: Retrieval) -> bool:
 
 
 def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -> tuple[Quote, ...]:
-    """The sentences of the first passages that have all words of both sides.
-
-    Comparing ones go first, then those whose headings name both.
-    """
+    """The sentences of the first passages that have all words of both sides, comparing ones first."""
     one, two = (set(content_terms(side)) for side in sides)
     if not one - two or not two - one:
         return ()
@@ -170,12 +159,7 @@ def _with_both(sides: Sides, found: Sequence[Retrieval], store: DocumentStore) -
         for leaf in leaves.get(section_id, ())
         if _is_sentence(leaf) and one | two <= set(analyse(leaf.text))
     ]
-
-    def order(quote: Quote) -> tuple[bool, bool, float]:
-        headings = set(analyse(" ".join(quote.passage.section.metadata["heading_path"])))
-        return COMPARING.search(quote.text) is None, not one | two <= headings, -quote.score
-
-    return tuple(sorted(quotes, key=order))
+    return tuple(sorted(quotes, key=lambda quote: (COMPARING.search(quote.text) is None, -quote.score)))
 
 
 def _is_sentence(leaf: Node) -> bool:

@@ -331,7 +331,7 @@ def test_two_conversations_have_other_tools(fan: Athena, agent: Agent) -> None:
         thread.join()
     assert calls(found["with"][0])[1].result == "40 t"
     assert "There is no tool 'weigh'" in calls(found["less"][0])[1].detail
-    assert "Tool Name: weigh" in found["with"][1] and "weigh" not in found["less"][1]
+    assert "Tool Name: weigh" in found["with"][1] and "Tool Name: weigh" not in found["less"][1]
 
 
 def test_a_run_may_have_more_tools_than_the_agent(ask: Ask, agent: Agent) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answer import Retrieval
 from pipeline.answering.comparisons import QUOTES_A_SIDE, Comparison, compare, comparison_text
 from pipeline.answering.replies import quote_citations, quote_units
 from pipeline.asking.kinds import Sides
@@ -92,16 +91,3 @@ def test_rows_of_one_table_that_are_far_apart_are_each_in_its_side(tmp_path: Pat
     assert "| dish |" in found.sides[0].quotes[0].text
     assert "| rod |" in found.sides[1].quotes[0].text
     store.close()
-
-
-def test_codes_and_what_one_letter_tells_apart_are_searched_for_as_they_are(antennas: EmbeddedStore) -> None:
-    asked: list[str] = []
-    search = make_search(antennas)
-
-    def noting(question: str) -> Retrieval:
-        asked.append(question)
-        return search.search(question)
-
-    for sides in (Sides("W-106", "W-107"), Sides("bus A", "bus B"), Sides("dish", "rod")):
-        compare(sides, search.search("dish"), search=noting, store=antennas, encoder=ENCODER)
-    assert asked == ["W-106", "W-107", "bus A", "bus B", "what is dish", "what is rod"]
