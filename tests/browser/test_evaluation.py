@@ -95,7 +95,8 @@ def test_a_run_goes_on_through_a_reload_and_is_cancelled(address: str, open_app:
     app.page.get_by_role("radio", name="Usage").click()
     expect(bar.first).to_be_visible()  # whatever is looked at
     app.page.get_by_role("button", name="Cancel").click()
-    expect(app.page.get_by_text("What was finished is kept; run it again to go on.")).to_be_visible()
+    kept = app.page.get_by_text("What was finished is kept; run it again to go on.")
+    expect(kept).to_be_visible(timeout=180_000)  # an index that is being made is left between two batches
     app.press("Close")
     app.page.get_by_role("radio", name="Runs").click()
     expect(app.page.get_by_role("button", name="Run it")).to_be_enabled()
