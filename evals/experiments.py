@@ -17,11 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import athena
@@ -44,11 +43,11 @@ from evals.results import (
     summary,
     write_result,
 )
+from evals.rules import Similarity
 from evals.scoring import Scored, score_questions, score_talks
 from evals.talks import load_talks
 from memory.options import MemoryOptions
 from pipeline.errors import ConfigurationError, DatasetError, ModelError, ModelUnavailable
-from pipeline.models.embedding import OnnxEncoder
 from pipeline.options import ChatOptions, SearchOptions
 
 OURS = Path(__file__).parent / "data" / "experiments"
@@ -56,18 +55,20 @@ ROOMS = ("pipeline", "readers", "memory")
 """What an experiment's figures depend on, with the modules of this room that run it."""
 MODULES = (
     "chunking",
+    "conversations",
     "datasets",
     "experiments",
+    "indexing",
     "judge_prompts",
     "judges",
     "judging",
     "metrics",
     "playing",
+    "rules",
     "scoring",
     "talks",
 )
 OTHERS = ("embedding_model", "cross_encoder", "llm", "hyde", "hyde_timeout_s", "answerable_threshold")
-KEPT_VECTORS = 10_000  # of answers and references, which configurations have in common
 SPLITTER = "splitter"
 MODELS = "C"  # the experiment that compares embedding models
 CHANGEABLE = frozenset(
@@ -351,7 +352,7 @@ class Runner:
         self._opened = opened
         self._report = report
         self._indexes: dict[str, CutAthena] = {}
-        self._vector = lru_cache(KEPT_VECTORS)(OnnxEncoder().encode_query)
+        self._similarity = Similarity()
         self._known = KnownScores()
 
     def outcome(self, planned: Planned, results: Path) -> Outcome:
@@ -370,23 +371,13 @@ class Runner:
         write_result(results, result, times)
         return Outcome(planned, "finished", read_result(result_path(planned, results)))
 
-    def similarity(self, reference: str, text: str) -> float:
-        """The cosine of two texts by the bundled model, whatever model the index has; 0 for no text.
-
-        Texts go one by one: in other company they could differ in the last digits.
-        """
-        if not text.strip():
-            return 0.0
-        cosine = np.dot(self._vector(reference), self._vector(text))
-        return round(max(0.0, float(cosine)), 6)
-
     def _scored(self, planned: Planned) -> list[Scored]:
         index = self._index(planned)
         experiment = planned.experiment
         progress = bar(self._report, f"{experiment.name}: {planned.named.name}")
         if talks := load_talks(experiment.folder):
             changes = {name: getattr(planned.settings, name) for name in planned.named.settings}
-            return score_talks(index, talks, changes=changes, similarity=self.similarity, report=progress)
+            return score_talks(index, talks, changes=changes, similarity=self._similarity, report=progress)
         queries = load_queries(experiment.folder)
         if not queries:
             raise DatasetError(f"'{experiment.folder}' has no questions.", "Put them into queries.jsonl.")
@@ -394,7 +385,7 @@ class Runner:
         return score_questions(
             index,
             queries,
-            similarity=self.similarity,
+            similarity=self._similarity,
             relevant=relevant_to(experiment.folder),
             judge=judge,
             report=progress,

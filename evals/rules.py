@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,19 +41,22 @@ class Ruling:
     reason: str = ""
 
 
+KEPT_VECTORS = 10_000  # of answers and references, which many runs have in common
+
+
 class Similarity:
     """Cosines by the bundled MiniLM, whatever model the index has."""
 
     def __init__(self) -> None:
-        self._encoder = OnnxEncoder()
+        self._vector = lru_cache(KEPT_VECTORS)(OnnxEncoder().encode_query)
 
     def __call__(self, reference: str, text: str) -> float:
         """The cosine of a reference answer and a text, not below 0; 0 for no text."""
         if not text.strip():
             return 0.0
         # One by one: in other company they could differ in the last digits.
-        wanted, said = self._encoder.encode_query(reference), self._encoder.encode_query(text)
-        return round(min(1.0, max(0.0, float(np.dot(wanted, said)))), 6)
+        cosine = np.dot(self._vector(reference), self._vector(text))
+        return round(min(1.0, max(0.0, float(cosine))), 6)
 
 
 def abstains(text: str) -> bool:
