@@ -105,6 +105,7 @@ def test_the_conversations_are_one_stop_and_the_skip_link_leads_to_the_question(
     talkative: str, open_app: Opener
 ) -> None:
     app = open_app(talkative)
+    expect(app.page.locator("html[data-keys=on]")).to_be_attached()  # the page's own keys are read
     app.page.keyboard.press("Tab")
     app.page.keyboard.press("Enter")
     expect(app.page.get_by_test_id("stChatInputTextArea")).to_be_focused()

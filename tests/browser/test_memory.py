@@ -59,7 +59,7 @@ def test_remember_see_and_forget(served: tuple[str, Path], open_app: Opener) -> 
     expect(asked).to_contain_text("1 fact will be gone for good")
     asked.get_by_role("button", name="Forget", exact=True).click()
     expect(asked).to_have_count(0)
-    expect(app.page.get_by_text("No fact about you is kept yet")).to_be_visible()
+    expect(app.page.get_by_text("Nothing is remembered about you yet")).to_be_visible()
     app.open(conversation)
     expect(app.answered(1)).not_to_contain_text(WORD)
     expect(app.turn(1)).to_contain_text("(forgotten)")
