@@ -81,16 +81,18 @@ class Judged:
         return self.verdict == "not in the documents"
 
 
-def hear(athena: Athena, query: Question, *, generated: bool = False) -> Heard:
+def hear(athena: Athena, query: Question, *, generated: bool = False, traced: bool = False) -> Heard:
     """What a chat without a language model finds and quotes after the history; nothing of it is kept.
 
     The turns of a history without replies are asked as well. Where it abstains, the quotes are those that it
     would show. `generated` is with the model that the settings name, if they do: the quotes are then those
-    of what it was given.
+    of what it was given. `traced` sends what is asked to Phoenix, where the settings name one.
     """
     chat = athena.chat(private=True)
     if not generated:
         chat.parts = replace(chat.parts, llm=None)
+    if traced and athena.tracer:
+        chat.parts = replace(chat.parts, listeners=(athena.tracer.record,))
     said = [Message(turn.role, turn.text) for turn in query.history]
     if all(message.role == "user" for message in said):
         for message in said:

@@ -22,8 +22,10 @@ HEAD = """# Evaluation: experiments
 
 Written by `make evaluate` from the files in `evals/results`; do not edit. With a language model:
 `make evaluate LLM=ollama/NAME`. `athena eval experiment A … E | FILE.toml | --all` runs experiments,
-`--dry-run` says what would run. What is finished is kept, also after Ctrl-C. An experiment of your own is a
-file like those in [evals/data/experiments](../evals/data/experiments).
+`--dry-run` says what would run, `--plots DIR` draws what came of it. What is finished is kept, also after
+Ctrl-C. An experiment of your own is a file like those in
+[evals/data/experiments](../evals/data/experiments); your own questions stand in
+[this format](evaluation-format.md).
 
 - A passage is a *hit* where it has at least half of a gold span: chunks of any size are judged on one gold.
   hit@3: a hit is among the first three; MRR: 1 / the rank of the first; nDCG@10: all spans, by rank.

@@ -73,6 +73,14 @@ def judge(
         raise typer.Exit(1)
 
 
+def warn_of(folder: Path, corpus: Path | None, split: str = "test") -> None:
+    """Say what `athena eval check` finds wrong with a set that is about to be measured all the same."""
+    from evals.checking import check as look_through
+
+    for line in look_through(folder, corpus=corpus, split=split).wrong:
+        err.print(f"Wrong in '{folder}': {line}.", style="yellow", markup=False)
+
+
 def checked_text(found: Checked) -> RenderableType:
     """What there is, what it counts for, and what is to be done."""
     table = Table("can be measured", "questions", box=box.SIMPLE)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir, Llm
 from athena.cli.running import err, failing_clearly, out, print_json
+from pipeline.errors import ConfigurationError
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def experiment(
         list[str] | None, typer.Option("--embedding", help="Another embedding model for C: repeat it.")
     ] = None,
     llm: Llm = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", metavar="DIR", help="Also draw each as SVG and PNG there.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,7 +62,20 @@ def experiment(
             return
         with counter(err, quiet=as_json) as report:
             outcomes = list(run(plans, results=folder, report=report))
-        _show_outcomes(outcomes, as_json)
+        shown = _show_outcomes(outcomes, as_json)
+        if plots:
+            _draw(shown, plots)
+
+
+def _draw(results: Sequence[ExperimentResult], folder: Path) -> None:
+    """Their plots; without the plotting package the tables are all there is, and why is said."""
+    from evals.plots import draw
+
+    try:
+        for result in results:
+            err.print(str(draw(result, folder)), markup=False, highlight=False)
+    except ConfigurationError as error:
+        err.print(str(error), style="yellow", markup=False)
 
 
 def _show_plans(plans: Sequence[Planned], folder: Path, as_json: bool) -> None:
@@ -83,8 +100,10 @@ def _show_plans(plans: Sequence[Planned], folder: Path, as_json: bool) -> None:
         took = "-" if row["last_seconds"] is None else f"{row['last_seconds']:.0f} s"
         table.add_row(row["experiment"], row["configuration"], row["state"], took)
     running = [row for row in rows if row["state"] == "run"]
-    known = sum(row["last_seconds"] or 0.0 for row in running)
-    out.print(Group(table, Text(f"{counted(len(running), 'configuration')} would run; last: {known:.0f} s")))
+    known = [row["last_seconds"] for row in running if row["last_seconds"] is not None]
+    last = f"{len(known)} of them last took {sum(known):.0f} s" if known else "none of them ran here before"
+    end = f"{counted(len(running), 'configuration')} would run" + (f"; {last}." if running else ".")
+    out.print(Group(table, Text(end)))
 
 
 def _state(planned: Planned, is_kept: bool) -> str:
@@ -93,15 +112,17 @@ def _state(planned: Planned, is_kept: bool) -> str:
     return "be skipped" if planned.skip else "run"
 
 
-def _show_outcomes(outcomes: Sequence[Outcome], as_json: bool) -> None:
-    """Each experiment's table, or a line of JSON for each."""
+def _show_outcomes(outcomes: Sequence[Outcome], as_json: bool) -> list[ExperimentResult]:
+    """Each experiment's table, or a line of JSON for each; those that have a result."""
     from evals.results import merged
 
+    shown = []
     for name in dict.fromkeys(outcome.planned.experiment.name for outcome in outcomes):
         own = [outcome for outcome in outcomes if outcome.planned.experiment.name == name]
         skipped = [outcome for outcome in own if outcome.status == "skipped"]
         parts = [outcome.result for outcome in own if outcome.result]
         result = merged(parts, cost=own[0].planned.cost) if parts else None
+        shown += [result] if result else []
         if as_json:
             shape = result.model_dump(mode="json", exclude=NOT_PRINTED) if result else {"experiment": name}
             left_out = [{"name": one.planned.named.name, "why": one.why} for one in skipped]
@@ -111,6 +132,7 @@ def _show_outcomes(outcomes: Sequence[Outcome], as_json: bool) -> None:
             out.print(experiment_text(result))
         for one in skipped:
             out.print(f"{name}, {one.planned.named.name}: left out. {one.why}", style="yellow", markup=False)
+    return shown
 
 
 def experiment_text(result: ExperimentResult) -> RenderableType:

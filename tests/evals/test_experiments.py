@@ -247,7 +247,9 @@ def test_a_full_disk_keeps_what_was_finished(
     assert [one.status for one in outcomes(folder / "none.toml", tmp_path)] == ["kept", "finished"]
 
 
-def test_the_command_prints_an_object_an_experiment(folder: Path, tmp_path: Path) -> None:
+def test_the_command_prints_an_object_an_experiment(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = [str(folder / f"{name}.toml") for name in KINDS]
     given = ["eval", "experiment", *files, "--results", str(tmp_path), "--json"]
     dry = CliRunner().invoke(app, [*given, "--dry-run"])
@@ -262,9 +264,24 @@ def test_the_command_prints_an_object_an_experiment(folder: Path, tmp_path: Path
     assert {"a", "b", "metric", "difference", "interval", "p", "verdict"} <= first["comparisons"][0].keys()
     dry = CliRunner().invoke(app, [*given, "--dry-run"])
     assert all(row["state"] == "be kept" and row["last_seconds"] > 0 for row in json.loads(dry.stdout))
-    text = CliRunner().invoke(app, given[:-1]).stdout
-    assert "▼" in text
-    assert "Too few questions" in text
+    dry = CliRunner().invoke(app, [*given[:-1], "--dry-run"])
+    assert "0 configurations would run." in dry.stdout
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = CliRunner().invoke(app, [*given[:-1], "--plots", str(tmp_path / "plots")])
+    assert (shown.exit_code, "matplotlib is not installed" in shown.stderr) == (0, True)
+    assert "▼" in shown.stdout
+    assert "Too few questions" in shown.stdout
+
+
+def test_the_command_draws_what_came_of_an_experiment_of_ones_own(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    given = ["eval", "experiment", str(folder / "winner.toml"), "--results", str(tmp_path / "results")]
+    dry = CliRunner().invoke(app, [*given, "--dry-run"])
+    assert "none of them ran here before" in dry.stdout
+    drawn = CliRunner().invoke(app, [*given, "--plots", str(tmp_path / "plots")])
+    assert drawn.exit_code == 0, drawn.output
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {"winner.svg", "winner.png"}
+    assert "winner.svg" in drawn.stderr
 
 
 @pytest.mark.parametrize("given", [[], ["A", "--all"], ["Z"], ["A", "B", "--embedding"]])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evals.results import ExperimentResult
 
 CURRENT = "as they are now"
+ONE_RUN = "One run so far: a second one, with other code, data or settings, is drawn beside it."
 
 
 def runs(*, busy: bool) -> None:
@@ -46,7 +47,10 @@ def runs(*, busy: bool) -> None:
         for one in run.configurations
         if metric in one.metrics
     ]
-    charts.lines(points, value=in_words(metric), key="over-time-plot")
+    if len(shown) > 1:
+        charts.lines(points, value=in_words(metric), key="over-time-plot")
+    else:
+        st.caption(ONE_RUN)
     st.dataframe([_row(run) for run in found.runs], hide_index=True)
 
 

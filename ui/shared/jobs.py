@@ -220,7 +220,7 @@ def job_box(
 
 def _working(now: JobState[Report], stages: Mapping[str, str], stopping: str) -> None:
     if now.stopping:
-        st.progress(1.0, text=stopping)
+        st.text(stopping)
         return
     if not now.progress:
         st.progress(0.0, text=f"{now.title} …")

@@ -568,6 +568,9 @@ def test_eval_check_fails_where_something_is_wrong(beir: Path, tmp_path: Path) -
     result = run("eval", "check", str(folder), "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["wrong"] == ["documents in qrels that are not there: moon"]
+    for measure in ("answers", "retrieval"):
+        measured = run("eval", measure, str(folder), "--json")
+        assert (measured.exit_code, "that are not there: moon" in measured.stderr) == (0, True)
 
 
 def test_eval_judge_tests_the_rules() -> None:
