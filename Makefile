@@ -27,7 +27,7 @@ lint: setup
 types: setup
 	@.venv/bin/mypy
 
-quick: lint  ## check, and the tests without browser, servers, kills and slow ones (under two minutes)
+quick: lint  ## check, and the tests without browser, servers, kills and slow ones (two to three minutes)
 	@$(MAKE) --no-print-directory --jobs=2 types quick-tests  # types alone would leave cores idle
 
 quick-tests: setup
