@@ -1,7 +1,7 @@
 """`python -m bench.doors`: what HTTP costs, against the same work in a process of its own, in the same run.
 
 The first words of a quoted answer by 20 clients at once, and a warm `/api/search`, in turns with the same in
-this process. Prints JSON.
+this process; and the memory of an idle page with all doors and with none. Prints JSON.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import httpx
 
 from athena import Athena, load_settings, open_athena
+from bench.processes import resident_bytes
 from bench.table import p50, p95
 from evals.datasets import load_queries
 
@@ -31,6 +32,8 @@ QUESTIONS = ROOT / "evals" / "data" / "relevance" / "manuals" / "test"
 CLIENTS = 20
 LIMIT = 8
 PORT = 8790
+ADDRESS = f"http://127.0.0.1:{PORT}"
+SETTLED_S = 10
 SETTINGS = {"ATHENA_LLM": "none", "ATHENA_DOORS_A_MINUTE": "1000000", "ATHENA_DOORS_AT_ONCE": "100"}
 
 
@@ -51,26 +54,43 @@ def main() -> None:
             ways = [_finish(athena), _first_words]
             answers = [_at_once(way, asked) for way in (*ways, *ways)][2:]  # the first round warms up
             found = _searches(athena, client, asked)
-        print(json.dumps({"first_words_ms": _compared(*answers), "search_ms": _compared(*found)}, indent=2))
+    times = {"first_words_ms": _compared(*answers), "search_ms": _compared(*found)}
+    idle = {doors: _idle_mb(given.data_dir, doors) for doors in ("none", "all")}
+    print(json.dumps({**times, "idle_mb": {**idle, "more": idle["all"] - idle["none"]}}, indent=2))
 
 
 @contextmanager
 def served(data_dir: Path) -> Iterator[str]:
     """The address of doors in a process of their own."""
-    command = [sys.executable, "-m", "athena", "serve", "--no-page", "--port", str(PORT)]
-    environment = {**os.environ, **SETTINGS, "ATHENA_DOORS": "api"}
-    at = f"http://127.0.0.1:{PORT}"
-    with subprocess.Popen([*command, "--data-dir", str(data_dir)], env=environment) as process:
+    with _serving(data_dir, "--no-page", doors="api", ready="/health"):
+        yield ADDRESS
+
+
+@contextmanager
+def _serving(data_dir: Path, *options: str, doors: str, ready: str) -> Iterator[int]:
+    """The number of a process that answers at a path."""
+    command = [sys.executable, "-m", "athena", "serve", *options, "--port", str(PORT)]
+    environment = {**os.environ, **SETTINGS, "ATHENA_DOORS": doors}
+    with subprocess.Popen(
+        [*command, "--data-dir", str(data_dir)], env=environment, stdout=subprocess.DEVNULL
+    ) as process:
         try:
             while True:
                 try:
-                    httpx.get(f"{at}/health", trust_env=False)
+                    httpx.get(f"{ADDRESS}{ready}", trust_env=False)
                     break
                 except httpx.TransportError:
                     time.sleep(0.1)
-            yield at
+            yield process.pid
         finally:
             process.terminate()
+
+
+def _idle_mb(data_dir: Path, doors: str) -> float:
+    """What a page that nobody has opened has in memory, ten seconds after it is there."""
+    with _serving(data_dir, doors=doors, ready="/_stcore/health") as pid:
+        time.sleep(SETTLED_S)
+        return resident_bytes(pid) / 1e6
 
 
 def _finish(athena: Athena) -> Callable[[str], None]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memory.recalling.graph import Known
-from memory.recalling.recall import FoundMemory
-from memory.recalling.turn_index import FoundTurn, Turn
-from memory.recalling.user_turns import speaker_of
 from memory.times import iso
 from pipeline.stores.memories import Entity, Memory, MemoryEvent, MemorySource, Mention
+
+if TYPE_CHECKING:
+    from memory.recalling.graph import Known
+    from memory.recalling.recall import FoundMemory
+    from memory.recalling.turn_index import FoundTurn, Turn
 
 Shape = dict[str, Any]
 
@@ -67,7 +68,7 @@ def turn_shape(found: FoundTurn) -> Shape:
         "id": turn.id,
         "kind": "turn",
         "text": turn.text,
-        "speaker": speaker_of(turn),
+        "speaker": turn.who,
         "role": turn.role,
         "conversation_id": turn.session,
         "created_at": iso(turn.at),

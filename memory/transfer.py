@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
 from memory.deciding.candidates import refuse_long
-from memory.ids import id_of
+from memory.ids import id_of, plain
 from memory.reading.guard import reads_as_instruction, without_secrets
-from memory.recalling.user_index import plain
 from memory.shapes import memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
 from pipeline.errors import AthenaError

@@ -15,6 +15,7 @@ from memory.deciding.decisions import sides_of
 from memory.deciding.forgetting import DAY_S, Forgetting, known_memory
 from memory.deciding.naming import is_current
 from memory.deciding.remember import ASKING, Complete, Remembering
+from memory.ids import ANSWER
 from memory.options import PRESETS, MemoryOptions, Preset
 from memory.reading.asking import is_personal, names_what
 from memory.reading.commands import asked_of_memory
@@ -24,7 +25,7 @@ from memory.recalling import documents, graph, recall
 from memory.recalling.recall import FoundMemory, Reading
 from memory.recalling.telling import MOST_FACTS, Told, texts_of, told, turn_named
 from memory.recalling.turn_search import FoundTurns
-from memory.recalling.user_turns import ANSWER, ANY, Which
+from memory.recalling.user_turns import ANY, Which
 from memory.times import Moment, now
 from pipeline.errors import AthenaError
 from pipeline.options import PriceOptions

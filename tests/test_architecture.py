@@ -454,6 +454,15 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_idle_doors_load_nothing_that_only_answers_need(tmp_path: Path) -> None:
+    opening = """
+from athena.settings import Settings
+from doors.app import open_doors
+open_doors(Settings(doors="all", data_dir="data"), lambda: None)
+"""
+    assert sorted(loaded(opening, cwd=tmp_path)) == ["doors", "fastapi", "mcp"]
+
+
 def test_help_is_quick(tmp_path: Path) -> None:
     assert loaded(RUN, "--help", "search --help", "eval retrieval --help", cwd=tmp_path) == []
 

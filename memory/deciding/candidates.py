@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.ids import new_id
+from memory.ids import new_id, plain
 from memory.options import Preset
 from memory.reading.clauses import clauses_of
 from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.reading.records import Statement
 from memory.reading.rules import importance_of
-from memory.recalling.user_index import plain
 from pipeline.answering.recollection import looked_up
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemorySource

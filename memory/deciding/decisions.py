@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Literal
 
 from memory.deciding.naming import canonical, same_as
 from memory.deciding.writing import Writing
-from memory.ids import new_id
+from memory.ids import new_id, plain
 from memory.reading.corrections import opposed
 from memory.reading.facts import USER, words_of_thing
 from memory.reading.intervals import UNKNOWN, validity_of
 from memory.reading.records import Statement
-from memory.reading.rules import has_several, single_valued
-from memory.recalling.user_index import UNREAD, plain
+from memory.reading.rules import UNREAD, has_several, single_valued
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory
 

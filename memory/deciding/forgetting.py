@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memory.deciding.writing import Writing
+from memory.ids import ANSWER
 from memory.reading.entities import normalised
-from memory.recalling.user_turns import ANSWER
 from pipeline.analysis import analyse
 from pipeline.errors import AthenaError, UnknownMemory
 from pipeline.stores.memories import Memory, MemoryChanges

@@ -17,6 +17,7 @@ from memory.deciding.candidates import Candidates, Kept, Said, gaps, left_out
 from memory.deciding.decisions import Deciding, Outcome
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.naming import misnamed, named
+from memory.ids import ANSWER, plain
 from memory.options import Preset
 from memory.reading.clauses import ALSO_ASKS
 from memory.reading.entities import normalised
@@ -25,8 +26,7 @@ from memory.reading.records import Category, Extraction, Statement
 from memory.reading.stance import mended
 from memory.reading.statements import statements_in
 from memory.reading.with_model import extract_with
-from memory.recalling.user_index import Indexes, plain
-from memory.recalling.user_turns import ANSWER
+from memory.recalling.user_index import Indexes
 from memory.times import now
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.records import RememberStep

@@ -12,9 +12,9 @@ from memory.deciding.decisions import Deciding
 from memory.deciding.edits import changeable
 from memory.deciding.made import believed, made_of
 from memory.deciding.writing import Writing
+from memory.ids import plain
 from memory.reading.records import Statement
 from memory.reading.rules import Importance
-from memory.recalling.user_index import plain
 from pipeline.errors import ModelError
 from pipeline.stores.memories import Memory, MemoryChanges
 

@@ -11,6 +11,9 @@ from memory.reading import rules_of
 from memory.reading.entities import entity_words
 from memory.reading.records import Category
 
+UNREAD = ("", "note")
+"""Predicates of statements that no rule reads further."""
+
 _OF_ONE = ("favourite ", "preferred ")
 _SPELLINGS = {"favorite": "favourite", "color": "colour", "timezone": "time zone", "e-mail": "email"}
 _SYNONYMS = {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.intp]
 
 Role = Literal["user", "assistant"]
+SPEAKERS = ("assistant", "you")
 
 NONE = -1  # the number of a turn that is not there
 FIRST_PIECES = 64
@@ -284,6 +285,11 @@ class Turn:
     speaker: str = ""  # a name, if the conversation has names
     role: Role = "user"
     at: float | None = None  # seconds since the epoch
+
+    @property
+    def who(self) -> str:
+        """Who said it: "you", "assistant" or a name."""
+        return self.speaker or SPEAKERS[self.role == "user"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory.ids import plain
 from memory.reading.entities import normalised
-from memory.reading.rules import predicate_named
+from memory.reading.rules import UNREAD, predicate_named
 from memory.recalling.keywords import Keywords
 from pipeline.analysis import analyse
 from pipeline.errors import MemoriesChanged, StoreError
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from memory.times import Moment
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, MemoryGraph, Mention, Relation
-
-UNREAD = ("", "note")
-"""Predicates of statements that no rule reads further."""
 
 FIRST_ROWS = 64
 ENDLESS = float("inf")
@@ -247,11 +245,6 @@ class UserIndex:
     def rows_of(self, ids: Iterable[str]) -> list[int]:
         """The rows of memories; those that are not there are left out."""
         return [self._row_of[known] for known in ids if known in self._row_of]
-
-
-def plain(text: str) -> str:
-    """A text without what two wordings of the same may differ in: case, blanks, the full stop."""
-    return " ".join(text.casefold().split()).rstrip(".!")
 
 
 def embedded_text(memory: Memory) -> str:

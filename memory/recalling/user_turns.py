@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memory.ids import ANSWER
 from memory.reading.guard import without_secrets
-from memory.recalling.turn_index import FoundTurn, Turn, TurnIndex, cut
+from memory.recalling.turn_index import SPEAKERS, FoundTurn, Turn, TurnIndex, cut
 from memory.recalling.turn_search import FoundTurns, look_up, verdict_of
 from pipeline.analysis import analyse
 from pipeline.answering.recollection import left_of
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     Heard = tuple[RecallableTurn, list[Turn]]  # a stored turn, and what was said in it
 
-SPEAKERS = ("assistant", "you")
-ANSWER = "-answer"  # ends the id of what the assistant said in a turn
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
 LEAST_SIMILAR = 0.5  # cosine of a turn and a topic that it shares few words with
 LEAST_REPEATED = 4  # words of a deleted message that are looked for in other turns
@@ -56,7 +55,7 @@ class Which:
 
     def has(self, turn: Turn) -> bool:
         """Whether a turn is one of them."""
-        return self.is_then(turn.at or 0.0) and self.speaker.casefold() in ("", speaker_of(turn).casefold())
+        return self.is_then(turn.at or 0.0) and self.speaker.casefold() in ("", turn.who.casefold())
 
     def has_fact(self, memory: Memory) -> bool:
         """Whether a memory is: by when it was kept, and who it is of."""
@@ -116,7 +115,7 @@ class UserTurns:
 
     def speakers(self) -> Sequence[str]:
         """Whose turns there are: you, the assistant, and names, as `Which` takes them."""
-        return tuple(dict.fromkeys((*SPEAKERS[::-1], *(speaker_of(turn) for turn in self.all()))))
+        return tuple(dict.fromkeys((*SPEAKERS[::-1], *(turn.who for turn in self.all()))))
 
     def about(self, topic: str) -> Sequence[Turn]:
         """What was said with all content words of a topic; else what likely answers a question about it."""
@@ -264,8 +263,3 @@ def said_in(turn: RecallableTurn) -> list[Turn]:
             )
         )
     return said
-
-
-def speaker_of(turn: Turn) -> str:
-    """Who said it: "you", "assistant" or a name."""
-    return turn.speaker or SPEAKERS[turn.role == "user"]

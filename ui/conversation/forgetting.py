@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from memory.recalling.user_turns import ANSWER
+from memory.ids import ANSWER
 from pipeline.errors import AthenaError
 from pipeline.words import counted
 from ui.conversation import whose

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.reading.asking import asks
-from memory.recalling.user_turns import speaker_of
 from memory.times import known_begin
 from pipeline.words import counted
 from ui.shared.markdown_tree import markdown_tree, tree_text
@@ -87,7 +86,7 @@ def said_row(found: FoundTurn, *, title: str) -> Row:
     """Something that was said: its day, its conversation, its words."""
     turn = found.turn
     keep = [] if turn.role == "user" and asks(turn.text) else [act("keep", "bookmark_add", "Keep as a fact")]
-    who = {"you": "you", "assistant": "the assistant"}.get(speaker_of(turn), turn.speaker)
+    who = {"you": "you", "assistant": "the assistant"}.get(turn.who, turn.speaker)
     return {
         "id": turn.id,
         "text": tree_text(markdown_tree(turn.text)) if turn.role == "assistant" else turn.text,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from memory.recalling.user_turns import ANSWER
+from memory.ids import ANSWER
 from pipeline.answering.citations import without_markers
 from pipeline.errors import UnknownConversation, UnknownDocument
 from pipeline.stores.memories import MemorySource

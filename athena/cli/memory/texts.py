@@ -51,12 +51,11 @@ def found_text(found: Sequence[FoundMemory], said: Sequence[FoundTurn]) -> Rende
 
 def said_text(turns: Sequence[Turn]) -> RenderableType:
     """Messages and answers as lines: the day, who said it, and how it begins."""
-    from memory.recalling.user_turns import speaker_of
     from memory.times import local_day
 
     table = _table("said", "by", "message")
     for turn in turns:
-        table.add_row(local_day(turn.at), Text(speaker_of(turn)), Text(_line(turn.text)))
+        table.add_row(local_day(turn.at), Text(turn.who), Text(_line(turn.text)))
     return table
 
 
