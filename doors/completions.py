@@ -116,7 +116,7 @@ class Completion(BaseModel):
     def refuse_what_cannot_be(self) -> None:
         """Raise `Refusal` for what would change the answer and is not done here."""
         wrong = {
-            "n": (self.n or 1) != 1,
+            "n": self.n not in (None, 1),
             "tools": bool(self.tools) and self.tool_choice != "none",
             "functions": bool(self.functions),
             "response_format": (self.response_format or {}).get("type", "text") != "text",

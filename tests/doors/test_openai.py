@@ -126,6 +126,7 @@ def test_a_stored_conversation_goes_on(here: tuple[Served, openai.OpenAI]) -> No
     ("given", "status", "param"),
     [
         ({"n": 2}, 400, "n"),
+        ({"n": 0}, 400, "n"),
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, 400, "tools"),
         ({"response_format": {"type": "json_object"}}, 400, "response_format"),
         ({"model": "gpt-4o"}, 404, "model"),
