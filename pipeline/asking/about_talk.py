@@ -33,10 +33,11 @@ _LANGUAGE = (
     r"|dutch|swedish|danish|norwegian|polish|czech|finnish|russian|ukrainian|greek|turkish|arabic|hebrew|hindi|chinese|"
     r"japanese|korean|deutsch|fran[cç]ais|espa[nñ]ol|italiano)"
 )
-_IT = r"(?: (?:that|this|it|everything|the (?:last )?answer))?(?: to me)?(?: again)?(?: please)?"
+_IT = r"(?: (?:that|this|it|everything|the (?:last )?answer))?(?: to me)?(?: again)?"
 _SAY = r"(?:explain|say|put|describe|repeat|tell me|rephrase|reword|write|answer|give)"
 _NOT = r"(?:does(?: not|n t|nt)|did(?: not|n t|nt)|is not|isn t|won t)"  # as "doesn't" is without its mark
-_BEGIN = r"(?:(?:please|pls|and|but|so|ok|can you|could you|would you|can i get|i want|i need|now) )*"
+_PLEASE = frozenset(("please", "pls", "plz", "bitte"))
+_BEGIN = r"(?:(?:and|but|so|ok|can you|could you|would you|can i get|i want|i need|now) )*"
 _PATTERNS: tuple[tuple[AboutTalk, str], ...] = (
     (
         AboutTalk.ASKED,
@@ -51,7 +52,7 @@ _PATTERNS: tuple[tuple[AboutTalk, str], ...] = (
         rf"{_SAY}{_IT} ?(?:a bit |much |more )*(?:simply|simpler|easier|easily|in simpler?(?: words| terms)?"
         r"|in (?:plain|easy)(?: english| words| terms)?|like (?:i am|im|i m) (?:five|5|a child)"
         r"|for (?:a )?beginners?"
-        r"|to a child)(?: please)?"
+        r"|to a child)"
         r"|(?:make|say) (?:it|that|this) (?:simpler|easier)|simpler|eli5|in simpler?(?: words| terms)"
         r"|i (?:do not|don t|dont|didn t|did not) (?:understand|get)(?: (?:it|that|this|a word))?",
     ),
@@ -65,7 +66,7 @@ _PATTERNS: tuple[tuple[AboutTalk, str], ...] = (
     ),
     (
         AboutTalk.TRANSLATED,
-        rf"(?:translate|{_SAY}){_IT} ?(?:(?:in|into|to) {_LANGUAGE})|in {_LANGUAGE}|auf deutsch(?: bitte)?",
+        rf"(?:translate|{_SAY}){_IT} ?(?:(?:in|into|to) {_LANGUAGE})|in {_LANGUAGE}|auf deutsch",
     ),
     (
         AboutTalk.EXAMPLE,
@@ -95,7 +96,7 @@ def about_talk(message: str) -> AboutTalk | None:
     """What a message wants of the conversation; None where it says anything else."""
     if len(message) > LONGEST:
         return None
-    words = " ".join(re.findall(r"[^\W_]+", message.lower()))
+    words = " ".join(word for word in re.findall(r"[^\W_]+", message.lower()) if word not in _PLEASE)
     return next((kind for kind, pattern in _COMPILED if pattern.fullmatch(words)), None)
 
 

@@ -35,7 +35,7 @@ EDITS_A_LETTER = 0.25
 """How much of a word may be wrong: one edit of four letters, two of eight. Four of five misspellings are one
 edit (Damerau, 1964)."""
 MOST_EDITS = 3
-CHEAP = 0.5  # a letter doubled or not, two letters swapped, a vowel for another in a long word
+CHEAP = 0.5  # a letter doubled or not, two letters swapped, a vowel of a long word wrong or elsewhere
 LONG = 7  # letters
 OUTER = 1.0  # edits that are added where the first letter differs, rarely the wrong one, or the ending does
 TEN_TIMES = 0.5  # edits that a word may be farther if it is ten times as frequent
@@ -228,7 +228,7 @@ def _is_verb_of_known(word: str, vocabulary: Mapping[str, int]) -> bool:
 
 def _compound(word: str, vocabulary: Mapping[str, int]) -> str:
     """The compound that the documents write with a hyphen; "" where they have none."""
-    cuts = (f"{word[:cut]}-{word[cut:]}" for cut in range(2, len(word) - 1))
+    cuts = (f"{word[:cut]}-{word[cut:]}" for cut in range(1, len(word) - 1))
     return max((cut for cut in cuts if cut in vocabulary), key=lambda cut: vocabulary[cut], default="")
 
 
@@ -321,8 +321,8 @@ def _edits(word: str, other: str, distance: float) -> float:
     single, other_single = (re.sub(r"(.)\1", r"\1", text) for text in (word, other))
     doubled = abs((len(word) - len(single)) - (len(other) - len(other_single)))
     edits = min(distance, OSA.distance(single, other_single) + CHEAP * doubled)
-    if distance == 1 and (sorted(word) == sorted(other) or _is_other_vowel(word, other)):
-        edits = CHEAP
+    if (distance == 1 and sorted(word) == sorted(other)) or _differs_in_vowels(word, other):
+        edits = CHEAP * distance
     begins_otherwise = word[0] != other[0] and sorted(word[:2]) != sorted(other[:2])
     return edits + OUTER * begins_otherwise + OUTER * _has_other_ending(word, other)
 
@@ -330,14 +330,16 @@ def _edits(word: str, other: str, distance: float) -> float:
 def _has_other_ending(word: str, other: str) -> bool:
     """Whether two words differ in their last two letters alone, and in the last, as words of a family do."""
     same_family = other.startswith(word[:-2]) and sorted(word) != sorted(other)
-    return same_family and word[-1] != other[-1] and not other.startswith(word)
+    differs = word[-1] != other[-1] and not _differs_in_vowels(word, other)
+    return same_family and differs and not other.startswith(word)
 
 
-def _is_other_vowel(word: str, other: str) -> bool:
-    """Whether two long words differ in one vowel."""
+def _differs_in_vowels(word: str, other: str) -> bool:
+    """Whether two long words have the same consonants in order: "vehical" is "vehicle"."""
     if len(word) != len(other) or len(word) < LONG:
         return False
-    return all(pair[0] == pair[1] or _VOWELS.issuperset(pair) for pair in zip(word, other, strict=True))
+    one, two = ([letter for letter in text if letter not in _VOWELS] for text in (word, other))
+    return one == two
 
 
 def _split(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) -> str:

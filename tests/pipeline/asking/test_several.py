@@ -51,6 +51,8 @@ def test_a_paste_is_read_by_its_questions_and_its_end() -> None:
         ("give me an example of that", AboutTalk.EXAMPLE),
         ("that didn't help", AboutTalk.IF_FAILS),
         ("and then?", AboutTalk.NEXT),
+        ("simpler pls", AboutTalk.SIMPLER),
+        ("an example plz", AboutTalk.EXAMPLE),
         ("what if the samples get warm?", None),
         ("what is an example app", None),
     ],

@@ -77,6 +77,16 @@ def test_unsure_is_left() -> None:
     assert corrected("the zanyor", "The zantor turns. " * 9) == "the zantor"
 
 
+def test_a_long_word_may_have_its_vowels_wrong_or_elsewhere() -> None:
+    assert corrected("the vehical", "The vehicle turns. " * 9) == "the vehicle"
+    assert corrected("the vihecal", "The valve turns. " * 9 + "The vocal.") == "the vihecal"
+
+
+def test_a_compound_may_begin_with_one_letter() -> None:
+    assert corrected("whats sband", "The S-band key. " * 9) == "whats s-band"
+    assert corrected("whats sband", "The band plays. " * 9) == "whats sband"
+
+
 def test_two_words_are_split_only_where_they_stand_together() -> None:
     assert corrected("pumpvalve", "The pump valve leaks. " * 9) == "pump valve"
     assert corrected("pumpvalve", "A valve and a pump leak. " * 9) == "pumpvalve"
