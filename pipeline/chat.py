@@ -291,14 +291,16 @@ class ChatRecipe:
 
     def _searched_each(self, turn: RunningTurn, questions: Sequence[str]) -> Events[Retrieval]:
         """What is found for each question of a message, for one answer to all of them."""
-        options, found = turn.options, list[Retrieval]()
+        options = turn.options
+        found: list[Retrieval] = []  # `list[Retrieval]()` would need the name when it runs
         share = {
             "context_tokens": options.context_tokens // len(questions),
             "top_k": max(1, options.top_k // len(questions)),
         }
         part = replace(turn, options=options.but(**share))
         for question in questions:
-            found.append((yield from self._searched(part, question, None, turn.trace)))
+            one = yield from self._searched(part, question, None, turn.trace)
+            found.append(one)
         return found_together(found, question=turn.question)
 
     def _abstain(self, turn: RunningTurn) -> Answer:

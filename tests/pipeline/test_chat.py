@@ -458,6 +458,14 @@ def test_each_question_of_a_message_is_answered_under_its_words(new_chat: NewCha
     assert chat.turns[0].answer.parts == answer.parts
 
 
+def test_a_model_is_given_what_each_question_of_a_message_found(new_chat: NewChat) -> None:
+    llm = FakeLLM(["The cells and batteries carry the ship [1]."])
+    answer = new_chat(llm=llm).answer(f"{QUESTION} Also, what are batteries?")
+    assert (answer.status, answer.mode) == ("complete", "generate")
+    [prompt] = llm.prompts
+    assert "hums at 4000 rpm" in prompt and "Batteries carry the ship" in prompt
+
+
 def test_a_fault_of_ours_is_raised_in_the_callers_thread(new_chat: NewChat, manual: EmbeddedStore) -> None:
     chat = new_chat(hybrid_search=failing(manual, ValueError("a bug")))
     with pytest.raises(ValueError, match="a bug"):
