@@ -39,19 +39,23 @@ def runs(*, busy: bool) -> None:
     left, right = st.columns(2)
     name = left.selectbox("Experiment", names, key="over-time", format_func=partial(_titled, found.runs))
     shown = [run for run in found.runs if run.experiment == name]
-    with right:
-        metric = metric_choice(shown[0].baseline, key="over-time-metric")
+    if len(shown) > 1:
+        with right:
+            metric = metric_choice(shown[0].baseline, key="over-time-metric")
+        _over_time(shown, metric)
+    else:
+        st.caption(ONE_RUN)
+    st.dataframe([_row(run) for run in found.runs], hide_index=True)
+
+
+def _over_time(shown: Sequence[ExperimentResult], metric: str) -> None:
     points = [
         {"name": one.name, "time": run.finished, "value": one.metrics[metric]}
         for run in shown
         for one in run.configurations
         if metric in one.metrics
     ]
-    if len(shown) > 1:
-        charts.lines(points, value=in_words(metric), key="over-time-plot")
-    else:
-        st.caption(ONE_RUN)
-    st.dataframe([_row(run) for run in found.runs], hide_index=True)
+    charts.lines(points, value=in_words(metric), key="over-time-plot")
 
 
 def _titled(all_runs: Sequence[ExperimentResult], name: str) -> str:
