@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.results import Configuration, ExperimentResult
-from pipeline.errors import ConfigurationError
+from pipeline.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,14 +33,20 @@ Panel = tuple[str, Callable[[Configuration], float | None]]
 def draw(result: ExperimentResult, folder: Path) -> Path:
     """The picture of one experiment in a folder: the SVG's path, with a PNG beside it.
 
-    Raises `ConfigurationError` where the plotting package is not installed.
+    Raises `ConfigurationError` where the plotting package is not installed, `StoreError` where nothing can be
+    written.
     """
+    path = folder / f"{result.experiment}.svg"
     with _pyplot():
         figure = _figure(result)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{result.experiment}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        figure.savefig(path.with_suffix(".png"), dpi=DPI, metadata={"Software": None})
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, metadata={"Date": None})
+            figure.savefig(path.with_suffix(".png"), dpi=DPI, metadata={"Software": None})
+        except OSError as error:
+            raise StoreError(
+                f"Cannot write '{path}': {error.strerror or error}.", "Name a folder that can be written."
+            ) from error
     return path
 
 

@@ -282,6 +282,8 @@ def test_the_command_draws_what_came_of_an_experiment_of_ones_own(folder: Path, 
     assert drawn.exit_code == 0, drawn.output
     assert {path.name for path in (tmp_path / "plots").iterdir()} == {"winner.svg", "winner.png"}
     assert "winner.svg" in drawn.stderr
+    refused = CliRunner().invoke(app, [*given, "--plots", str(folder / "winner.toml")])
+    assert (refused.exit_code, "Name a folder that can be written" in refused.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("given", [[], ["A", "--all"], ["Z"], ["A", "B", "--embedding"]])

@@ -573,6 +573,16 @@ def test_eval_check_fails_where_something_is_wrong(beir: Path, tmp_path: Path) -
         assert (measured.exit_code, "that are not there: moon" in measured.stderr) == (0, True)
 
 
+def test_documents_that_eval_check_cannot_read_are_measured_as_they_are_indexed(
+    beir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "fan.md").write_bytes("# Café fan\n\nA broken fan shows OFFLINE.\n".encode("latin-1"))
+    result = run("eval", "answers", str(beir), "--corpus", str(tmp_path), "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["metrics"]["any_quote"] > 0
+    assert "athena eval check: Cannot read" in result.stderr
+
+
 def test_eval_judge_tests_the_rules() -> None:
     report = ok("eval", "judge")
     assert (report["judge"], report["cases"]) == ("rules", 60)
