@@ -264,9 +264,7 @@ class _Run:
     def _think(self) -> Events[BaseReasoningStep | None]:
         """The model's next reply, read; None for one that could not be, which is answered with why."""
         self.replies += 1
-        said = yield from self.turn.trace.stream(ThinkStep(number=self.replies), self._reply)
-        self.keep(self.turn)
-        return said
+        return (yield from self.turn.trace.stream(ThinkStep(number=self.replies), self._reply))
 
     def _reply(self, step: RunningStep[ThinkStep]) -> Events[BaseReasoningStep | None]:
         stop, left = self.turn.stop, max(1.0, self.deadline - time.monotonic())

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 POLL_S = 0.05  # how soon a stop is noticed
 CHARACTERS_A_TOKEN = 8  # more than any text has: what is longer is cut before its tokens are counted
 MOST_TOKENS = 4_000  # of a result that is kept at all
-SECTION_TOKENS = 160  # of a section that a search found: `read` gives the rest
+SECTION_TOKENS = 240  # of a section that a search found, which most have whole: `read` gives the rest
 LONGEST_ERROR = 500  # characters
 LONGEST_SECRET = 4_000  # characters, in whatever form
 CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.datasets import held_out, load_qrels, load_queries, read_text
+from evals.datasets import Question, held_out, load_qrels, load_queries, read_text
 from evals.indexing import Bars, bar, dataset_name, index_of, indexed_corpus
 from evals.metrics import mean, paired_difference, percentile
+from pipeline.answering.prompts import escaped_markers
 from pipeline.errors import AthenaError, DatasetError
-from pipeline.steps.events import RunFailed, SourcesFound
+from pipeline.steps.events import RunFailed
 from pipeline.steps.records import ThinkStep, ToolStep
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
     from athena import Athena
     from pipeline.answering.turns import ChatAgent
+    from pipeline.options import RetrievalOptions
 
 CLAUSE = re.compile(
     r"\b(?:that|which|whose|who|where|when|while|after|before|until|and)\b|[,;?]", re.IGNORECASE
 )
 SPLIT = "test"
+CALLS = 7
+LOOPS = 10  # runs of which the loop's own time is taken
 MEMORIES = "memories.tsv"  # where a folder has it, it is asked where the agent looks first
 SEVERAL = ("multi-hop", "multi-section")  # kinds of questions; where a folder has such, it is about them
 
@@ -34,7 +41,7 @@ class Reading:
     """What one way of answering read for one question."""
 
     query_id: str
-    share: float  # of the gold sections
+    share: float  # of the gold sections: those whose whole text a model was given
     calls: int
     model_calls: int
     tokens: int  # of results that a model reads
@@ -50,7 +57,8 @@ class AgentReport:
     questions: int
     ways: Mapping[str, Mapping[str, float]]  # "agent, dev" → share, calls, tokens, ms
     more_read: Mapping[str, tuple[float, float, float]]  # agent less pipeline, with its 95 % interval
-    think_ms_p95: float  # a step of the loop, without tools; of the scripted model, which takes no time
+    think_ms_p95: float  # a reply of the model; of the scripted one, which takes no time
+    loop_ms_p95: float  # a step of the loop with a model and a tool that take no time, of a kept conversation
     missed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -71,8 +79,8 @@ class OncePerClause:
     name = "scripted"
 
     def chat(self, messages: list[dict[str, str]]) -> str:
-        """The next call, or the answer."""
-        [asked] = [text for said in messages if (text := said["content"]).startswith("Question: ")]
+        """The next call, or the answer; to the pipeline, which asks for no call, the answer."""
+        asked = next((text for said in messages if (text := said["content"]).startswith("Question: ")), "")
         done = sum(said["content"].startswith("Thought:") for said in messages) - 1
         clauses = [part.strip() for part in CLAUSE.split(asked.removeprefix("Question: "))]
         wanted = [part for part in clauses if len(content_terms(part)) > 1]
@@ -84,6 +92,49 @@ class OncePerClause:
     def stream(self, messages: list[dict[str, str]]) -> Iterator[str]:
         """The same in one piece."""
         yield self.chat(messages)
+
+
+class CallAfterCall:
+    """A scripted model that calls `count` as often as it may after the first look, and answers."""
+
+    name = "scripted"
+
+    def chat(self, messages: list[dict[str, str]]) -> str:
+        """The next call, or the answer."""
+        done = sum(said["content"].startswith("Thought: I go on.") for said in messages)
+        if done == CALLS:
+            return "Thought: I counted.\nAnswer: So many."
+        return f'Thought: I go on.\nAction: count\nAction Input: {{"number": {done}}}'
+
+    def stream(self, messages: list[dict[str, str]]) -> Iterator[str]:
+        """The same in one piece."""
+        yield self.chat(messages)
+
+
+@dataclass(slots=True)
+class Listened:
+    """A model as a program brings it along, and all that it was given to read so far."""
+
+    llm: LLM
+    name: str
+    given: list[str] = field(default_factory=list)
+
+    def chat(self, messages: list[dict[str, str]]) -> str:
+        """Its whole answer."""
+        return "".join(self.stream(messages))
+
+    def stream(self, messages: list[dict[str, str]]) -> Iterator[str]:
+        """Its answer in pieces."""
+        from llama_index.core.base.llms.types import ChatMessage
+
+        self.given += [said["content"] for said in messages]
+        for response in self.llm.stream_chat([ChatMessage(**said) for said in messages]):
+            yield response.delta or ""
+
+    def read(self, text: str) -> bool:
+        """Whether it was given a text from beginning to end; where its lines break does not count."""
+        whole = _on_one_line(escaped_markers(text))
+        return any(whole in _on_one_line(said) for said in self.given)
 
 
 def evaluate_agent(
@@ -103,26 +154,41 @@ def evaluate_agent(
         raise DatasetError(
             f"'{folder}' has no questions with gold sections.", f"Put them into qrels/{SPLIT}.tsv."
         )
-    model: Any = OncePerClause() if scripted else None
-    if why := why_not(athena, model):
-        raise AthenaError(why)
+    llm, choice = athena.models.language_model(OncePerClause() if scripted else None)
+    if llm is None:
+        raise AthenaError(why_not(athena))
+    options = athena.options.but(hyde=athena.options.hyde and not scripted)  # it writes no hypothesis
     asking, found = bar(report, "Asking"), dict[str, list[Reading]](pipeline=[], agent=[])
     steps: list[float] = []
     with indexed_corpus(athena, folder, corpus, report) as (other, _):
-        names, agent = index_of(other).names, open_agent(other)
+        texts, agent = _texts(other), open_agent(other)
         for done, query in enumerate(queries, start=1):
-            gold = set(qrels[query.id])
-            alone, _ = _read(
-                other, query.id, query.text, gold, names, agent=None, llm=None if model is None else "none"
-            )
-            read, thoughts = _read(other, query.id, query.text, gold, names, agent=agent, llm=model)
-            found["pipeline"].append(alone)
-            found["agent"].append(read)
-            steps += thoughts
+            gold = [texts.get(name, ()) for name in qrels[query.id]]
+            for way, asked in {"pipeline": None, "agent": agent}.items():
+                model = Listened(llm, choice.name)
+                read, thoughts = _read(other, query, gold, agent=asked, model=model, options=options)
+                found[way].append(read)
+                steps += thoughts
             if asking:
                 asking(done, len(queries))
-    name = model.name if model else athena.models.language_model()[1].name
-    return _reported(found, steps, dataset=dataset_name(folder), model=name)
+        loop = [ms for _ in range(LOOPS) for ms in loop_ms(other)]
+    return _reported(found, steps, loop, dataset=dataset_name(folder), model=choice.name)
+
+
+def loop_ms(athena: Athena) -> list[float]:
+    """The milliseconds of each step of one run, from result to result, where nobody else takes any time."""
+    from agent import open_agent
+
+    def count(number: int) -> str:
+        """Count."""
+        return f"{number} "
+
+    agent, ends = open_agent(athena), list[float]()
+    agent.add_tool(count, reads=True)
+    for event in athena.chat(llm=CallAfterCall(), agent=agent).run("How far can be counted?"):
+        if isinstance(getattr(event, "step", None), ToolStep):
+            ends.append(time.perf_counter() * 1000)
+    return [later - sooner for sooner, later in pairwise(ends)]
 
 
 def evaluate_routing(
@@ -156,36 +222,45 @@ def evaluate_routing(
     return RoutingReport(dataset_name(folder), len(queries), 1 - len(wrong) / len(queries), shares, wrong)
 
 
+def _texts(athena: Athena) -> dict[str, list[str]]:
+    """The texts of the sections, by the name that the qrels have."""
+    names, texts = index_of(athena).names, dict[str, list[str]]()
+    for known, section in athena.store.sections.get_many(names).items():
+        texts.setdefault(names[known], []).append(section.text)
+    return texts
+
+
 def _read(
     athena: Athena,
-    query_id: str,
-    question: str,
-    gold: set[str],
-    names: Mapping[str, str],
+    query: Question,
+    gold: Sequence[Sequence[str]],
     *,
     agent: ChatAgent | None,
-    llm: Any,
+    model: Listened,
+    options: RetrievalOptions,
 ) -> tuple[Reading, list[float]]:
-    """What was read for a question, and the milliseconds of each thought."""
+    """What the model was given for a question, and the milliseconds of each thought."""
     started = time.perf_counter()
-    chat = athena.chat(llm=llm, agent=agent, private=True)
-    read, steps = set[str](), list[Any]()
-    for event in chat.run(question):
-        if isinstance(event, SourcesFound):
-            read |= {names[one] for passage in event.retrieval.passages for one in passage.section_ids}
-        elif isinstance(event, RunFailed):
+    steps = list[Any]()
+    for event in athena.chat(llm=model, agent=agent, options=options, private=True).run(query.text):
+        if isinstance(event, RunFailed):
             raise event.error or AthenaError(event.message, event.fix)
-        elif hasattr(event, "step"):
+        if hasattr(event, "step"):
             steps.append(event.step)
     ms = (time.perf_counter() - started) * 1000
     calls = [step for step in steps if isinstance(step, ToolStep)]
     thoughts = [step.ms for step in steps if isinstance(step, ThinkStep)]
     tokens = sum(step.tokens for step in calls)
-    return Reading(query_id, len(gold & read) / len(gold), len(calls), len(thoughts), tokens, ms), thoughts
+    share = mean([float(any(map(model.read, texts))) for texts in gold])
+    return Reading(query.id, share, len(calls), len(thoughts), tokens, ms), thoughts
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _reported(
-    found: Mapping[str, list[Reading]], steps: list[float], *, dataset: str, model: str
+    found: Mapping[str, list[Reading]], steps: list[float], loop: list[float], *, dataset: str, model: str
 ) -> AgentReport:
     halves = {"dev": False, "held out": True}
     ways, more = dict[str, dict[str, float]](), dict[str, tuple[float, float, float]]()
@@ -199,8 +274,10 @@ def _reported(
             change = paired_difference(*shares)
             more[half] = (change.value, change.low, change.high)
     missed = {way: tuple(item.query_id for item in items if item.share < 1) for way, items in found.items()}
-    p95 = percentile(steps, 0.95) if steps else 0.0
-    return AgentReport(dataset, model, len(found["agent"]), ways, more, p95, missed)
+    thought = percentile(steps, 0.95) if steps else 0.0
+    return AgentReport(
+        dataset, model, len(found["agent"]), ways, more, thought, percentile(loop, 0.95), missed
+    )
 
 
 def _figures(items: list[Reading]) -> dict[str, float]:

@@ -446,7 +446,7 @@ def agent_text(report: AgentReport) -> RenderableType:
         Text(size, style="bold"),
         table,
         Text(f"The agent reads more of the gold sections: {more}."),
-        Text(f"The loop, a step, p95: {report.think_ms_p95:.1f} ms."),
+        Text(f"The loop, a step, without model and tool, p95: {report.loop_ms_p95:.1f} ms."),
     )
 
 

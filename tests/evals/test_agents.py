@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from athena import load_settings, open_athena
-from evals.agents import OncePerClause, evaluate_agent, evaluate_routing
+from evals.agents import Listened, OncePerClause, evaluate_agent, evaluate_routing
 from evals.datasets import held_out, load_qrels, load_queries
 from pipeline.errors import DatasetError
+from tests.fake_llm import FakeLLM
 from tests.pipeline.searching import write_manual
 
 FOLDER = Path(__file__).parents[2] / "evals" / "data" / "multihop"
@@ -47,9 +48,32 @@ def test_what_was_read_is_counted_by_hand(tmp_path: Path) -> None:
         [way] = [row for name, row in report.ways.items() if name.startswith("agent")]
         assert way["gold read"] == pytest.approx(2 / 3)
         assert way["calls"] > 1 and way["tokens"] > 0
+        assert report.loop_ms_p95 > 0
         (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n")
         with pytest.raises(DatasetError, match="no questions with gold sections"):
             evaluate_agent(athena, folder, corpus=manual, scripted=True)
+
+
+def test_a_text_was_read_where_a_model_was_given_all_of_it() -> None:
+    model = Listened(FakeLLM(replies=["Yes."]), "fake")
+    assert model.chat([{"role": "user", "content": "A seal is checked\nwith soap \\[1], then …"}]) == "Yes."
+    assert model.read("A seal is\nchecked with soap [1],")
+    assert not model.read("A seal is checked with soap [1], then wiped.")
+
+
+def test_part_of_a_section_is_not_read(tmp_path: Path) -> None:
+    """Both ways are counted alike: neither gives a model all of a section that is longer than its room."""
+    folder, manual = tmp_path / "set", tmp_path / "manual"
+    manual.mkdir()
+    far = "".join(f"Item {n} of the shelf is a spare part for locker {n}.\n\n" for n in range(400))
+    (manual / "long.md").write_text(f"# Hatch\n\nThe hatch seal is checked with soap.\n\n{far}")
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "How is the hatch seal checked?"}\n')
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\tlong.md#Hatch\t1\n")
+    with open_athena(load_settings(data_dir=tmp_path / "data", llm="none")) as athena:
+        report = evaluate_agent(athena, folder, corpus=manual, scripted=True)
+    assert {way["gold read"] for way in report.ways.values()} == {0.0}
+    assert report.missed == {"pipeline": ("q1",), "agent": ("q1",)}
 
 
 def test_questions_of_where_it_looks_first_are_told_to_nobody(tmp_path: Path) -> None:
