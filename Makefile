@@ -78,7 +78,7 @@ bench-memory: setup  ## every preset on the same conversations; writes docs/benc
 	@$(python) -m bench.memory $(options)
 
 evaluate: setup  ## run experiments A to E (half an hour) and write docs/evaluation.md; judged: LLM=ollama/NAME
-	@.venv/bin/athena eval experiment --all $(if $(LLM),--llm $(LLM))
+	@.venv/bin/athena eval experiment --all --replace $(if $(LLM),--llm $(LLM))
 	@$(python) -m evals.report
 
 pictures: setup  ## take the README's pictures from the running app

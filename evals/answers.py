@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from evals.checking import warn_of
 from evals.datasets import Qrels, Question, load_queries, relevant_to, with_texts
 from evals.feedback import groundedness
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, index_of, indexed_corpus
@@ -77,19 +78,18 @@ def evaluate_answers(
     indexed: bool = False,
     judge: str | None = None,
     failures: bool = False,
+    warn: Callable[[str], None] | None = None,
     report: Bars | None = None,
 ) -> AnswersReport:
     """Ask the chat every question and judge its answer; the folder's corpus is indexed for the occasion.
 
     Where the settings have a language model, the answers are its own. With `indexed` it is the index of the
     data folder that is asked, as it is. With a TruLens database, the answers are recorded there; with the
-    name of a model as `judge`, it scores them, too.
+    name of a model as `judge`, it scores them, too. `warn` gets what is wrong with the questions.
     """
     queries = load_queries(folder)
     if not queries:
         raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
-    if corpus:
-        queries = with_texts(queries, corpus)
     model_judge = open_judge(athena, judge) if judge else None
     asking = bar(report, "Asking")
     with (
@@ -98,8 +98,9 @@ def evaluate_answers(
         if indexed
         else indexed_corpus(athena, folder, corpus, report) as (other, index),
     ):
-        if indexed and not corpus:
-            queries = with_texts(queries, lambda source: other.store.sections.document(source).text)
+        if warn:
+            warn_of(warn, other.store, index.names.values(), folder, corpus=corpus)
+        queries = with_texts(queries, lambda source: other.store.sections.document(source).text)
         threshold = other.hybrid_search.calibration.threshold
         scoring = Scoring(other, relevant_to(folder))
         if recorder:

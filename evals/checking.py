@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from evals.datasets import Qrels, Question, Span, load_corpus, load_queries, rea
 from evals.judging import contains
 from evals.spans import about, corpus_hash, sections_by_name
 from pipeline.errors import DatasetError
+from pipeline.stores.base import DocumentStore
 
 NAMED = 10  # ids in a message
 KNOWN = {name for field, info in Question.model_fields.items() for name in (field, info.validation_alias)}
@@ -34,10 +35,11 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Corpus:
-    """The documents' texts by source, and the ids that qrels may name."""
+    """The documents' sources, how to get the text of one, and the ids that qrels may name."""
 
-    texts: Mapping[str, str]
-    ids: frozenset[str]
+    sources: Collection[str]
+    text_of: Callable[[str], str]
+    ids: Collection[str]
 
 
 def check(folder: Path, *, corpus: Path | None = None, split: str = "test") -> Checked:
@@ -49,7 +51,7 @@ def check(folder: Path, *, corpus: Path | None = None, split: str = "test") -> C
     return Checked(
         dataset=folder.resolve().name,
         questions=len(queries),
-        documents=len(documents.texts),
+        documents=len(documents.sources),
         kinds=dict(Counter(query.kind for query in queries if query.kind)),
         counts_for={
             "ranking (qrels)": sum(query.id in qrels for query in queries),
@@ -59,26 +61,45 @@ def check(folder: Path, *, corpus: Path | None = None, split: str = "test") -> C
             "abstaining (answerable: false)": sum(query.judged is False for query in queries),
         },
         unjudged=unjudged,
-        wrong=tuple(_wrong(folder, queries, qrels, documents, corpus)),
+        wrong=(*_wrong(queries, qrels, documents), *_changed(folder, corpus)),
         odd=tuple(_odd(folder, queries, qrels, unjudged)),
     )
 
 
+def warn_of(
+    warn: Callable[[str], None],
+    store: DocumentStore,
+    ids: Collection[str],
+    folder: Path,
+    *,
+    corpus: Path | None,
+    split: str = "test",
+) -> None:
+    """Say what is wrong with a set for an index, whatever its files are; `ids` are those of its qrels."""
+
+    def text_of(source: str) -> str:
+        return store.sections.document(source).text
+
+    sources = {info.source for info in store.sections.documents()}
+    documents = _Corpus(sources, cache(text_of), frozenset(ids))
+    wrong = _wrong(load_queries(folder), relevant_to(folder, split), documents)
+    for line in (*wrong, *(_changed(folder, corpus) if corpus else ())):
+        warn(line)
+
+
 def _beir(folder: Path) -> _Corpus:
     texts = {document.id: document.text for document in load_corpus(folder)}
-    return _Corpus(texts, frozenset(texts))
+    return _Corpus(texts, texts.__getitem__, texts)
 
 
 def _markdown(corpus: Path) -> _Corpus:
     found = {path.relative_to(corpus).as_posix(): read_text(path) for path in corpus.rglob("*.md")}
     if not found:
         raise DatasetError(f"'{corpus}' has no Markdown.", "Name the folder of the documents.")
-    return _Corpus(found, frozenset(sections_by_name(corpus)))
+    return _Corpus(found, found.__getitem__, sections_by_name(corpus))
 
 
-def _wrong(
-    folder: Path, queries: Sequence[Question], qrels: Qrels, documents: _Corpus, corpus: Path | None
-) -> Iterator[str]:
+def _wrong(queries: Sequence[Question], qrels: Qrels, documents: _Corpus) -> Iterator[str]:
     if not queries:
         yield "queries.jsonl has no questions"
     counts = Counter(query.id for query in queries)
@@ -101,6 +122,9 @@ def _wrong(
     for query in queries:
         lost = [one for one in (*query.gold, *query.spans) if not stands(one)]
         yield from (f"{query.id}: stands in no document: {one.text or one.model_dump()}" for one in lost)
+
+
+def _changed(folder: Path, corpus: Path | None) -> Iterator[str]:
     said = about(folder)
     if said and said.sha256 != corpus_hash(corpus or Path(said.corpus)):
         yield (
@@ -118,12 +142,13 @@ def _stands(documents: _Corpus) -> Callable[[Span], bool]:
 
     @cache
     def stands(span: Span) -> bool:
-        if span.source and span.source not in documents.texts:
+        if span.source and span.source not in documents.sources:
             return False
         if span.start is not None and span.end is not None:
-            return 0 <= span.start < span.end <= len(documents.texts.get(span.source, ""))
-        texts = [documents.texts[span.source]] if span.source else documents.texts.values()
-        return any(contains(text, span.text) for text in texts)
+            end = len(documents.text_of(span.source)) if span.source else 0
+            return 0 <= span.start < span.end <= end
+        sources = [span.source] if span.source else documents.sources
+        return any(contains(documents.text_of(source), span.text) for source in sources)
 
     return stands
 

@@ -11,8 +11,8 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -116,12 +116,11 @@ def _chunk(text: str, source: str, number: int, start: int, chunk: str) -> Secti
 class KnownScores:
     """A cross-encoder that scores a pair once: configurations of an experiment share most of theirs.
 
-    A pair's score does not depend on the others that it is scored with. While `fresh`, all are scored, so
-    that times are those of a search.
+    A pair's score does not depend on the others that the bundled model scores with it.
     """
 
     def __init__(self) -> None:
-        self.fresh = False
+        self._fresh = False
         self.model: CrossEncoder | None = None
         self._known: dict[tuple[str, str, str], float] = {}
 
@@ -130,10 +129,19 @@ class KnownScores:
         """The model's."""
         return self.model.name if self.model else ""
 
+    @contextmanager
+    def unknown(self, wanted: bool) -> Iterator[None]:
+        """Meanwhile all is scored anew, if that is wanted, so that times are those of a search."""
+        self._fresh = wanted
+        try:
+            yield
+        finally:
+            self._fresh = False
+
     def score(self, question: str, passages: Sequence[str]) -> Scores:
         """Logits, as the model gives them."""
         keys = [(self.name, question, passage) for passage in passages]
-        wanted = [key for key in dict.fromkeys(keys) if self.fresh or key not in self._known]
+        wanted = [key for key in dict.fromkeys(keys) if self._fresh or key not in self._known]
         if wanted and self.model:
             scores = self.model.score(question, [passage for _, _, passage in wanted])
             self._known |= dict(zip(wanted, scores.tolist(), strict=True))
@@ -141,7 +149,7 @@ class KnownScores:
 
 
 class SharedModels(Models):
-    """Models of which the cross-encoder scores a pair once."""
+    """Models of which the bundled cross-encoder scores a pair once."""
 
     def __init__(self, settings: Settings, known: KnownScores) -> None:
         super().__init__(settings)
@@ -150,8 +158,8 @@ class SharedModels(Models):
     def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
         """The same, as `known` gives its scores."""
         model, choice = super().cross_encoder()
-        if model is None:
-            return None, choice
+        if model is None or choice.provider != "bundled":  # others may be quantised by the batch
+            return model, choice
         self.known.model = model
         return self.known, choice
 

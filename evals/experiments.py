@@ -39,6 +39,7 @@ from evals.results import (
     Cost,
     ExperimentResult,
     Times,
+    merged,
     read_result,
     summary,
     write_result,
@@ -343,6 +344,24 @@ def run(plans: Sequence[Planned], *, results: Path, report: Bars | None = None) 
                 yield Outcome(planned, "skipped", why=planned.skip)
             else:
                 yield runner.outcome(planned, results)
+
+
+def together(outcomes: Sequence[Outcome]) -> list[ExperimentResult]:
+    """Each experiment with those of its configurations that have a result, compared."""
+    done = [(outcome.planned, outcome.result) for outcome in outcomes if outcome.result]
+    return [
+        merged([part for planned, part in done if planned.experiment.name == name], cost=done[0][0].cost)
+        for name in dict.fromkeys(planned.experiment.name for planned, _ in done)
+    ]
+
+
+def delete_others(plans: Sequence[Planned], results: Path) -> None:
+    """Delete what the experiments have of other code, data, models or settings."""
+    own = {planned.digest for planned in plans}
+    for name in {planned.experiment.name for planned in plans}:
+        for path in (results / name).glob("*.json"):
+            if path.name.partition(".")[0] not in own:
+                path.unlink(missing_ok=True)
 
 
 class Runner:

@@ -119,8 +119,6 @@ class Recorder:
                 text_of=lambda source: athena.store.sections.document(source).text,
             )
             self._add_metrics(recording.get(), values)
-            if athena.tracer:
-                athena.tracer.score(asked.answer.turn_id, values)
             judgements.append(scoring(query, heard_of(athena, asked.retrieval, asked.answer), ms))
             if report:
                 report(done, len(queries))

@@ -63,10 +63,11 @@ def score_questions(
     """
     scored = []
     for done, query in enumerate(queries, start=1):
-        athena.known.fresh = is_timed = done <= TIMED
-        started = time.perf_counter()
-        heard = hear(athena, query, generated=True)
-        ms = (time.perf_counter() - started) * 1000
+        is_timed = done <= TIMED
+        with athena.known.unknown(is_timed):
+            started = time.perf_counter()
+            heard = hear(athena, query, generated=True)
+            ms = (time.perf_counter() - started) * 1000
         known = query.judged is not None or query.id in relevant
         scores = scores_of(query, heard, similarity, known=known) | judged_scores(judge, query, heard)
         scored.append(_taken(query.id, scores, heard.answer, ms if is_timed else None))
@@ -143,8 +144,10 @@ def score_talks(
 
     def judge(played_by: PlayedAthena, talk: Talk, step: Said, conversation: str) -> Iterator[Scored]:
         if step.ask and not step.never_said:
-            athena.known.fresh = is_timed = len(scored) < TIMED
-            yield _score_said(played_by, talk, step, conversation, similarity, is_timed)
+            is_timed = len(scored) < TIMED
+            with athena.known.unknown(is_timed):
+                found = _score_said(played_by, talk, step, conversation, similarity, is_timed)
+            yield found
 
     with playing(athena, **changes) as other:
         for done, talk in enumerate(talks, start=1):

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.evaluating import check, compare, judge, warn_of
+from athena.cli.evaluating import check, compare, judge, warn
 from athena.cli.experiments import experiment
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
 from athena.cli.running import err, failing_clearly, opened, show
@@ -62,8 +62,9 @@ def retrieval(
 
     flags = {"alpha": alpha, "candidates": candidates, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
-        warn_of(folder, corpus, split)
-        result = evaluate_retrieval(athena, folder, split=split, run=run, corpus=corpus, report=report)
+        result = evaluate_retrieval(
+            athena, folder, split=split, run=run, corpus=corpus, warn=warn, report=report
+        )
     show(as_json, asdict(result), lambda: metrics_text(result))
 
 
@@ -115,8 +116,6 @@ def answers(
             read = evaluate_agent(athena, folder, corpus=corpus, scripted=llm is None, report=report)
             show(as_json, asdict(read), lambda: agent_text(read))
             return
-        if not indexed:
-            warn_of(folder, corpus)
         result = evaluate_answers(
             athena,
             folder,
@@ -125,6 +124,7 @@ def answers(
             indexed=indexed,
             judge=judged_by,
             failures=failures,
+            warn=warn,
             report=report,
         )
     show(as_json, asdict(result), lambda: answers_text(result))

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir
 from athena.cli.running import err, failing_clearly, opened, show
-from pipeline.errors import DatasetError
 from pipeline.words import counted, share_text
 
 if TYPE_CHECKING:
@@ -74,19 +73,9 @@ def judge(
         raise typer.Exit(1)
 
 
-def warn_of(folder: Path, corpus: Path | None, split: str = "test") -> None:
-    """Say what `athena eval check` finds wrong with a set that is about to be measured all the same.
-
-    What it cannot read may be read by what measures: documents in other formats or encodings.
-    """
-    from evals.checking import check as look_through
-
-    try:
-        wrong = look_through(folder, corpus=corpus, split=split).wrong
-    except DatasetError as error:
-        wrong = (str(error),)
-    for line in wrong:
-        err.print(f"athena eval check: {line}", style="yellow", markup=False)
+def warn(line: str) -> None:
+    """Say what is wrong with a set that is measured all the same."""
+    err.print(f"athena eval check: {line}", style="yellow", markup=False)
 
 
 def checked_text(found: Checked) -> RenderableType:

@@ -35,6 +35,9 @@ def experiment(
     every: Annotated[bool, typer.Option("--all", help="All that come along.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and run nothing.")] = False,
     results: Results = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Then delete their results of other code, data or settings.")
+    ] = False,
     embedding: Annotated[
         list[str] | None, typer.Option("--embedding", help="Another embedding model for C: repeat it.")
     ] = None,
@@ -47,7 +50,7 @@ def experiment(
 ) -> None:
     """Run the configurations of experiments that have no result yet, and compare them with their first."""
     from athena.cli.progress import counter
-    from evals.experiments import plan_all, run
+    from evals.experiments import delete_others, plan_all, run, together
     from evals.results import RESULTS
 
     if bool(names) == every:
@@ -62,9 +65,12 @@ def experiment(
             return
         with counter(err, quiet=as_json) as report:
             outcomes = list(run(plans, results=folder, report=report))
-        shown = _show_outcomes(outcomes, as_json)
+        if replace:
+            delete_others(plans, folder)
+        found = together(outcomes)
+        _show_results(found, outcomes, as_json)
         if plots:
-            _draw(shown, plots)
+            _draw(found, plots)
 
 
 def _draw(results: Sequence[ExperimentResult], folder: Path) -> None:
@@ -112,27 +118,24 @@ def _state(planned: Planned, is_kept: bool) -> str:
     return "be skipped" if planned.skip else "run"
 
 
-def _show_outcomes(outcomes: Sequence[Outcome], as_json: bool) -> list[ExperimentResult]:
-    """Each experiment's table, or a line of JSON for each; those that have a result."""
-    from evals.results import merged
-
-    shown = []
+def _show_results(results: Sequence[ExperimentResult], outcomes: Sequence[Outcome], as_json: bool) -> None:
+    """Each experiment's table, or a line of JSON for each, and what was left out of it."""
+    by_name = {result.experiment: result for result in results}
     for name in dict.fromkeys(outcome.planned.experiment.name for outcome in outcomes):
-        own = [outcome for outcome in outcomes if outcome.planned.experiment.name == name]
-        skipped = [outcome for outcome in own if outcome.status == "skipped"]
-        parts = [outcome.result for outcome in own if outcome.result]
-        result = merged(parts, cost=own[0].planned.cost) if parts else None
-        shown += [result] if result else []
+        result = by_name.get(name)
+        skipped = [
+            {"name": one.planned.named.name, "why": one.why}
+            for one in outcomes
+            if (one.planned.experiment.name, one.status) == (name, "skipped")
+        ]
         if as_json:
             shape = result.model_dump(mode="json", exclude=NOT_PRINTED) if result else {"experiment": name}
-            left_out = [{"name": one.planned.named.name, "why": one.why} for one in skipped]
-            print_json({**shape, "skipped": left_out})
+            print_json({**shape, "skipped": skipped})
             continue
         if result:
             out.print(experiment_text(result))
         for one in skipped:
-            out.print(f"{name}, {one.planned.named.name}: left out. {one.why}", style="yellow", markup=False)
-    return shown
+            out.print(f"{name}, {one['name']}: left out. {one['why']}", style="yellow", markup=False)
 
 
 def experiment_text(result: ExperimentResult) -> RenderableType:

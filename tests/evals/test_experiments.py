@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,15 @@ import pytest
 from typer.testing import CliRunner
 
 from athena.cli import app
+from athena.models import Models
+from athena.settings import Settings
+from evals.chunking import KnownScores, SharedModels
 from evals.experiments import Outcome, load_experiment, names, plan, plan_all, run
 from evals.results import ExperimentResult, load_results, merged
 from pipeline.errors import ConfigurationError, DatasetError, DiskFull
+from pipeline.models.base import ModelChoice
+from pipeline.models.cross_encoder import OnnxCrossEncoder
+from pipeline.models.cross_encoder_files import BUNDLED
 
 THINGS = ("pump", "valve", "fan", "lamp", "tank", "radio", "filter", "hatch")
 KINDS = {
@@ -120,6 +128,66 @@ def test_a_preset_that_remembers_nothing_does_worse(folder: Path, tmp_path: Path
     found = {one.metric: one for one in result.comparisons}
     assert result.baseline.metrics["hit@3"] == 0.0
     assert (found["hit@3"].difference, found["hit@3"].verdict) == (1.0, "better")
+
+
+def asked_of_the_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The question of each pair that is scored from now on."""
+    asked: list[str] = []
+    score = OnnxCrossEncoder.score
+
+    def noting(model: OnnxCrossEncoder, question: str, passages: Sequence[str]) -> Any:
+        asked.extend([question] * len(passages))
+        return score(model, question, passages)
+
+    monkeypatch.setattr(OnnxCrossEncoder, "score", noting)
+    return asked
+
+
+def test_pairs_that_configurations_share_are_scored_once_which_changes_no_digit(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evals.scoring.TIMED", 2)
+    monkeypatch.setenv("ATHENA_CROSS_ENCODER", BUNDLED)
+    asked = asked_of_the_cross_encoder(monkeypatch)
+    outcomes(folder / "none.toml", tmp_path / "together")
+    pairs = len(asked)
+    for planned in plan(load_experiment(str(folder / "none.toml"))):
+        list(run([planned], results=tmp_path / "apart"))
+    assert kept(tmp_path / "together") == kept(tmp_path / "apart")
+    assert 0 < pairs < len(asked) - pairs
+
+
+def test_only_what_is_timed_is_scored_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asked_of_the_cross_encoder(monkeypatch)
+    known = KnownScores()
+    known.model = Models(Settings(cross_encoder=BUNDLED)).cross_encoder()[0]
+    for wanted in (True, False, True):
+        with known.unknown(wanted):
+            known.score("Is it timed?", ["A fan."])
+        known.score("Is it said?", ["A fan."])
+    assert Counter(asked) == {"Is it timed?": 2, "Is it said?": 1}
+
+
+def test_scores_of_a_model_that_may_be_quantised_by_the_batch_are_not_shared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = KnownScores()
+    choice = ModelChoice("cross-encoder", "other", "sentence-transformers", "")
+    monkeypatch.setattr(Models, "cross_encoder", lambda _: (other, choice))
+    assert SharedModels(Settings(), KnownScores()).cross_encoder() == (other, choice)
+
+
+def test_results_of_other_code_are_replaced_when_that_is_wanted(folder: Path, tmp_path: Path) -> None:
+    given = ["eval", "experiment", str(folder / "none.toml"), "--results", str(tmp_path)]
+    old, others = tmp_path / "none" / "0123.json", tmp_path / "winner" / "0123.json"
+    for path in (old, old.with_name("0123.ms.json"), others):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}", encoding="utf-8")
+    assert CliRunner().invoke(app, given).exit_code == 0
+    assert old.is_file()
+    assert CliRunner().invoke(app, [*given, "--replace"]).exit_code == 0
+    assert (old.exists(), old.with_name("0123.ms.json").exists(), others.exists()) == (False, False, True)
+    assert len(list(tmp_path.glob("none/*.json"))) == 4  # two configurations and their times
 
 
 def test_where_none_is_better_all_is_noise(folder: Path, tmp_path: Path) -> None:

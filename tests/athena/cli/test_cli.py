@@ -573,14 +573,25 @@ def test_eval_check_fails_where_something_is_wrong(beir: Path, tmp_path: Path) -
         assert (measured.exit_code, "that are not there: moon" in measured.stderr) == (0, True)
 
 
-def test_documents_that_eval_check_cannot_read_are_measured_as_they_are_indexed(
-    beir: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "encoding"), [("fan.md", "latin-1"), ("fan.txt", "utf-8")], ids=["encoding", "format"]
+)
+def test_a_set_is_checked_against_what_is_indexed_whatever_its_files_are(
+    beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, encoding: str
 ) -> None:
-    (tmp_path / "fan.md").write_bytes("# Café fan\n\nA broken fan shows OFFLINE.\n".encode("latin-1"))
-    result = run("eval", "answers", str(beir), "--corpus", str(tmp_path), "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["metrics"]["any_quote"] > 0
-    assert "athena eval check: Cannot read" in result.stderr
+    monkeypatch.setenv("ATHENA_FORMATS", "all")
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / name).write_bytes("# Café fan\n\nA broken fan shows OFFLINE.\n".encode(encoding))
+    assert run("ingest", str(documents)).exit_code == 0
+    for where in (("--corpus", str(documents)), ("--index",)):
+        result = run("eval", "answers", str(beir), *where, "--json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["metrics"]["any_quote"] > 0
+        assert "stands in no document: 5 bar" in result.stderr
+        assert "OFFLINE" not in result.stderr
+    result = run("eval", "retrieval", str(beir), "--corpus", str(documents), "--json")
+    assert "stands in no document: 5 bar" in result.stderr
 
 
 def test_eval_judge_tests_the_rules() -> None:
