@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering.section_blocks import says_something
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.definitions import defines
+from pipeline.finding.verdict_signals import COUNT
 from pipeline.nodes import Node
 from pipeline.stores.base import Vector
 from pipeline.terms import content_terms, leaf_terms
@@ -36,7 +38,8 @@ WEIGHTS: Mapping[str, float] = {
     "header_row": -0.67,
     "code": -0.49,
     "markup": -0.57,
-    "definition": 2.0,  # by hand: too few questions ask for one to learn it from
+    "definition": 2.0,  # this and the next by hand: too few questions ask so to learn them from
+    "form": 2.0,
 }
 SIGNALS = tuple(WEIGHTS)
 """Names of the signals, in the order of `leaf_signals`' columns."""
@@ -89,6 +92,7 @@ def leaf_signals(
         _search_signals(candidates),
         _form_signals(candidates),
         _definitions(question, candidates),
+        _forms(question, candidates),
     )
     return np.column_stack(parts)
 
@@ -159,6 +163,28 @@ def _definitions(question: str, candidates: Sequence[Candidate]) -> Floats:
         return np.zeros(len(candidates))
     terms = frozenset(content_terms(question))
     return np.array([defines(item.leaf.text, terms) for item in candidates])
+
+
+_HOW_MANY = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
+_COUNTED = re.compile(rf"{COUNT}[\d.,]*\s+(?=(?P<one>[\w-]+)(?:\s+(?P<two>[\w-]+))?)", re.IGNORECASE)
+_PERSON = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+ [A-Z][a-z]+")
+
+
+def _forms(question: str, candidates: Sequence[Candidate]) -> Floats:
+    """1 for a leaf that has what was asked for: a number of these, or a person's name."""
+    texts = [item.leaf.text for item in candidates]
+    counted = _HOW_MANY.search(question)
+    if counted:
+        noun = set(analyse(counted[1]))
+        found = [
+            any(noun & set(analyse(f"{one['one']} {one['two'] or ''}")) for one in _COUNTED.finditer(text))
+            for text in texts
+        ]
+    elif asked_for(question) is Asked.WHO:
+        found = [bool(_PERSON.search(text)) for text in texts]
+    else:
+        found = [False] * len(texts)
+    return np.array(found, dtype=np.float64)
 
 
 ACTION = re.compile(

@@ -77,6 +77,10 @@ _SLIPS = {
 }  # fmt: skip
 """Small words as they are typed in a hurry. By rule, too many names are a letter off a small word."""
 
+_SHORT = {"min": "minimum", "max": "maximum", "ppl": "people", "w/o": "without"}
+"""Words that are cut short in a hurry: read in full where the documents have them in full."""
+_CUT_SHORT = re.compile(r"(?<![\w/.-])(?<!\d )(?:" + "|".join(_SHORT) + r")(?![\w/.(:-])")
+
 
 class _Candidate(NamedTuple):
     """A word of the documents, or of everyday English, and how far from what was written it is."""
@@ -102,6 +106,22 @@ def correct(
 
 def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
     """The words of a question that are to be corrected, in order; raises `StoreError`."""
+    found = [*_in_full(question, index), *_wrong(question, index)]
+    return sorted({word.start: word for word in found}.values())
+
+
+def _in_full(question: str, index: SentenceIndex) -> Iterator[Corrected]:
+    """The words that are cut short, in full: "min" is a minimum, though the documents have it in "L/min"."""
+    cut = [] if len(question) > LONGEST else list(_CUT_SHORT.finditer(_plain(question)))
+    words = index.vocabulary() if cut else {}
+    for short in cut:
+        full = _SHORT[short[0]]
+        if full in words:
+            yield Corrected(short.start(), short[0], full)
+
+
+def _wrong(question: str, index: SentenceIndex) -> list[Corrected]:
+    """The misspelt words."""
     written = list(_correctable(question))
     terms = {place: analyse(word.lower()) for place, word in written}
     lacking = index.lacking({term for found in terms.values() for term in found}) if written else frozenset()
@@ -133,11 +153,15 @@ def _correctable(question: str) -> Iterator[tuple[int, str]]:
     """The words that may be misspelt, with their places: no code, ids, paths, quotations, names."""
     if len(question) > LONGEST:
         return
-    plain = _LITERAL.sub(lambda found: " " * len(found[0]), question)
-    for number, chunk in enumerate(_CHUNK.finditer(plain)):
+    for number, chunk in enumerate(_CHUNK.finditer(_plain(question))):
         word = _WORD.fullmatch(chunk[0])
         if word and len(word[1]) >= SHORTEST_SMALL and _is_plain(word[1], first=number == 0):
             yield chunk.start() + word.start(1), word[1]
+
+
+def _plain(question: str) -> str:
+    """The question, with blanks for what is quoted or code."""
+    return _LITERAL.sub(lambda found: " " * len(found[0]), question)
 
 
 def _is_plain(word: str, *, first: bool) -> bool:

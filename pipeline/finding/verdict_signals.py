@@ -26,7 +26,7 @@ _MONTH = (
     r"(january|february|march|april|may|june|july|august|september|october|november|december"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b"
 )
-_COUNT = r"(\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|hundred|thousand)\b)"
+COUNT = r"(\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|hundred|thousand)\b)"
 _TIME = r"(ns|µs|us|ms|s|secs?|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|\w+seconds?)\b"
 
 
@@ -78,9 +78,9 @@ _FACTS = (
     _fact(
         r"\bhow (long|soon) (do|does|will|can|could|is|are|until|before|after|to)\b"
         rf"|\bhow (many|much|few) {_TIME}",
-        rf"{_COUNT}[\w.,]*\s?(an? |more )?{_TIME}|\[(s|min|h)\]",
+        rf"{COUNT}[\w.,]*\s?(an? |more )?{_TIME}|\[(s|min|h)\]",
     ),
-    _fact(r"\bhow many\b", _COUNT),
+    _fact(r"\bhow many\b", COUNT),
 )
 # The words right after the word that asks: "which company", "what frequency", "the name of the director".
 _FOCUS = re.compile(r"\b(what|which|whose|how (?:many|much)|name of|in)\b((?:\W+\w+){1,3})", re.I)

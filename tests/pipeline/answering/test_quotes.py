@@ -220,6 +220,28 @@ def test_the_definition_comes_first(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("how many people can the bus carry", "Inside sit three tired people."),
+        ("who steers the bus", "Behind the wheel sits Ada Lovelace."),
+    ],
+)
+def test_a_number_of_what_is_counted_and_a_name_speak_for_a_leaf(
+    tmp_path: Path, question: str, answer: str
+) -> None:
+    others = "A bus can carry 1700 W. Many people steer the bus."
+    store = make_store(tmp_path, {"bus.md": f"# Bus\n\n{others} {answer}\n"})
+    (found,) = make_search(store).search(question).passages
+    leaves = store.sentences.of_sections([found.section.node_id])[found.section.node_id]
+    values = leaf_signals(
+        question, [Candidate(leaf, found, 0) for leaf in leaves], {}, ENCODER.encode_query(question)
+    )
+    form = values[:, SIGNALS.index("form")]
+    assert [leaf.text for leaf, has_it in zip(leaves, form, strict=True) if has_it] == [answer]
+    store.close()
+
+
 def test_chances_add_up_and_rise_with_what_speaks_for_a_leaf(manual: EmbeddedStore) -> None:
     assert set(WEIGHTS) == set(SIGNALS)
     found = make_search(manual).search("Does the fan hum?")

@@ -115,3 +115,25 @@ def test_it_can_be_switched_off(manual: EmbeddedStore) -> None:
     found = make_search(manual, spelling=False).search("nitrogn")
     assert (found.question, found.asked) == ("nitrogn", "")
     assert the_step(found, CorrectStep).status == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("whats the min cabin pressure", "whats the minimum cabin pressure"),
+        ("flow max of the pump", "flow maximum of the pump"),
+        ("wait 5 min", "wait 5 min"),
+        ("flow in L/min", "flow in L/min"),
+        ("what is `max` for", "what is `max` for"),
+        ("how long w/o the fan", "how long without the fan"),
+    ],
+)
+def test_words_cut_short_are_read_in_full_though_the_documents_have_them_as_units(
+    question: str, meant: str
+) -> None:
+    text = "The pump gives 4 L/min, a minimum of 3, a maximum of 5. Wait for a min or max without a fan."
+    assert corrected(question, text) == meant
+
+
+def test_a_word_cut_short_is_left_where_the_documents_do_not_have_it_in_full() -> None:
+    assert corrected("the min pressure", "The pressure in a min.") == "the min pressure"
