@@ -10,7 +10,7 @@ from athena import open_athena
 from athena.settings import Settings
 from tests.browser.conftest import WINDOWS, Opener, Window
 from tests.browser.looks import can_be_read, looked_at
-from tests.browser.pages import App
+from tests.browser.pages import App, box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 
@@ -29,6 +29,8 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
 ) -> None:
     app = open_app(quoting, **window)
     only = app.page.get_by_role("button", name="Only …")
+    agent = app.page.get_by_text("Agent: needs a language model")
+    app.until(lambda: box(only)["y"] <= box(agent)["y"] <= box(only)["y"] + box(only)["height"])  # on one line
     only.focus()
     app.page.keyboard.press("Enter")
     search = app.page.get_by_role("combobox", name="Search folders and files")

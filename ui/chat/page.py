@@ -39,8 +39,9 @@ def page() -> None:
         current = conversation.info.id if conversation else ""
         documents = process.athena().store.sections.documents()
         if documents:
-            scope_bar(conversation.info if conversation else None)
-            agent_bar(conversation, working=working)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="question-bar"):
+                scope_bar(conversation.info if conversation else None)
+                agent_bar(conversation, working=working)
         question_field(
             f"Ask the {called(documents)}" if documents else FIRST_ADD,
             key="question",
