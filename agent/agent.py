@@ -142,6 +142,7 @@ class Agent:
         return replace(found, question=turn.question or turn.message)
 
     def _offered(self, parts: ChatParts, read: Read) -> Mapping[str, AgentTool]:
+        self.servers.try_again()
         tools = {**self.all_tools, "search": search_tool(read.search)}
         private = isinstance(parts.conversations, PrivateConversations)
         left = {*self.without, *(("remember",) if private or parts.memory is None else ())}

@@ -1,9 +1,10 @@
-"""The tools of MCP servers: each server is started or reached at its first use, and again where it ended."""
+"""The tools of MCP servers: each is started or reached at its first use, and again later."""
 
 from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotInTime
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
 START_S = 20.0  # that a server may take to start and list its tools
+AGAIN_S = 3.0  # that a run waits for one that could not be had before: it goes on starting meanwhile
 CALL_S = 60.0  # an agent's own limit ends a call before
 POLL_S = 0.1
 MOST_TOOLS = 30  # of a server: a model reads the description of each before every step
@@ -70,19 +72,31 @@ class _Open:
     tools: Sequence[Any]  # as it lists them
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A server that is being started, or was."""
+
+    ready: Future[_Open]
+    kept: Future[None]  # ends with the server
+    begun: float
+    patience: float  # seconds that a run waits for it
+
+
 @dataclass
 class Servers:
-    """The servers of a file; safe to use from several threads. `problems`: what cannot be used, by name."""
+    """The servers of a file; safe to use from several threads, none of which waits for another's server.
+
+    `problems`: what cannot be used, by name.
+    """
 
     given: Mapping[str, Given] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()  # held for a look, never for a wait
         self._portal: BlockingPortal | None = None
-        self._open: dict[str, _Open] = {}
-        self._kept: dict[str, Future[None]] = {}
-        self._tools: Mapping[str, AgentTool] | None = None
+        self._starts: dict[str, _Start] = {}  # begun, and not known to have failed
+        self._tools: dict[str, Sequence[AgentTool]] = {}  # of those reached, also if they ended
 
     @classmethod
     def of(cls, path: Path | None) -> Servers:
@@ -101,40 +115,52 @@ class Servers:
         return cls(servers)
 
     def tools(self) -> Mapping[str, AgentTool]:
-        """The tools of all servers that can be reached, as SERVER_TOOL; they are asked for once."""
-        with self._lock:
-            if self._tools is None:
-                begun = {name: self._begin(name) for name in self.given}
-                self._tools = {
-                    tool.tool.name: tool for name in begun for tool in self._tools_of(name, begun[name])
-                }
-            return self._tools
+        """The tools of all servers that were reached, as SERVER_TOOL; waits for those never tried before."""
+        for name in self.given:
+            if name not in self.problems:
+                self._begin(name, START_S)
+        for name, start in list(self._starts.items()):
+            if name not in self._tools:
+                self._take(name, start)
+        return {tool.tool.name: tool for name in self.given for tool in self._tools.get(name, ())}
+
+    def try_again(self) -> None:
+        """Start those that could not be reached before; `tools` waits for them a little."""
+        for name in self.given:
+            if name in self.problems and name not in self._tools:
+                self._begin(name, AGAIN_S)
 
     def close(self) -> None:
         """End all servers."""
         with self._lock:
             if self._portal is not None:
                 self._portal.call(self._portal.stop, True)
-            self._open.clear()
-            self._portal = self._tools = None
+            self._starts.clear()
+            self._tools.clear()
+            self._portal = None
 
     # -- starting ----------------------------------------------------------------------------------
 
-    def _begin(self, name: str) -> Future[_Open]:
-        """A server that is being started."""
-        if self._portal is None:
-            self._portal = _portal()
-        ready: Future[_Open] = Future()
-        self._kept[name] = self._portal.start_task_soon(_hold, self.given[name], ready)
-        self._kept[name].add_done_callback(partial(_ended, ready))
-        return ready
+    def _begin(self, name: str, patience: float) -> _Start:
+        """The start of a server, begun by this thread or another."""
+        with self._lock:
+            if name not in self._starts:
+                if self._portal is None:
+                    self._portal = _portal()
+                ready: Future[_Open] = Future()
+                kept = self._portal.start_task_soon(_hold, self.given[name], ready)
+                kept.add_done_callback(partial(_ended, ready))
+                self._starts[name] = _Start(ready, kept, time.monotonic(), patience)
+            return self._starts[name]
 
-    def _tools_of(self, name: str, ready: Future[_Open]) -> list[AgentTool]:
+    def _take(self, name: str, start: _Start) -> None:
+        """Take the tools of a server that is being started, or note why there are none."""
         try:
-            server = self._reached(name, ready)
+            server = self._reached(name, start, threading.Event())
         except AthenaError as error:
             self.problems[name] = str(error)
-            return []
+            return
+        self.problems.pop(name, None)
         wanted = self.given[name].tools
         listed = [tool for tool in server.tools if not wanted or tool.name in wanted]
         if len(listed) > MOST_TOOLS:
@@ -142,20 +168,28 @@ class Servers:
                 f"'{name}' lists {counted(len(listed), 'tool')}: the first {MOST_TOOLS} are used. "
                 'Choose with "tools": [names] in its entry.'
             )
-        return [ours for tool in listed[:MOST_TOOLS] if (ours := self._as_ours(name, tool))]
+        self._tools[name] = [ours for tool in listed[:MOST_TOOLS] if (ours := self._as_ours(name, tool))]
 
-    def _reached(self, name: str, ready: Future[_Open]) -> _Open:
-        try:
-            self._open[name] = ready.result(timeout=START_S)
-        except NotInTime as error:
-            self._kept[name].cancel()
-            raise AthenaError(f"The MCP server '{name}' did not start within {START_S:.0f} s.") from error
-        except (CancelledError, ServerEnded) as error:
-            why = str(error) or "it ended"
-            raise AthenaError(
-                f"The MCP server '{name}' cannot be used: {why}.", "Check its entry."
-            ) from error
-        return self._open[name]
+    def _reached(self, name: str, start: _Start, stop: threading.Event) -> _Open:
+        """The server once it is ready; raises `AthenaError` where it is not in time, or ended."""
+        while True:
+            now = time.monotonic()
+            try:
+                left = start.begun + start.patience - now
+                return start.ready.result(timeout=max(0.0, min(POLL_S, left)))
+            except NotInTime as error:
+                if left > 0 and not stop.is_set():
+                    continue
+                if now >= start.begun + START_S:
+                    self._drop(name, start)
+                late = f"The MCP server '{name}' did not start within {start.patience:.0f} s."
+                raise AthenaError(late) from error
+            except (CancelledError, ServerEnded) as error:
+                self._drop(name, start)
+                why = str(error) or "it ended"
+                raise AthenaError(
+                    f"The MCP server '{name}' cannot be used: {why}.", "Check its entry."
+                ) from error
 
     # -- calling -----------------------------------------------------------------------------------
 
@@ -184,8 +218,8 @@ class Servers:
 
     def _call(self, name: str, tool: str, call: Call, given: Parameters) -> str:
         """What a tool of a server gives; a server that ended is started again for the next call."""
-        with self._lock:
-            server = self._open.get(name) or self._reached(name, self._begin(name))
+        start = self._begin(name, START_S)
+        server = self._reached(name, start, call.stop)
         assert self._portal is not None  # noqa: S101  (it was started with the server)
         arguments = given.model_dump(by_alias=True, exclude_unset=True)
         task: Future[Any] = self._portal.start_task_soon(
@@ -199,19 +233,19 @@ class Servers:
             except AthenaError:
                 raise
             except Exception as error:
-                self._drop(name, server)
+                self._drop(name, start)
                 raise AthenaError(
                     f"The MCP server '{name}' failed: {type(error).__name__}: {error}."
                 ) from error
         task.cancel()
         return ""
 
-    def _drop(self, name: str, server: _Open) -> None:
-        """End a server that failed, unless another call had it started again meanwhile."""
+    def _drop(self, name: str, start: _Start) -> None:
+        """End a server that failed, unless it was started again meanwhile."""
         with self._lock:
-            if self._open.get(name) is server:
-                del self._open[name]
-                self._kept[name].cancel()
+            if self._starts.get(name) is start:
+                del self._starts[name]
+                start.kept.cancel()
 
 
 def _portal() -> BlockingPortal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +16,11 @@ import pytest
 import agent.servers as module
 from agent import Agent
 from agent.servers import MOST_TOOLS, Servers, _transport
-from agent.tools import named_tools
+from agent.tools import AgentTool, named_tools
 from athena import Athena
-from pipeline.errors import ConfigurationError
+from athena.tools.addresses import Addresses
+from athena.tools.tool import Call, Caller
+from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.redaction import redacted
 from tests.agent.conftest import ANSWERED, call, calls
 from tests.fake_llm import FakeLLM
@@ -25,6 +28,15 @@ from tests.fake_llm import FakeLLM
 pytestmark = pytest.mark.slow
 SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
 QUESTION = "At how many rpm does the cabin fan hum?"
+
+ONCE = """\
+import pathlib, runpy, time
+mark = pathlib.Path({mark!r})
+if mark.exists():
+    time.sleep(300)
+mark.touch()
+runpy.run_path({script!r}, run_name="__main__")
+"""
 
 Start = Callable[..., Servers]
 
@@ -83,6 +95,54 @@ def test_a_server_that_is_slow_to_start_is_done_without(
     answer = fan.ask(QUESTION, llm=FakeLLM([ANSWERED]), agent=agent)
     assert time.monotonic() - begun < 10 and answer.citations
     assert agent.servers.problems == {"t": "The MCP server 't' did not start within 1 s."}
+
+
+def test_a_server_that_was_down_is_there_at_the_next_run(fan: Athena, tmp_path: Path) -> None:
+    """It is tried again by a run, not by a look at the tools, and not waited for as long as at first."""
+    script, file = tmp_path / "later.py", tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"t": {"command": sys.executable, "args": [str(script)]}}}))
+    agent = Agent(athena=fan, servers=Servers.of(file))
+    fan.ask(QUESTION, llm=FakeLLM([ANSWERED]), agent=agent)
+    assert "cannot be used" in agent.servers.problems["t"] and "t_add" not in agent.all_tools
+    script.write_text(Path(SCRIPT).read_text())
+    assert "t_add" not in agent.all_tools
+    deadline = time.monotonic() + 90
+    while agent.servers.problems and time.monotonic() < deadline:
+        answer = fan.ask(QUESTION, llm=FakeLLM([call("t_add", first=1, second=1), ANSWERED]), agent=agent)
+    assert not agent.servers.problems and calls(answer)[-1].result == "2 parts"
+    agent.servers.close()
+
+
+def test_nobody_waits_for_a_server_that_another_starts_again(fan: Athena, tmp_path: Path) -> None:
+    once, file = tmp_path / "once.py", tmp_path / "servers.json"
+    once.write_text(ONCE.format(mark=str(tmp_path / "begun"), script=SCRIPT))
+    entries = {
+        name: {"command": sys.executable, "args": [path]} for name, path in (("t", str(once)), ("u", SCRIPT))
+    }
+    file.write_text(json.dumps({"mcpServers": entries}))
+    servers, here = Servers.of(file), Call(fan, Caller("me"), Addresses(), threading.Event(), lambda _: None)
+    tools = servers.tools()
+    assert _call(tools["t_add"], here, first=1, second=1) == "2 parts"
+    with pytest.raises(AthenaError, match="failed"):
+        _call(tools["t_die"], here)
+    starting = threading.Thread(target=_stopped, args=(tools["t_add"], here))
+    starting.start()
+    begun = time.monotonic()
+    assert _call(tools["u_add"], here, first=1, second=1) == "2 parts" and len(servers.tools()) == len(tools)
+    assert time.monotonic() - begun < 10 and starting.is_alive()
+    here.stop.set()
+    starting.join(10)
+    assert not starting.is_alive()
+    servers.close()
+
+
+def _call(tool: AgentTool, here: Call, **given: Any) -> Any:
+    return tool.tool.run(here, tool.tool.read(given))
+
+
+def _stopped(tool: AgentTool, here: Call) -> None:
+    with pytest.raises(AthenaError, match="did not start"):
+        _call(tool, here, first=1, second=1)
 
 
 def test_of_500_tools_some_are_used_and_which_can_be_chosen(start: Start) -> None:

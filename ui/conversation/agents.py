@@ -167,7 +167,7 @@ def _tools(current: str, *, working: bool) -> None:
             (without.discard if wanted else without.add)(name)
             if name in agent.tools:
                 st.button("Remove", key=f"remove-{name}", on_click=agent.remove_tool, args=(name,))
-        for problem in agent.servers.problems.values():
+        for problem in list(agent.servers.problems.values()):
             st.warning(problem)
         if known := open_modules():
             st.text_input("Add a function (module:name; =reads if it changes nothing)", key=ADDED)
