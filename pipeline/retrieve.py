@@ -16,7 +16,7 @@ from pipeline.finding import hyde, reranking
 from pipeline.finding.admission import Admission, Place
 from pipeline.finding.answerability import doubted, judge, stray_word
 from pipeline.finding.beside import Beside, blend
-from pipeline.finding.called import LOOKED_AT, called_first, calls
+from pipeline.finding.called import LOOKED_AT, called_first, calls, explained_in
 from pipeline.finding.contents import without_contents
 from pipeline.finding.entries import entries_first, is_own_section
 from pipeline.finding.fusion import Fused, fuse_sections, list_weights, sentence_scores
@@ -163,7 +163,12 @@ class HybridSearch:
                 cross_encoder=self.cross_encoder, wanted=options.rerank, stop=stop,
             )  # fmt: skip
             passages = entries_first(question, passages)
-            passages = called_first(passages, [passage.section for passage in passages], question)
+            passages = called_first(
+                passages,
+                [passage.section for passage in passages],
+                question,
+                explained=explained_in(question, response.bm25_sentences, self.store.sentences),
+            )
             verdict = yield from take(AnswerableStep(), self._judge, query, response, passages, options)
             trees = Trees(self.store.sections)
             passages = yield from take(LinksStep(), self._follow_links, query, passages, trees, options)
@@ -266,7 +271,12 @@ class HybridSearch:
         head = ranking[:LOOKED_AT]
         if calls(query.question):
             found = self.store.sections.get_many([item.id for item in head])
-            head = called_first(head, [found.get(item.id) for item in head], query.question)
+            head = called_first(
+                head,
+                [found.get(item.id) for item in head],
+                query.question,
+                explained=explained_in(query.question, response.bm25_sentences, self.store.sentences),
+            )
         gathered = gather(
             head[:depth],
             sentence_scores(response, weights=weights),

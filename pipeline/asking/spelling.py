@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.analysis import analyse
+from pipeline.asking.abbreviations import named_shortly
 from pipeline.asking.language import english_words, language_of, rank
 from pipeline.steps.records import Corrected, CorrectStep
 from pipeline.stores.base import SearchRequest
@@ -77,7 +78,7 @@ _SLIPS = {
 }  # fmt: skip
 """Small words as they are typed in a hurry. By rule, too many names are a letter off a small word."""
 
-_SHORT = {"min": "minimum", "max": "maximum", "ppl": "people", "w/o": "without"}
+_SHORT = {"min": "minimum", "max": "maximum", "ppl": "people"}
 """Words that are cut short in a hurry: read in full where the documents have them in full."""
 _CUT_SHORT = re.compile(r"(?<![\w/.-])(?<!\d )(?:" + "|".join(_SHORT) + r")(?![\w/.(:-])")
 
@@ -99,8 +100,10 @@ def correct(
         step.skip("switched off")
         return question
     words = misspelt(question, index)
-    if words:
-        step.record = replace(step.record, corrected=with_words(question, words), words=tuple(words))
+    corrected = with_words(question, words)
+    short = [Corrected(*found) for found in named_shortly(corrected, index)]
+    if words or short:
+        step.record = replace(step.record, corrected=with_words(corrected, short), words=(*words, *short))
     return step.record.corrected or question
 
 

@@ -7,12 +7,13 @@ entries of their own (`entries.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TypeVar
 
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.definitions import WHOLE, defines
 from pipeline.nodes import Node
+from pipeline.stores.base import Ranking, SentenceIndex
 from pipeline.terms import content_terms
 
 AS_TITLES = (Asked.DEFINE, Asked.LIST, Asked.OTHER)  # kinds of question that may be nothing but a title
@@ -20,6 +21,7 @@ LONGEST_TITLE = 60  # characters of such a question
 EXTRA = 1  # content words that a title of several may have more than the question
 OPENING = 200  # characters of a section, in which it says what its subject is
 LOOKED_AT = 100  # sections of the ranking
+READ = 50  # sentences, of those that the words find
 
 _QUOTED = re.compile(r"\"([^\"\n]{3,200})\"|“([^”\n]{3,200})”|«([^»\n]{3,200})»")
 
@@ -41,15 +43,42 @@ def calls(question: str) -> Callable[[Node], bool] | None:
     )
 
 
-def called_first(items: Sequence[Item], sections: Sequence[Node | None], question: str) -> list[Item]:
-    """The items, those whose section is called by name before all others."""
+def called_first(
+    items: Sequence[Item],
+    sections: Sequence[Node | None],
+    question: str,
+    *,
+    explained: Container[str] = frozenset(),
+) -> list[Item]:
+    """The items, those whose section is called by name before all others.
+
+    Next come sections with an item of a list that says what is asked for: their ids are `explained`.
+    """
     called = calls(question)
     if called is None:
         return list(items)
-    first = [section is not None and called(section) for section in sections]
-    return [item for item, is_first in zip(items, first, strict=True) if is_first] + [
-        item for item, is_first in zip(items, first, strict=True) if not is_first
+
+    def order(section: Node | None) -> int:
+        if section is None:
+            return 2
+        return 0 if called(section) else 1 if section.node_id in explained else 2
+
+    return [
+        item for _, item in sorted(zip(map(order, sections), items, strict=True), key=lambda pair: pair[0])
     ]
+
+
+def explained_in(question: str, hits: Ranking, index: SentenceIndex) -> frozenset[str]:
+    """The sections of items of lists that say what is asked for, as a glossary's do; raises `StoreError`."""
+    if asked_for(question) is not Asked.DEFINE or calls(question) is None:
+        return frozenset()
+    terms = frozenset(content_terms(question))
+    nodes = index.get_many([hit.node_id for hit in hits[:READ]]).values()
+    return frozenset(
+        node.section_id
+        for node in nodes
+        if node.metadata["kind"] == "list_item" and defines(node.text, terms) >= WHOLE
+    )
 
 
 def _is_title(heading: str, asked: frozenset[str]) -> bool:

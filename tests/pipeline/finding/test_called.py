@@ -35,5 +35,10 @@ def test_what_is_called_by_name_goes_first(question: str, first: str) -> None:
     assert called_first([item.node_id for item in SECTIONS], SECTIONS, question)[0] == first
 
 
+def test_a_section_with_a_glossarys_item_goes_before_others_that_are_not_called() -> None:
+    first = called_first(SECTIONS, SECTIONS, "what is ECS", explained={"Fan"})
+    assert [item.node_id for item in first[:2]] == ["Air", "Fan"]
+
+
 def test_a_question_of_its_own_calls_nothing() -> None:
     assert calls("how long does the water last?") is None
