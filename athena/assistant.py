@@ -77,6 +77,7 @@ class Athena(Parts):
     def __init__(self, settings: Settings, given: Given | None = None) -> None:
         super().__init__(settings, given)
         self._remembering = MemoryAssembly(self)
+        self._ingesting: list[None] = []  # one for each run
 
     def __enter__(self) -> Self:
         return self
@@ -85,6 +86,11 @@ class Athena(Parts):
         self.close()
 
     # -- what is indexed ----------------------------------------------------------------------------
+
+    @property
+    def ingesting(self) -> bool:
+        """Whether documents are being indexed here: what is not read yet is not found."""
+        return bool(self._ingesting)
 
     def ingest(
         self,
@@ -103,27 +109,31 @@ class Athena(Parts):
         """
         from pipeline.ingest import ingest
 
-        paths, refused = reading.fetch_pages(_listed(paths), self.settings, should_stop=should_stop)
-        with closing(
-            reading.make_reader(self.settings, self.sentence_cutter, unfinished=unfinished)
-        ) as reader:
-            report = ingest(
-                paths,
-                store=self.store,
-                reader=reader,
-                encoder=self.encoder,
-                manifest=self.manifest,
-                root=root,
-                rebuild=rebuild,
-                on_progress=on_progress,
-                should_stop=should_stop,
-            )
-        report = replace(report, problems=(*refused, *report.problems))
-        if changed := {*report.added, *report.changed, *report.deleted}:
-            self._remembering.check_documents(changed)
-        if not report.stopped:
-            self._remembering.read_documents(on_progress=on_progress, should_stop=should_stop)
-        return report
+        self._ingesting.append(None)
+        try:
+            paths, refused = reading.fetch_pages(_listed(paths), self.settings, should_stop=should_stop)
+            with closing(
+                reading.make_reader(self.settings, self.sentence_cutter, unfinished=unfinished)
+            ) as reader:
+                report = ingest(
+                    paths,
+                    store=self.store,
+                    reader=reader,
+                    encoder=self.encoder,
+                    manifest=self.manifest,
+                    root=root,
+                    rebuild=rebuild,
+                    on_progress=on_progress,
+                    should_stop=should_stop,
+                )
+            report = replace(report, problems=(*refused, *report.problems))
+            if changed := {*report.added, *report.changed, *report.deleted}:
+                self._remembering.check_documents(changed)
+            if not report.stopped:
+                self._remembering.read_documents(on_progress=on_progress, should_stop=should_stop)
+            return report
+        finally:
+            self._ingesting.pop()
 
     def watch(
         self,

@@ -30,7 +30,9 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     app = open_app(quoting, **window)
     only = app.page.get_by_role("button", name="Only …")
     agent = app.page.get_by_text("Agent: needs a language model")
-    app.until(lambda: box(only)["y"] <= box(agent)["y"] <= box(only)["y"] + box(only)["height"])  # on one line
+    app.until(
+        lambda: box(only)["y"] <= box(agent)["y"] <= box(only)["y"] + box(only)["height"]
+    )  # on one line
     only.focus()
     app.page.keyboard.press("Enter")
     search = app.page.get_by_role("combobox", name="Search folders and files")

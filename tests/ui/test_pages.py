@@ -32,6 +32,7 @@ from tests import made_answers
 from tests.made_files import notebook
 from tests.ui.conftest import VALVES, answered, quoted
 from ui.chat import sidebar
+from ui.chat.welcome import NOT_COMPLETE
 from ui.conversation import asking
 from ui.conversation.runner import Runner, runner
 from ui.serving import serving
@@ -652,6 +653,28 @@ def test_a_question_asked_again_as_typed_is_not_corrected(
     assert as_typed["options"] == athena.options.but(spelling=False)
     assert as_typed["options"] != athena.options
     assert corrected["options"] is None
+
+
+def test_while_documents_are_indexed_the_chat_says_that_some_are_not_found(
+    athena: Athena, run_app: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "ropes.md").write_text("# Ropes\n\nThey hold.\n", encoding="utf-8")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(_: Progress) -> None:
+        begun.set()
+        go_on.wait(60)
+
+    run = threading.Thread(target=athena.ingest, args=([tmp_path / "notes"],), kwargs={"on_progress": hold})
+    run.start()
+    try:
+        assert begun.wait(60)
+        assert NOT_COMPLETE in texts(run_app(athena))
+    finally:
+        go_on.set()
+        run.join()
+    assert NOT_COMPLETE not in texts(run_app(athena))
 
 
 def test_turns_offer_nothing_to_ask_while_an_answer_is_written(athena: Athena, run_app: Run) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import title_of
 from ui.chat.sidebar import sidebar
-from ui.chat.welcome import connection, wait_for_documents, welcome
+from ui.chat.welcome import connection, say_what_is_indexed, wait_for_documents, welcome
 from ui.conversation import whose
 from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
@@ -39,6 +39,7 @@ def page() -> None:
         current = conversation.info.id if conversation else ""
         documents = process.athena().store.sections.documents()
         if documents:
+            say_what_is_indexed()
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="question-bar"):
                 scope_bar(conversation.info if conversation else None)
                 agent_bar(conversation, working=working)

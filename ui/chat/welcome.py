@@ -24,6 +24,7 @@ from ui.shared.messages import shown, warn_of_outdated_index
 from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
 LOOK_EVERY = 1.0  # seconds between two looks at the first documents
+NOT_COMPLETE = ":material/hourglass_top: Documents are being indexed: what is not read yet is not found."
 CONNECT = """\
 **On this computer, with Ollama**
 
@@ -77,6 +78,19 @@ def wait_for_documents() -> None:
 def _come_to_life(working: bool) -> None:
     if jobs().working != working or process.athena().store.sections.documents():
         st.rerun()
+
+
+def say_what_is_indexed() -> None:
+    """Say, while documents are being indexed, that an answer is of some of them only."""
+    ingesting = process.athena().ingesting
+    st.fragment(_being_indexed, run_every=LOOK_EVERY if ingesting else None)(ingesting)
+
+
+def _being_indexed(drawn_for: bool) -> None:
+    if drawn_for != process.athena().ingesting:
+        st.rerun()
+    if drawn_for:
+        st.caption(NOT_COMPLETE)
 
 
 def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> None:
