@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +21,8 @@ from pipeline.errors import AthenaError
 if TYPE_CHECKING:
     from athena import Athena
 
+ARM = re.compile(r"str|\w+\[.*\]")
+"""What pydantic adds to a place for the types that a field may have: no name of anybody's."""
 SHAPES = "The shapes are in /api/openapi.json."
 NO_OBJECT = "The body must be a JSON object, with the header `Content-Type: application/json`."
 UNEXPECTED = "Something went wrong here. Try again; the log of the program says more."
@@ -70,7 +73,7 @@ def _failed(request: Request, error: Exception) -> Response:
 def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int) or part < 10**6)
+    where = ".".join(str(part) for part in first["loc"][1:] if not ARM.fullmatch(str(part)))
     if first["type"] == "json_invalid":
         said, where = "The body is not JSON.", ""
     elif where:

@@ -115,13 +115,20 @@ def own_conversation(athena: Athena, caller: Caller, conversation_id: str) -> Co
     return info
 
 
+def _require_model(athena: Athena, name: str) -> None:
+    """Nothing; raises `Refusal` for a name that `model_names` does not have."""
+    if name in (MODEL, f"{MODEL}:{QUOTES}"):
+        return  # without asking a server whether there is a model
+    names = model_names(athena)
+    if name not in names:
+        listed = ", ".join(names)
+        raise Refusal(404, f"There is no model '{name:.100}'.", f"There are: {listed}.", param="model")
+
+
 def _persona(athena: Athena, asked: Asked) -> Persona:
     """Who is asked, in the tone that is wished for; raises `Refusal` for an unknown name."""
-    program, _, name = asked.model.partition(":")
-    known = personas(athena)
-    if program != MODEL or (name not in ("", QUOTES, AGENT) and name not in known):
-        names = ", ".join(model_names(athena))
-        raise Refusal(404, f"There is no model '{asked.model:.100}'.", f"There are: {names}.", param="model")
+    _require_model(athena, asked.model)
+    name, known = asked.model.partition(":")[2], personas(athena)
     persona = athena.persona
     if name in known:
         path = known[name]

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
@@ -75,7 +75,7 @@ class StreamOptions(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    include_usage: bool = False
+    include_usage: StrictBool = False
 
 
 class Metadata(BaseModel):
@@ -100,17 +100,20 @@ class Completion(BaseModel):
 
     model: str = Field(MODEL, description="who answers: athena, athena:quotes or athena:PERSONA")
     messages: Annotated[list[GivenMessage], Field(min_length=1, max_length=TOO_MANY_MESSAGES)]
-    stream: bool | None = False
+    stream: StrictBool | None = False
     stream_options: StreamOptions | None = None
     metadata: Metadata | None = None
-    store: bool | None = Field(False, description="keep the answer in a conversation of the key's user")
-    n: int | None = 1
+    store: StrictBool | None = Field(False, description="keep the answer in a conversation of the key's user")
+    n: StrictInt | None = 1
     tools: list[Any] | None = None
     tool_choice: Any = None
     functions: list[Any] | None = None
     response_format: dict[str, Any] | None = None
-    logprobs: bool | None = None
+    logprobs: StrictBool | None = None
+    top_logprobs: StrictInt | None = None
     modalities: list[str] | None = None
+    audio: Any = None
+    web_search_options: Any = None
     stop: str | list[str] | None = None
 
     def refuse_what_cannot_be(self) -> None:
@@ -118,10 +121,14 @@ class Completion(BaseModel):
         wrong = {
             "n": self.n not in (None, 1),
             "tools": bool(self.tools) and self.tool_choice != "none",
+            "tool_choice": self.tool_choice not in (None, "none", "auto"),
             "functions": bool(self.functions),
             "response_format": (self.response_format or {}).get("type", "text") != "text",
             "logprobs": bool(self.logprobs),
+            "top_logprobs": bool(self.top_logprobs),
             "modalities": set(self.modalities or ()) - {"text"} != set(),
+            "audio": self.audio is not None,
+            "web_search_options": self.web_search_options is not None,
             "stop": bool(self.stop),
         }
         for name, is_wrong in wrong.items():
@@ -224,19 +231,20 @@ class Reply:
         yield self._chunk({"role": "assistant", "content": ""})
         sent, quiet = "", 0
         try:
-            async with aclosing(watched(run, self._asks)) as events:
-                async for event in events:
-                    quiet += 1
-                    match event:
-                        case TokenArrived(text=text):
-                            sent, quiet = sent + text, 0
-                            yield self._chunk({"content": text})
-                        case AnswerFinished(answer=answer):
-                            for chunk in await run_in_threadpool(self._last, answer, sent):
-                                yield chunk
-                        case None if quiet >= PING_TICKS:
-                            quiet = 0
-                            yield PING
+            async with aclosing(watched(run, self._asks)) as batches:
+                async for events in batches:
+                    chunks = []
+                    for event in events:
+                        if isinstance(event, TokenArrived):
+                            sent += event.text
+                            chunks.append(self._chunk({"content": event.text}))
+                        elif isinstance(event, AnswerFinished):
+                            chunks += await run_in_threadpool(self._last, event.answer, sent)
+                    quiet = 0 if chunks else quiet + 1
+                    if not events and quiet >= PING_TICKS:
+                        quiet, chunks = 0, [PING]
+                    if chunks:
+                        yield "".join(chunks)
         except AthenaError as error:
             yield _event(shape_of(error))
         yield DONE
@@ -266,25 +274,28 @@ class Reply:
 
 async def finished(run: Run, asks: Here) -> Answer:
     """The answer at its end; raises the error that ended it."""
-    async with aclosing(watched(run, asks)) as events:
-        async for event in events:
-            if isinstance(event, AnswerFinished):
-                return event.answer
+    async with aclosing(watched(run, asks)) as batches:
+        async for events in batches:
+            for event in events:
+                if isinstance(event, AnswerFinished):
+                    return event.answer
     raise AthenaError("The answer ended unexpectedly.", "Ask again.")
 
 
-async def watched(run: Run, asks: Here) -> AsyncGenerator[ChatEvent | None, None]:
+async def watched(run: Run, asks: Here) -> AsyncGenerator[list[ChatEvent], None]:
     """The events of an answer, for as long as its key holds; raises the error that ended it."""
     looked = time.monotonic()
-    async with aclosing(events_of(run, asks.stop)) as events:
-        async for event in events:
-            if isinstance(event, RunFailed):
-                raise event.error or AthenaError(event.message, event.fix)
+    async with aclosing(events_of(run, asks.stop)) as batches:
+        async for events in batches:
             if time.monotonic() - looked >= 1:
                 looked = time.monotonic()
                 if not await run_in_threadpool(holds, asks.athena.keys, asks.caller):
                     raise NoKey(ENDED, SEND_A_KEY)
-            yield event
+            for place, event in enumerate(events):
+                if isinstance(event, RunFailed):
+                    yield events[:place]
+                    raise event.error or AthenaError(event.message, event.fix)
+            yield events
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool, StrictInt
 from starlette.concurrency import run_in_threadpool
 
 from athena.reading import UPLOADS, kept_in, upload_limits
@@ -39,7 +39,7 @@ Glob = Annotated[str, Field(min_length=1, max_length=LONGEST_GLOB)]
 Globs = Annotated[
     tuple[Glob, ...], Field(max_length=MOST_GLOBS, description="globs: only sources that match one")
 ]
-Limit = Annotated[int, Field(ge=1, le=50, description="most results")]
+Limit = Annotated[StrictInt, Field(ge=1, le=50, description="most results")]
 Source = Annotated[str, Path(min_length=1, max_length=1_000, description="as in the list: systems/fan.md")]
 SectionId = Annotated[str, Path(min_length=1, max_length=100, description="as a result's section_id")]
 

@@ -8,7 +8,7 @@ import secrets
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import ConfigDict, Field, StrictBool
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool
 
 from athena.shapes import answer_shape
 from doors.asking import own_conversation
@@ -106,6 +106,13 @@ def delete(conversation_id: Id, asks: Caller) -> Shape:
     return {"deleted": conversation_id}
 
 
+def _no_bool(value: object) -> object:
+    """The value; raises `ValueError` for `true`, which is equal to 1 in Python."""
+    if isinstance(value, bool):
+        raise ValueError("Input should be 1, -1 or null")
+    return value
+
+
 class Feedback(Given):
     """What the reader thought of an answer: 1, -1, or null to take it back."""
 
@@ -116,7 +123,7 @@ class Feedback(Given):
     )
 
     turn_id: str = Field(min_length=1, max_length=100)
-    value: Literal[1, -1] | None
+    value: Annotated[Literal[1, -1] | None, BeforeValidator(_no_bool)]
     text: str = Field("", max_length=10_000)
 
 

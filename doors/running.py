@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,36 +26,40 @@ Run = Callable[[threading.Event], Iterator[ChatEvent]]
 _workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="door")
 
 
-async def events_of(run: Run, stop: threading.Event) -> AsyncGenerator[ChatEvent | None, None]:
-    """The events of an answer as they come, and None where none came for a second.
+async def events_of(run: Run, stop: threading.Event) -> AsyncGenerator[list[ChatEvent], None]:
+    """The events of an answer, all that have come since the last ones at once; none after a quiet second.
 
     Whoever leaves early, or sets `stop`, stops it: what there was of it is kept as the chat keeps it.
     """
     loop = asyncio.get_running_loop()
-    arrived: asyncio.Queue[ChatEvent | None] = asyncio.Queue()
-
-    def tell(event: ChatEvent | None) -> None:
-        with suppress(RuntimeError):  # the server has stopped: nobody listens any more
-            loop.call_soon_threadsafe(arrived.put_nowait, event)
+    arrived: deque[ChatEvent] = deque()
+    some = asyncio.Event()
 
     def work() -> None:
-        try:
-            for event in run(stop):
-                tell(event)
-        finally:
-            tell(None)
+        for event in run(stop):
+            arrived.append(event)
+            if len(arrived) == 1:  # else the loop was woken, and has not taken them yet
+                with suppress(RuntimeError):  # the server has stopped: nobody listens any more
+                    loop.call_soon_threadsafe(some.set)
 
     working = loop.run_in_executor(_workers, work)
+    working.add_done_callback(lambda _: some.set())
     try:
         while True:
-            try:
-                event = await asyncio.wait_for(arrived.get(), TICK_S)
-            except TimeoutError:
-                yield None
-                continue
-            if event is None:
+            ended = working.done()
+            some.clear()
+            events: list[ChatEvent] = []
+            while arrived:  # asked anew each time: one that comes meanwhile wakes nobody
+                events.append(arrived.popleft())
+            if events:
+                yield events
+            elif ended:
                 break
-            yield event
+            else:
+                try:
+                    await asyncio.wait_for(some.wait(), TICK_S)
+                except TimeoutError:
+                    yield []
         await working
     finally:
         stop.set()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
+from pipeline.models.llm import require_model_name
 from ui.ports import require_free, url_of
 from ui.watched import watched
 
@@ -46,8 +47,10 @@ def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = Fals
     With `ingest` the corpus is indexed meanwhile. Without its `page`, it is the doors alone.
 
     Raises:
-        ConfigurationError: the port is taken, or cannot be listened on; nothing is left to serve.
+        ConfigurationError: the port is taken, or cannot be listened on; the settings name no language model;
+            nothing is left to serve.
     """
+    require_model_name(settings.llm)
     require_free(settings.host, settings.port)
     if not page:
         serve_doors(settings, say=say, ingest=ingest)

@@ -13,7 +13,8 @@ import streamlit
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from athena import load_settings
 from athena.settings import Settings
@@ -54,15 +55,27 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     doors = open_doors(settings, process.opened)
     limit = Middleware(WindowLimit, most=most_windows(), pages={route.path for route in pages})
     return {
-        "middleware": [guard, limit],
+        "middleware": [guard, Middleware(DoorsFirst, doors=doors), limit],
         "routes": [
             Route(IDENTITY, _identity),
             Route(f"/{CHANGES}{{conversation}}", _changes),
             *pages,
-            *doors.routes,
         ],
         "lifespan": partial(_serving, settings=settings, doors=doors, ingest=ingest),
     }
+
+
+class DoorsFirst:
+    """An ASGI middleware that takes what is for the doors: Streamlit answers odd paths in its own words."""
+
+    def __init__(self, app: ASGIApp, *, doors: Doors) -> None:
+        self._app = app
+        self._doors = Router(doors.routes, redirect_slashes=False, default=app)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on all else."""
+        app = self._doors if scope["type"] == "http" else self._app
+        await app(scope, receive, send)
 
 
 @asynccontextmanager

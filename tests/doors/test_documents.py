@@ -133,6 +133,21 @@ def test_a_store_that_is_down_is_503_in_the_shape_of_each_protocol(
     assert client.get("/health").is_success
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("search", {"query": "fan", "limit": True}, "limit"),
+        ("search", {"query": "fan", "limit": "5"}, "limit"),
+        ("feedback", {"turn_id": "t", "value": True}, "value"),
+        ("feedback", {"turn_id": "t", "value": 2}, "value"),
+    ],
+)
+def test_true_is_no_number(serve: Serve, path: str, body: dict[str, Any], param: str) -> None:
+    answered = serve().client().post(f"/api/{path}", json=body)
+    assert answered.status_code == 400
+    assert answered.json()["error"]["param"] == param
+
+
 def test_servers_that_are_down_are_503_without_a_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

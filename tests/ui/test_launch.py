@@ -7,13 +7,18 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
+from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
+from athena import Athena
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from tests.contrast import LEAST_CONTRAST, channels, contrast
 from tests.server_processes import free_ports
 from ui.launch import OPTIONS_FILE, serve, streamlit_options
-from ui.serving import APP_FILE
+from ui.serving import APP_FILE, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +59,29 @@ def test_without_streamlit_it_says_which_extra_brings_it(monkeypatch: pytest.Mon
     (port,) = free_ports(1)
     with pytest.raises(ConfigurationError, match=r"athena-docs\[page\]"):
         serve(Settings(port=port), say=print)
+
+
+@pytest.mark.parametrize("name", ["foo", "openai/", ""])
+def test_what_names_no_model_does_not_start(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="ollama/NAME"):
+        serve(Settings(llm=name, doors="api"), say=print, page=False)
+
+
+@pytest.mark.parametrize("odd", ["%00", "%2e%2e%2fx.md", "a%5c..%5cb"])
+def test_odd_paths_of_doors_are_answered_by_the_doors(
+    odd: str, empty_athena: Athena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fastapi")
+    monkeypatch.setattr("ui.shared.process.opened", lambda: empty_athena)
+    served = serving(empty_athena.settings.model_copy(update={"doors": "api"}))
+    middleware = [*served["middleware"], Middleware(PathSecurityMiddleware)]  # Streamlit's comes after ours
+    app = Starlette(routes=served["routes"], middleware=middleware)
+    client = TestClient(app, "http://localhost", client=("127.0.0.1", 50_000))
+    for method, path in (("DELETE", "documents"), ("GET", "conversations")):
+        answered = client.request(method, f"/api/{path}/{odd}")
+        assert answered.status_code in (404, 422), answered.text
+        assert answered.json()["error"]["message"]
+    assert client.get(f"/{odd}").status_code in (400, 404)
 
 
 TEXTS = ("textColor", "primaryColor", "linkColor", "redTextColor", "greenTextColor", "yellowTextColor")
