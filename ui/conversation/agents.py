@@ -102,6 +102,11 @@ def is_on(conversation_id: str, conversation: Conversation | None = None) -> boo
     return kept(Switched).on.get(conversation_id, bool(last and called_tools(last)))
 
 
+def left_out(conversation_id: str) -> Set[str]:
+    """The tools that this session left out of a conversation."""
+    return kept(Switched).without.get(conversation_id, set())
+
+
 def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | None = None) -> Agent | None:
     """The agent of a conversation, with its tools; None where it is not switched on or no model is there.
 
@@ -123,7 +128,7 @@ def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | N
     from agent.tools import telemetry_tool
 
     more = (telemetry_tool(telemetry),) if telemetry else ()
-    return _agent().but(without=chosen.without.get(conversation_id, set()), consent=consent, more=more)
+    return _agent().but(without=left_out(conversation_id), consent=consent, more=more)
 
 
 def agent_bar(conversation: Conversation | None, *, working: bool) -> None:
@@ -158,15 +163,24 @@ def _tools(current: str, *, working: bool) -> None:
     tools = agent.all_tools
     with st.popover(f"{len(tools.keys() - without)} tools", icon=":material/build:", disabled=working):
         for name, tool in tools.items():
-            wanted = st.checkbox(
-                f"{name} · {tool.may}",
-                name not in without,
-                key=f"tool-{current}-{name}",
-                help=tool.tool.says,
-            )
+            with st.container(
+                horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+            ):
+                wanted = st.checkbox(
+                    f"{name} · {tool.may}",
+                    name not in without,
+                    key=f"tool-{current}-{name}",
+                    help=tool.tool.says,
+                )
+                if name in agent.tools:
+                    st.button(
+                        "Remove",
+                        key=f"remove-{name}",
+                        on_click=agent.remove_tool,
+                        args=(name,),
+                        type="tertiary",
+                    )
             (without.discard if wanted else without.add)(name)
-            if name in agent.tools:
-                st.button("Remove", key=f"remove-{name}", on_click=agent.remove_tool, args=(name,))
         for problem in list(agent.servers.problems.values()):
             st.warning(problem)
         if known := open_modules():

@@ -83,7 +83,9 @@ def flow_view(steps: Sequence[Step]) -> View:
                 "count": _count(step),
                 "time": duration(step.ms) if step.status != "skipped" else "skipped",
                 "detail": step.detail,
-                "share": step.ms / longest,
+                "share": step.ms / longest
+                if step.status != "skipped"
+                else 0.0,  # of a wait for the user, too
             }
             for step in steps
         ]
@@ -405,14 +407,14 @@ def sentence_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     )
 
 
-def run_tree(steps: Sequence[Step]) -> list[tuple[str, list[str]]]:
+def run_tree(steps: Sequence[Step]) -> list[tuple[str, list[ToolStep]]]:
     """An agent's run: each thought with the calls that follow it; what was looked up first has no thought."""
-    tree: list[tuple[str, list[str]]] = []
+    tree: list[tuple[str, list[ToolStep]]] = []
     for step in steps:
         if isinstance(step, ThinkStep):
             said = step.thought or step.detail or "(no thought)"
             tree.append((f"{said} · {duration(step.ms)}", []))
         elif isinstance(step, ToolStep):
             tree = tree or [("Looked up first", [])]
-            tree[-1][1].append(f"{step.line} · {duration(step.ms)}")
+            tree[-1][1].append(step)
     return tree

@@ -19,6 +19,7 @@ from pipeline.steps.records import (
     RememberStep,
     RerankStep,
     Step,
+    ToolStep,
     step_of,
 )
 from pipeline.words import counted
@@ -29,7 +30,7 @@ from ui.inspector import flow
 from ui.inspector.what_if import options_of, what_if
 from ui.shared import components, process, state, style
 from ui.shared.corpus import sections_by_breadcrumb
-from ui.shared.words import one_line, plain, shortened
+from ui.shared.words import UNBROKEN_SPACE, one_line, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pipeline.finding.why import Why
     from pipeline.stores.conversations import ConversationInfo, Turn
 
+CALLED = {"documents": "search", "memory": "psychology", "tool": "build"}
 OFFERED = 300
 """Conversations to choose from, the latest; the open one is among them."""
 
@@ -63,6 +65,12 @@ def page() -> None:
             what_if(turn)
         with missing:
             why_not(turn)
+
+
+def _call(step: ToolStep) -> str:
+    """A call of an agent as a line of a list in a list."""
+    time = flow.duration(step.ms).replace(" ", UNBROKEN_SPACE)
+    return f"    - :material/{CALLED[step.kind]}: {plain(step.line)} · {time}\n"
 
 
 def _trace(turn: Turn) -> None:
@@ -131,10 +139,7 @@ def _found(answer: Answer) -> None:
     _question(answer)
     if tree := flow.run_tree(steps):
         st.subheader("The agent's run", anchor=False)
-        run_lines = [
-            f"- {plain(said)}\n" + "".join(f"    - {plain(call)}\n" for call in calls) for said, calls in tree
-        ]
-        st.markdown("".join(run_lines))
+        st.markdown("".join(f"- {plain(said)}\n" + "".join(map(_call, calls)) for said, calls in tree))
     ranks = flow.ranks(steps)
     if ranks.columns["Fused"]:
         st.subheader("From list to list", anchor=False)

@@ -14,6 +14,7 @@ from pipeline.steps.records import HydeStep, SearchStep, ToolStep, step_of
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import as_globs
 from ui.conversation import whose
+from ui.conversation.agents import left_out
 from ui.conversation.model_picker import picked_model
 from ui.inspector import flow
 from ui.shared import components, process, reranker
@@ -60,10 +61,11 @@ def what_if(turn: Turn) -> None:
 def _without_a_tool(answer: Answer) -> None:
     """Replay an agent's run with tools removed, and show both runs; nothing of it is kept."""
     before = [step for step in answer.steps if isinstance(step, ToolStep)]
-    used = list(dict.fromkeys(step.tool for step in before))
+    used = [name for name in dict.fromkeys(step.tool for step in before) if name != "remember"]
     with st.form("what_if_agent"):
         without = st.multiselect("Replay without these tools", used, default=used[-1:])
         asked = st.form_submit_button("Run again", type="primary", icon=":material/play_arrow:")
+    st.caption("Nothing of a replay is kept or remembered, and what may change something is not called.")
     left, right = st.columns(2)
     left.markdown("**As answered**\n" + "".join(f"\n1. {plain(step.line)}" for step in before))
     left.text(answer.text)
@@ -74,15 +76,16 @@ def _without_a_tool(answer: Answer) -> None:
     athena = process.athena()
     there = athena.private_conversations.create(user=whose.user()).info.id
     try:
-        again = athena.ask(
-            answer.condensed_question or answer.question,
-            conversation_id=there,
-            llm=picked_model(),
-            paths=as_globs(scope_of(answer)),
-            user=whose.user(),
-            agent=agent_of(athena).but(without=without),
-            private=True,
-        )
+        with right, st.spinner("Running again …"):
+            again = athena.ask(
+                answer.condensed_question or answer.question,
+                conversation_id=there,
+                llm=picked_model(),
+                paths=as_globs(scope_of(answer)),
+                user=whose.user(),
+                agent=agent_of(athena).but(without={*without, *left_out(answer.conversation_id)}),
+                private=True,
+            )
     except AthenaError as error:
         right.error(plain(str(error)))
         return

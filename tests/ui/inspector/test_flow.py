@@ -42,7 +42,7 @@ def steps(*, selected: list[str], after: list[str] | None = None) -> tuple[Step,
     )
     found = {"A": 3, "B": 1, "C": 0}
     return (
-        HydeStep(status="skipped", detail="no language model is connected"),
+        HydeStep(ms=9000.0, status="skipped", detail="no language model is connected"),
         search,
         FuseStep(ms=1.0, sections=250, ranking=ranking),
         MergeStep(
@@ -67,7 +67,7 @@ def test_the_flow_counts_and_times_each_step() -> None:
     }
     assert boxes["Search"]["count"] == "600 hits in 4,210 sentences"
     assert boxes["Fuse"]["count"] == "250 sections"
-    assert boxes["Hypothesis"]["time"] == "skipped"
+    assert (boxes["Hypothesis"]["time"], boxes["Hypothesis"]["share"]) == ("skipped", 0.0)
     assert boxes["Rerank"]["time"] == "1.5 s"
     assert boxes["Rerank"]["count"] == "2 passages moved"
     assert boxes["Merge"]["count"] == "1 section merged"

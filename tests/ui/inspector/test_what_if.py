@@ -50,11 +50,16 @@ def test_an_agents_run_is_played_again_with_the_memory_of_who_asked(
     athena.memory_of("ann").add("I live in Turin.")
     recalled = ToolStep(tool="recall", kind="memory", arguments={"query": "my home"})
     searched = ToolStep(tool="search", kind="documents", arguments={"query": "home"})
-    answer = answered("In which town is my home?", steps=(recalled, searched))
+    kept = ToolStep(
+        tool="remember", kind="memory", status="skipped", detail="The user did not allow this call."
+    )
+    answer = answered("In which town is my home?", steps=(recalled, searched, kept))
     athena.conversations.save_turn(athena.conversations.create("Home", user="ann").info.id, answer)
     llm = FakeLLM(["Thought: I know.\nAnswer: It is said above."], repeat=True)
     monkeypatch.setattr("ui.inspector.what_if.picked_model", lambda: llm)
     app = run_app(athena, page="inspector", u="ann")
+    [without] = app.multiselect  # a replay is private: there is nothing that remembers
+    assert without.options == ["recall", "search"] and without.value == ["search"]
     next(button for button in app.button if button.label == "Run again").click()
     app.run()
     assert not app.exception and "Without them" in " ".join(item.value for item in app.markdown)
