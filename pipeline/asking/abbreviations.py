@@ -19,7 +19,7 @@ SHORTEST = 4  # letters of such a word
 LONGEST_FORM = 4  # words of what is abbreviated
 
 _NAME = r"[*_`]*(?P<name>[A-Z][A-Za-z]*[A-Z0-9]+)[*_`]*"
-_WORDS = r"(?P<words>[A-Za-z-]+(?: [A-Za-z-]+)*)"
+_WORDS = r"(?<![A-Za-z-])(?P<words>[A-Za-z-]+(?: [A-Za-z-]+){0,8})(?![A-Za-z-])"  # so many: it stays linear
 _DEFINITIONS = tuple(
     map(
         re.compile,
@@ -53,10 +53,14 @@ def _names(word: str, index: SentenceIndex) -> set[str]:
     return {
         found["name"]
         for text in _texts(word, index)
-        for pattern in _DEFINITIONS
-        for found in pattern.finditer(text)
+        for found in definitions_in(text)
         if _abbreviates(found["name"], found["words"], word)
     }
+
+
+def definitions_in(text: str) -> list[re.Match[str]]:
+    """Where a text explains a `name` by `words`."""
+    return [found for pattern in _DEFINITIONS for found in pattern.finditer(text)]
 
 
 def _abbreviates(name: str, words: str, last: str) -> bool:
