@@ -177,8 +177,10 @@ class OllamaServer(ModelServer):
         *,
         models: Sequence[str] = ("llama3.2:latest", "nomic-embed-text:latest"),
         context_length: int = 2048,
+        capabilities: Sequence[str] = ("completion",),
     ) -> None:
         self.context_length = context_length
+        self.capabilities = list(capabilities)
         super().__init__(models=models)
 
     def get(self, path: str) -> dict[str, Any] | None:
@@ -188,7 +190,8 @@ class OllamaServer(ModelServer):
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         if path == "/api/show":
-            return {"model_info": {"fake.context_length": self.context_length}}
+            info = {"fake.context_length": self.context_length}
+            return {"model_info": info, "capabilities": self.capabilities}
         if path == "/api/embed":
             texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
             return {"model": body["model"], "embeddings": [self.embed(text) for text in texts]}

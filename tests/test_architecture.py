@@ -124,6 +124,7 @@ MAY_BE_HEAVY = ("pipeline/models/", "bench/", "training/")
 
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
+    "agent/images.py",
     "agent/protocol.py",
     "agent/agent.py",
     "memory/llamaindex.py",

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,6 +46,10 @@ def ask(
     user: User = None,
     private: Private = False,
     agent: Agent = False,
+    image: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="PNG or JPEG for --agent, where its model can see."),
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,13 +66,15 @@ def ask(
 
     if not any(map(str.isalnum, question)):
         raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
+    if image and not agent:
+        raise typer.BadParameter("only the agent looks at an image: add --agent.", param_hint="--image")
     check_private(private, conversation)
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
         quiet = redirect_stdout(sys.stderr) if as_json else nullcontext()  # tools may print
         with quiet:
-            asked = _agent(athena) if agent else None
+            asked = _agent(athena, image) if agent else None
         chat = athena.chat(conversation_id=conversation, paths=as_globs(path), private=private, agent=asked)
         try:
             if asked is not None:
@@ -88,7 +95,7 @@ def ask(
         flush()
 
 
-def _agent(athena: Athena) -> ChatAgent:
+def _agent(athena: Athena, image: Path | None) -> ChatAgent:
     """The agent, which asks in the terminal before it writes; raises `ModelUnavailable` without a model."""
     from agent import open_agent, why_not
 
@@ -98,7 +105,12 @@ def _agent(athena: Athena) -> ChatAgent:
     agent.servers.tools()  # they are reached now, so that what cannot be used is said before the answer
     for problem in agent.servers.problems.values():
         err.print(problem, style="yellow", markup=False)
-    return agent
+    if image is None:
+        return agent
+    from agent.images import MOST_BYTES, image_tool
+
+    with image.open("rb") as file:
+        return agent.but(more=[image_tool(file.read(MOST_BYTES + 1), athena.models.language_model()[0])])
 
 
 def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Event) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from agent.images import image_tool
 from athena import load_settings, open_athena
 from athena.cli import app
 from doors.asking import Asked, answers, model_names
 from doors.keys import local_caller
+from pipeline.errors import UploadRefused
 from pipeline.steps.events import AnswerFinished
 from tests.agent.conftest import ANSWERED, call, calls
 from tests.fake_llm import FakeLLM
@@ -45,6 +48,66 @@ def test_the_steps_are_on_standard_error_and_in_the_json(data: Path, monkeypatch
     assert [step["tool"] for step in tools] == ["search", "search", "remember"]
     assert tools[1]["arguments"] == {"query": "LN2 tank"} and tools[1]["sections"]
     assert shape["citations"]
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def test_an_image_is_looked_at_by_a_model_that_can_see_and_is_no_evidence(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = tmp_path / "display.png"
+    image.write_bytes(PNG)
+    asked = ["ask", QUESTION, "--agent", "--image", str(image), "--data-dir", str(data), "--json"]
+    with OllamaServer(capabilities=["completion", "vision"]) as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_LLM", "auto")
+        seen = "The display shows 4,700 rpm. [1]"
+        server.reply_with(*map(one, (call("look", question="Which speed does it show?"), seen, ANSWERED)))
+        told = CliRunner().invoke(app, asked)
+        shown = [said for chat in server.chats for said in chat.body["messages"] if said.get("images")]
+    assert told.exit_code == 0, told.output
+    looked = json.loads(told.stdout)["steps"]
+    [step] = [step for step in looked if step.get("tool") == "look"]
+    assert (step["result"], step["kind"], step["sections"]) == (seen, "tool", [])
+    assert [(b64decode(said["images"][0]), said["content"]) for said in shown] == [
+        (PNG, "Which speed does it show?")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "able", "says"),
+    [
+        (PNG, "completion", "cannot see images"),
+        (b"GIF89a", "vision", "neither a PNG nor a JPEG"),
+        (PNG + bytes(10 * 1024**2), "vision", "more than 10 MB"),
+    ],
+    ids=["blind", "no image", "too large"],
+)
+def test_an_image_that_cannot_be_looked_at_is_refused(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, able: str, says: str
+) -> None:
+    image = tmp_path / "display.png"
+    image.write_bytes(content)
+    with OllamaServer(capabilities=[able]) as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_LLM", "auto")
+        asked = ["ask", QUESTION, "--image", str(image), "--data-dir", str(data)]
+        told = CliRunner().invoke(app, [*asked, "--agent"])
+        assert told.exit_code == 1 and says in " ".join(told.stderr.split())
+        assert not server.chats
+        assert CliRunner().invoke(app, asked).exit_code == 2  # without --agent
+
+
+def test_a_model_of_a_program_is_shown_no_image() -> None:
+    with pytest.raises(UploadRefused, match="is not known"):
+        image_tool(PNG, FakeLLM())
+    with pytest.raises(UploadRefused, match="No language model"):
+        image_tool(PNG, None)
+
+
+def one(text: str) -> Reply:
+    return Reply((text,))
 
 
 def test_what_a_tool_prints_is_not_in_the_json(

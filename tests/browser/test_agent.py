@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from athena import load_settings, open_athena
 from tests.browser.conftest import Opener, serving
@@ -18,6 +18,7 @@ from tests.browser.looks import looked_at
 from tests.servers import Messages, OllamaServer, Reply
 
 QUESTION = "How fast does the LN2 tank lose pressure without its heater?"
+SHOWN = "Is the heater of the LN2 tank on, by this display?"
 HOME = "In which town is my home?"
 
 
@@ -26,7 +27,9 @@ def call(tool: str, **arguments: Any) -> str:
 
 
 def replying(messages: Messages) -> Reply:
-    """A model that reads, adds a tool's word, tries to write, and answers."""
+    """A model that reads, adds a tool's word, tries to write, and answers; or says what it sees."""
+    if messages[0].get("images"):
+        return Reply(("It shows 46 kPa.",))
     if messages[0]["role"] != "system":
         return Reply((str(messages[-1]["content"]).rsplit("Last message: ", 1)[-1].split("\n", 1)[0],))
     done = sum(str(message["content"]).startswith("Thought:") for message in messages)
@@ -35,6 +38,8 @@ def replying(messages: Messages) -> Reply:
         2: call("basename", p="/ship/tank"),
         3: call("remember", text="I like the LN2 tank."),
     }
+    if any(SHOWN in str(message["content"]) for message in messages):
+        script = {1: call("look", question="Which pressure does it show?")}
     if any(HOME in str(message["content"]) for message in messages):
         script = {}
     text = "An LN2 tank without its heater loses 46 kPa per hour [1]."
@@ -47,7 +52,7 @@ def served(indexed: Path, tmp_path: Path) -> Iterator[str]:
     shutil.copytree(indexed, data_dir)
     with open_athena(load_settings(data_dir=data_dir, llm="none")) as athena:
         athena.memory.add("I live in Turin.")
-    with OllamaServer() as ollama:
+    with OllamaServer(capabilities=["completion", "vision"]) as ollama:
         ollama.answer = replying
         given = {"context_window": "16384", "agent_tokens": "8000", "tools": "posixpath:dirname=reads"}
         with serving(data_dir, ollama_url=ollama.url, hyde="off", **given) as address:
@@ -87,3 +92,26 @@ def test_a_tool_is_added_watched_refused_and_a_memory_forgotten(served: str, ope
     expect(page.get_by_text("I live in Turin")).to_have_count(0)
     page.reload()
     expect(page.get_by_role("radio", name="Agent")).to_be_checked()
+
+
+def test_an_image_goes_with_one_question(served: str, open_app: Opener) -> None:
+    app = open_app(served, width=390, height=844)
+    page = app.page
+    page.get_by_role("radio", name="Agent").click()
+    page.get_by_role("button", name="Image").click()
+    file: FilePayload = {
+        "name": "display.png",
+        "mimeType": "image/png",
+        "buffer": b"\x89PNG\r\n\x1a\n" + bytes(20),
+    }
+    page.locator("input[type=file]").set_input_files([file])
+    expect(page.get_by_role("button", name="1 image")).to_be_visible()
+    looked_at(app, "agent-image")
+    page.keyboard.press("Escape")
+    app.ask(SHOWN)
+    turn = app.answered(1)
+    turn.locator(".calls > summary").click()
+    looked = turn.locator(".calls > .call").nth(1)
+    looked.locator("summary").click()
+    expect(looked.locator("pre").nth(1)).to_have_text("It shows 46 kPa.")
+    expect(page.get_by_role("button", name="Image")).to_be_visible()

@@ -17,14 +17,17 @@ import streamlit as st
 
 from doors.keys import is_loopback
 from pipeline.answering.written_answers import called_tools
-from pipeline.errors import ConfigurationError
-from ui.conversation.model_picker import answering_model, models
+from pipeline.errors import ConfigurationError, ModelError
+from ui.conversation.model_picker import MODELS_KEPT, answering_model, models, picked_model
 from ui.shared import messages, process
 from ui.shared.state import entered, kept
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
     from agent import Agent, AgentTool
+    from athena import Athena
     from pipeline.stores.conversations import Conversation
 
 ANSWER, AGENT = "Answer", "Agent"
@@ -40,6 +43,8 @@ class Switched:
 
     on: dict[str, bool] = field(default_factory=dict)
     without: dict[str, set[str]] = field(default_factory=dict)
+    image: bytes = b""  # that goes with the next question
+    images: int = 0  # that went with one
 
 
 @dataclass(slots=True)
@@ -125,9 +130,13 @@ def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | N
         asked = waiting[conversation_id] = Waiting(tool, arguments)
         return _word_on(asked, waiting, conversation_id, stop)
 
+    from agent.images import image_tool
     from agent.tools import telemetry_tool
 
-    more = (telemetry_tool(telemetry),) if telemetry else ()
+    more = [telemetry_tool(telemetry)] if telemetry else []
+    if image := chosen.image:
+        chosen.image, chosen.images = b"", chosen.images + 1
+        more.append(image_tool(image, _model()))
     return _agent().but(without=left_out(conversation_id), consent=consent, more=more)
 
 
@@ -154,6 +163,34 @@ def agent_bar(conversation: Conversation | None, *, working: bool) -> None:
             st.caption("Agent: needs a language model")
         elif on:
             _tools(current, working=working)
+            if _sees(process.athena(), answering_model()):
+                _image(working=working)
+
+
+def _model() -> LLM | None:
+    return process.athena().models.language_model(picked_model())[0]
+
+
+@st.cache_resource(ttl=MODELS_KEPT, show_spinner=False)
+def _sees(_athena: Athena, name: str) -> bool:  # noqa: ARG001  (what it is kept by)
+    """Whether the picked model is shown images; looked up at most once a minute."""
+    from agent.images import why_blind
+
+    llm = _model()
+    try:
+        return llm is not None and not why_blind(llm)
+    except ModelError:  # the question will say what is wrong with its server
+        return False
+
+
+def _image(*, working: bool) -> None:
+    """The field for an image that goes with the next question."""
+    chosen = kept(Switched)
+    key = f"image-{chosen.images}"
+    with st.popover("1 image" if entered(key) else "Image", icon=":material/image:", disabled=working):
+        sent = st.file_uploader("An image for the next question", type=["png", "jpg", "jpeg"], key=key)
+        st.caption("The model looks at it with the tool “look”. It is not kept.")
+    chosen.image = sent.getvalue() if sent else b""
 
 
 @messages.shown
