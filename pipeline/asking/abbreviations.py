@@ -18,13 +18,14 @@ MOST_PAIRS = 4  # words of a question that are looked at
 SHORTEST = 4  # letters of such a word
 LONGEST_FORM = 4  # words of what is abbreviated
 
-_NAME = r"[*_`]*(?P<name>[A-Z][A-Za-z]*[A-Z0-9]+)[*_`]*"
-_WORDS = r"(?<![A-Za-z-])(?P<words>[A-Za-z-]+(?: [A-Za-z-]+){0,8})(?![A-Za-z-])"  # so many: it stays linear
+# Each part has a limit, so that reading takes time in proportion to the text.
+_NAME = r"[*_`]{0,3}(?P<name>[A-Z][A-Za-z]{0,7}[A-Z0-9]{1,4})[*_`]{0,3}"
+_WORDS = r"(?<![A-Za-z-])(?P<words>[A-Za-z-]+(?: [A-Za-z-]+){0,8})(?![A-Za-z-])"
 _DEFINITIONS = tuple(
     map(
         re.compile,
         (
-            rf"\A\W*{_NAME}\s*(?:[:|]|means|stands for)\s*{_WORDS}",
+            rf"\A\W{{0,8}}{_NAME}\s*(?:[:|]|means|stands for)\s*{_WORDS}",
             rf"{_WORDS},? (?:in short |\(){_NAME}",
             rf"{_WORDS}, {_NAME},",
         ),
