@@ -184,12 +184,13 @@ def test_conversations_are_renamed_exported_and_deleted(
     listed = app.page.locator(".st-key-conversations")
     _choose(app, "Rename …")
     title = app.page.get_by_label("Title")
-    title.fill("My own <b>title</b>")
+    name = f"My own <b>title</b>, {'dark' if window['dark'] else 'light'}"
+    title.fill(name)
     title.press("Enter")
-    expect(listed.get_by_text("My own <b>title</b>", exact=True)).to_be_visible()
+    expect(listed.get_by_text(name, exact=True)).to_be_visible()
     _choose(app, "Pin")
     expect(listed.get_by_text("Pinned")).to_be_visible()
-    expect(listed.locator("button").first).to_contain_text("My own <b>title</b>")
+    expect(listed.locator("button").first).to_contain_text(name)
     _choose(app, "Export …")
     with app.page.expect_download() as download:
         app.page.get_by_role("button", name="Export as Markdown").click()
@@ -202,8 +203,11 @@ def test_conversations_are_renamed_exported_and_deleted(
     expect(asked).to_be_visible()
     asked.click()
     expect(app.page.get_by_text("What do you need to know?")).to_be_visible()
-    expect(listed.get_by_text("My own <b>title</b>")).to_have_count(0)
+    expect(listed.get_by_text(name)).to_have_count(0)
     expect(app.page).not_to_have_url(re.compile(r"\?c="))
+    app.page.get_by_role("button", name="Undo").click()
+    expect(listed.get_by_text(name, exact=True)).to_be_visible()
+    expect(app.answered(1).locator(".question")).to_contain_text(LN2)
 
 
 @WINDOWS

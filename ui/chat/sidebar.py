@@ -106,7 +106,8 @@ def _conversations() -> None:
     if len(pinned) + len(others) >= FEW or words:
         st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
                       label_visibility="collapsed", icon=":material/search:")  # fmt: skip
-    st.fragment(_undoing, run_every=1.0 if kept(Deleted).conversation else None)()
+    there = kept(Deleted).conversation is not None
+    st.fragment(_undoing, run_every=1.0 if there else None)(there)
     with st.container(key="conversations"):
         if not (pinned or others):
             st.caption(NONE_FOUND if words else NONE_YET)
@@ -246,14 +247,15 @@ def _delete(conversation: str, cases: tuple[Case, ...]) -> None:
 
 
 @messages.shown
-def _undoing() -> None:
-    """Draw the way back from a deletion, as long as there is one."""
+def _undoing(there: bool) -> None:
+    """Draw the way back from a deletion, as long as there is one; `there` is what the page was drawn for."""
     deleted = kept(Deleted)
-    if deleted.conversation is None:
-        return
-    if monotonic() >= deleted.until:
+    if deleted.conversation is not None and monotonic() >= deleted.until:
         deleted.conversation = None
-        st.rerun()
+    if deleted.conversation is None:
+        if there:
+            st.rerun()  # a click or the time ended it: the list shows what came of it
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="undoing", wrap=False):
         st.caption(plain(f"Deleted: {shortened(deleted.conversation.info.title or UNTITLED, 24)}"))
         st.button("Undo", icon=":material/undo:", key="undo-deletion", on_click=_undo)
