@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import streamlit as st
 from ui.conversation import whose
 from ui.evaluation import charts
 from ui.shared import process
+from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from athena.usage import UsageReport, UsageRow
@@ -26,14 +28,20 @@ PLOTTED = {"Turns": "turns", "Tokens in": "tokens_in", "Tokens out": "tokens_out
 UNKNOWN = "–"
 
 
+@dataclass(slots=True)
+class Counted:
+    """What was counted last, and of what: turns are read again once a conversation has changed."""
+
+    of: tuple[object, ...] = ()
+    report: UsageReport | None = None
+
+
 def usage() -> None:
     """Draw what was used since a day, in sum, day by day, and by model and user."""
-    from athena.usage import usage as count
-
     left, right = st.columns(2)
     since = left.date_input("Since", value=None, key="usage-since", max_value="today")
     everybody = right.selectbox("Of", ["Everybody", whose.user()], key="usage-of") == "Everybody"
-    found = count(process.athena().conversations, user=None if everybody else whose.user(), since=_at(since))
+    found = _counted(None if everybody else whose.user(), _at(since))
     if not found.total.turns:
         st.text(EMPTY)
         return
@@ -49,6 +57,16 @@ def usage() -> None:
     else:
         st.caption("Nothing of it is known.")
     _tables(found)
+
+
+def _counted(user: str | None, since: float | None) -> UsageReport:
+    from athena.usage import usage as count
+
+    stored, last = process.athena().conversations, kept(Counted)
+    of = (user, since, *stored.list(user=user))
+    if last.report is None or last.of != of:
+        last.of, last.report = of, count(stored, user=user, since=since)
+    return last.report
 
 
 def _at(day: date | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
@@ -42,6 +43,21 @@ def test_tokens_and_cost_are_summed_and_what_is_not_known_is_no_nought(athena: A
     assert shown(app)["Turns"] == "2"
     app.selectbox(key="usage-plot").select("Cost").run()
     assert len(app.get("vega_lite_chart")) == 1
+
+
+def test_turns_are_read_again_only_once_one_was_asked(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked(athena)
+    read: list[str] = []
+    get = athena.conversations.get
+    monkeypatch.setattr(athena.conversations, "get", lambda wanted: (read.append(wanted), get(wanted))[1])
+    app = run_app(athena, page="evaluation", view="Usage")
+    app.selectbox(key="usage-plot").select("Tokens in").run()
+    assert len(read) == 1
+    asked(athena)
+    app.run()
+    assert shown(app)["Turns"] == "2"
 
 
 def test_before_anything_was_asked_it_says_so(athena: Athena, run_app: Run) -> None:
