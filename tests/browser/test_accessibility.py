@@ -126,6 +126,7 @@ def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_
     finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     sidebar = app.page.get_by_test_id("stExpandSidebarButton")
     _can_be_touched(sidebar, app.page.get_by_test_id("stChatInputSubmitButton"))
+    _can_be_touched(app.page.get_by_role("button", name="Connect one"))
     sidebar.click()
     _can_be_touched(app.page.get_by_role("link", name="Documents"))
 
