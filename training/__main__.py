@@ -35,7 +35,7 @@ def main() -> None:
     training = step(_train, "train on all repositories that are not held out")
     training.add_argument("into", type=Path, help="where checkpoints and the learning curve go")
     training.add_argument(
-        "--minutes", type=float, default=120, help="all of it, with what a resumed one has had"
+        "--pairs", type=int, default=100_000, help="all of them, with what a resumed one has seen"
     )
     training.add_argument("--seed", type=int, default=3)
     training.add_argument("--resume", type=Path, help="a checkpoint to go on from")
@@ -66,7 +66,7 @@ def _train(options: argparse.Namespace) -> None:
     from training.train import train
 
     run = train(
-        options.data, into=options.into, minutes=options.minutes, seed=options.seed, resume=options.resume
+        options.data, into=options.into, pairs=options.pairs, seed=options.seed, resume=options.resume
     )
     echo(f"{run.pairs} pairs, loss {run.loss:.3f}")
 

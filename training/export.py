@@ -41,7 +41,7 @@ def export(checkpoint: Path, data: Path, *, into: Path) -> None:
         "data_sha256": data_digest(data),
         "licence": "MIT; what it begins from Apache-2.0; sources' licences in training/sources.tsv",
     }
-    recipe |= {name: state[name] for name in ("seed", "seconds", "steps", "pairs", "loss")}
+    recipe |= {name: state[name] for name in ("seed", "steps", "pairs", "loss")}
     (into / RECIPE).write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Train the cross-encoder on a CPU or a GPU, by the clock: the learning rate falls to nothing at the end.
+"""Train the cross-encoder on a CPU or a GPU, for a number of pairs: its rate falls to nothing at the end.
 
 A checkpoint every few minutes has all that is needed to go on from it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,17 +36,15 @@ class Run:
     random: Random
     device: str
     seed: int
-    seconds: float  # all of it
-    done_s: float = 0.0
+    wanted: int  # pairs, in all
     pairs: int = 0
     steps: int = 0
     loss: float = 0.0
-    begun: float = field(default_factory=time.monotonic)
 
     @property
     def progress(self) -> float:
-        """How much of the time has passed, 0..1."""
-        return min(1.0, (self.done_s + time.monotonic() - self.begun) / self.seconds)
+        """How much is done, 0..1."""
+        return min(1.0, self.pairs / self.wanted)
 
     def save(self, path: Path) -> None:
         """Write a checkpoint, whole or not at all."""
@@ -57,9 +55,8 @@ class Run:
             "optimizer": self.optimizer.state_dict(),
             "random": self.random.getstate(),
             "torch": torch.get_rng_state(),
-            "done_s": self.progress * self.seconds,
             "seed": self.seed,
-            "seconds": self.seconds,
+            "wanted": self.wanted,
             "pairs": self.pairs,
             "steps": self.steps,
             "loss": self.loss,
@@ -69,26 +66,26 @@ class Run:
         unfinished.replace(path)
 
 
-def train(folder: Path, *, into: Path, minutes: float, seed: int, resume: Path | None = None) -> Run:
-    """Train on a folder of data; checkpoints and the learning curve are written to `into`."""
+def train(folder: Path, *, into: Path, pairs: int, seed: int, resume: Path | None = None) -> Run:
+    """Train on a folder of data, `pairs` in all; checkpoints and the learning curve are written to `into`."""
     data = load_data(folder)
-    run = begin(seconds=minutes * 60, seed=seed, resume=resume)
-    pairs, examples = Pairs(), Examples(data, run.random)
+    run = begin(pairs=pairs, seed=seed, resume=resume)
+    encoded, examples = Pairs(), Examples(data, run.random)
     held_out = held_out_examples(data, number=HELD_OUT)
     into.mkdir(parents=True, exist_ok=True)
     last = time.monotonic()
     run.network.train()
     while (progress := run.progress) < 1:
-        step(run, examples.draw(QUESTIONS_A_STEP, progress=progress), pairs, progress=progress)
+        step(run, examples.draw(QUESTIONS_A_STEP, progress=progress), encoded, progress=progress)
         if time.monotonic() - last >= EVERY_S:
-            _record(run, into, first_of(run, held_out, pairs))
+            _record(run, into, first_of(run, held_out, encoded))
             last = time.monotonic()
-    _record(run, into, first_of(run, held_out, pairs))
+    _record(run, into, first_of(run, held_out, encoded))
     return run
 
 
-def begin(*, seconds: float, seed: int, resume: Path | None) -> Run:
-    """A new training, or a checkpoint's, whose clock goes on and may be set to another end."""
+def begin(*, pairs: int, seed: int, resume: Path | None) -> Run:
+    """A new training, or a checkpoint's, which goes on and may be set to another end."""
     import torch
 
     torch.manual_seed(seed)
@@ -98,14 +95,14 @@ def begin(*, seconds: float, seed: int, resume: Path | None) -> Run:
         part.requires_grad_(False)
     learned = [weight for weight in network.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=LEARNING_RATE, weight_decay=0.01)
-    run = Run(network, optimizer, Random(seed), device, seed, seconds)
+    run = Run(network, optimizer, Random(seed), device, seed, pairs)
     if resume:
         state = torch.load(resume, map_location=device, weights_only=False)  # one of our own
         network.load_state_dict(state["network"])
         optimizer.load_state_dict(state["optimizer"])
         run.random.setstate(state["random"])
         torch.set_rng_state(state["torch"].cpu())
-        for name in ("seed", "done_s", "pairs", "steps", "loss"):
+        for name in ("seed", "pairs", "steps", "loss"):
             setattr(run, name, state[name])
     return run
 
