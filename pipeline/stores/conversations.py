@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from pydantic import TypeAdapter
 
 from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers, without_markers
-from pipeline.answering.recollection import looked_up
+from pipeline.answering.recollection import BLOCK, looked_up
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
@@ -24,6 +25,7 @@ from pipeline.stores.versions import Tree
 from pipeline.words import well_formed
 
 TITLE_CHARACTERS = 60
+OVERWRITTEN = re.compile(f"{BLOCK}+(?: {BLOCK}+)*")
 TOLD_CHARACTERS = 2000  # of an answer, that it is found again by
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What reading an answer raises that is not as it was written."""
@@ -325,10 +327,16 @@ def told_in_json(stored: str) -> str | None:
 
 def title_of(question: str) -> str:
     """A title from a first question: its first words."""
-    text = " ".join(question.split())
+    text = shown_title(" ".join(question.split()))
     if len(text) <= TITLE_CHARACTERS:
         return text
     return text[:TITLE_CHARACTERS].rsplit(" ", 1)[0] + " …"
+
+
+def shown_title(text: str) -> str:
+    """A title with "…" for what was overwritten in it; "" where nothing else is left."""
+    left = OVERWRITTEN.sub("…", text)
+    return left if left == text or re.search(r"\w", left) else ""
 
 
 def title_without(title: str, deleted: Iterable[str], first: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.answering.recollection import BLOCK, NAMED
-from pipeline.stores.conversations import said_in, title_of, told_as
+from pipeline.stores.conversations import said_in, shown_title, title_of, told_as
 
 CUT = re.compile(r"\W*(?:…|\.\.\.)\s*\Z")
 MOST_CUT_WORDS = 40  # of a text that ends in "…": a title has fewer
@@ -129,7 +129,7 @@ class Erasing:
         for question in questions:
             if title == title_of(question):
                 return title_of(self.text(question))
-        return self.text(title)
+        return shown_title(self.text(title))
 
     def answer(self, stored: str) -> str:
         """An answer as it is stored, with the words overwritten in every text that somebody wrote."""

@@ -198,7 +198,16 @@ def test_a_title_is_made_again_of_its_question() -> None:
     done = Erasing.of([said]).title(title, ["Other?", question])
     assert "opens" not in done
     assert done.startswith("Remember that the safe behind the red door")
-    assert Erasing.of([said]).title(f"Safe: {said}", [question]) == f"Safe: {BLOCK * len(said)}"
+    assert Erasing.of([said]).title(f"Safe: {said}", [question]) == "Safe: …"
+
+
+def test_a_title_shows_no_blocks_and_none_is_left_where_it_had_only_the_words() -> None:
+    said = "My locker opens with 4711"
+    erasing = Erasing.of([said])
+    assert erasing.title(said, [said]) == erasing.title(f"{said}!", ["Other?"]) == ""
+    assert title_of(erasing.text(f"Remember: {said}, and {said}.")) == "Remember: …, and …."
+    renamed = "A long title that somebody wrote, of which nothing has to be overwritten, stays as it is"
+    assert erasing.title(renamed, [said]) == renamed
 
 
 def test_nothing_is_overwritten_without_words() -> None:
