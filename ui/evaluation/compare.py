@@ -9,7 +9,7 @@ import streamlit as st
 
 from pipeline.words import counted
 from ui.evaluation import charts
-from ui.evaluation.found import KEPT_ONES, NONE, found_results, questions_of, stale
+from ui.evaluation.found import KEPT_ONES, NONE, finished_at, found_results, questions_of, stale
 from ui.evaluation.inspecting import inspect_button
 from ui.evaluation.scores import in_words, metric_choice
 from ui.shared.state import kept
@@ -73,7 +73,7 @@ def compare() -> None:
 
 
 def _title(run: ExperimentResult) -> str:
-    return f"{run.experiment}: {run.title}, {run.finished[:16].replace('T', ' ')}"
+    return f"{run.experiment}: {run.title}, {finished_at(run)}"
 
 
 def _word(run: ExperimentResult, one: Configuration, metric: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import streamlit as st
 from pipeline.errors import ConfigurationError
 from pipeline.messages import Message
 from ui.shared import process
+from ui.shared.words import local_time
 
 if TYPE_CHECKING:
     from evals.results import ExperimentResult
@@ -50,11 +52,16 @@ def found_results() -> Found:
 
 
 @st.cache_resource(show_spinner="Comparing …", max_entries=2)
-def _loaded(folder: Path, _files: tuple[tuple[str, int], ...]) -> Sequence[ExperimentResult]:
-    """What a folder has while its files are these."""
+def _loaded(folder: Path, files: tuple[tuple[str, int], ...]) -> Sequence[ExperimentResult]:  # noqa: ARG001
+    """What a folder has while its files are these; with an underscore they would not tell it from others."""
     from evals.results import load_results
 
     return load_results(folder, cost=getattr(process.settings(), "cost", None))
+
+
+def finished_at(run: ExperimentResult) -> str:
+    """When a run was finished, on this machine's clock; "" where no file says so."""
+    return local_time(datetime.fromisoformat(run.finished).timestamp()) if run.finished else ""
 
 
 def stale(run: ExperimentResult) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pipeline.words import counted
 from ui.evaluation import charts
-from ui.evaluation.found import KEPT_ONES, NONE, found_results, stale
+from ui.evaluation.found import KEPT_ONES, NONE, finished_at, found_results, stale
 from ui.evaluation.running import Bar, Cancelled, Ran, start
 from ui.evaluation.scores import in_words, metric_choice
 from ui.shared import messages, process
@@ -64,7 +64,7 @@ def _titled(all_runs: Sequence[ExperimentResult], name: str) -> str:
 
 def _row(run: ExperimentResult) -> dict[str, object]:
     return {
-        "Finished": run.finished[:16].replace("T", " "),
+        "Finished": finished_at(run),
         "Experiment": f"{run.experiment}: {run.title}",
         "Code and data": stale(run) or CURRENT,
         "Configurations": len(run.configurations),

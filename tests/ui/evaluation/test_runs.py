@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -147,6 +148,29 @@ def test_runs_are_plotted_over_time(athena: Athena, run_app: Run, tmp_path: Path
         ("small", 1.0),
         ("small", pytest.approx(59 / 60)),
     ]
+
+
+def test_what_a_run_wrote_is_there_at_the_next_look(athena: Athena, run_app: Run, tmp_path: Path) -> None:
+    written(tmp_path / "own", hits={"small": all_but(5)}, code="before", day=1)
+    app = page(run_app, athena, "Runs")
+    assert len(app.dataframe[0].value) == 1
+    written(tmp_path / "own", hits={"small": all_but()}, day=2)
+    assert len(app.run().dataframe[0].value) == 2
+
+
+def test_a_run_was_finished_by_this_machines_clock(
+    athena: Athena, run_app: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        written(tmp_path / "own", hits={"small": all_but(5)}, day=1)
+        assert list(page(run_app, athena, "Runs").dataframe[0].value["Finished"]) == ["2026-11-01 19:00"]
+        (run, *_) = page(run_app, athena, "Compare").selectbox(key="compared").options
+        assert run.endswith(", 2026-11-01 19:00")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_result_that_is_cut_off_is_told_and_other_views_are_reached(
