@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -106,8 +107,9 @@ class Servers:
         try:
             servers = File.model_validate_json(read_given(path)).servers
         except (OSError, UnicodeDecodeError, ValidationError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it has no JSON of that form"
             raise ConfigurationError(
-                f"ATHENA_MCP_SERVERS names '{path}', which names no servers: {type(error).__name__}.",
+                f"ATHENA_MCP_SERVERS names '{path}', which names no servers: {why}.",
                 f"Write it like this: {LIKE}",
             ) from error
         for given in servers.values():
@@ -250,6 +252,8 @@ class Servers:
 
 def _portal() -> BlockingPortal:
     """A way into a loop that runs in a thread of its own, which ends with the process."""
+    # It logs a traceback for each line that is no message: what a server does wrong is told as its problem.
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     try:
         import anyio
         from anyio.from_thread import BlockingPortal

@@ -195,7 +195,7 @@ def named_tools(setting: str) -> Iterable[AgentTool]:
             raise ConfigurationError(f"ATHENA_TOOLS has '{entry}', which names no function.", HOW_NAMED)
         try:
             function = getattr(import_module(module), name)
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # what a module does when it is imported may fail in any way
             raise ConfigurationError(f"ATHENA_TOOLS names '{place}': {error}.", HOW_NAMED) from error
         if not callable(function):
             raise ConfigurationError(f"'{place}' of ATHENA_TOOLS is no function.", HOW_NAMED)

@@ -68,6 +68,8 @@ def ask(
         raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
     if image and not agent:
         raise typer.BadParameter("only the agent looks at an image: add --agent.", param_hint="--image")
+    if image and not image.is_file():  # a pipe may never end
+        raise typer.BadParameter("it is not a regular file.", param_hint="--image")
     check_private(private, conversation)
     flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
     with opened(data_dir, **flags) as athena:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from base64 import b64decode
 from pathlib import Path
@@ -97,6 +98,15 @@ def test_an_image_that_cannot_be_looked_at_is_refused(
         assert told.exit_code == 1 and says in " ".join(told.stderr.split())
         assert not server.chats
         assert CliRunner().invoke(app, asked).exit_code == 2  # without --agent
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
+def test_an_image_is_read_of_a_regular_file_only(data: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    asked = ["ask", QUESTION, "--agent", "--image", str(tmp_path / "pipe.png"), "--data-dir", str(data)]
+    told = CliRunner().invoke(app, asked)
+    assert told.exit_code == 2
+    assert "regular file" in told.stderr
 
 
 def test_a_model_of_a_program_is_shown_no_image() -> None:

@@ -162,6 +162,19 @@ def test_a_server_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     servers.close()
 
 
+def test_a_server_that_writes_what_is_no_message_is_used_without_a_traceback(
+    tmp_path: Path, start: Start, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    program = tmp_path / "talks.py"
+    program.write_text(
+        f"import runpy\nprint('Ready.', flush=True)\nrunpy.run_path({SCRIPT!r}, run_name='__main__')\n"
+    )
+    servers = start(args=[str(program)])
+    assert "t_add" in servers.tools() and not servers.problems
+    assert not caplog.records
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_server_gets_no_key_of_ours_and_its_own_are_never_shown(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +198,7 @@ def test_functions_of_the_setting() -> None:
     [reads, writes] = named_tools("posixpath:basename=reads, shutil:rmtree")
     assert (reads.tool.name, reads.writes, reads.origin) == ("basename", False, "posixpath")
     assert writes.writes
-    for wrong in ("basename", "posixpath:none", "no_such_module:f", "os:sep", "a:b=writes"):
+    for wrong in ("basename", "posixpath:none", "no_such_module:f", "..:f", "os:sep", "a:b=writes"):
         with pytest.raises(ConfigurationError, match="ATHENA_TOOLS"):
             list(named_tools(wrong))
 
