@@ -11,6 +11,7 @@ from pipeline.answering.citations import MARKER
 NUMBER = 1  # the group of a marker that has its numbers
 
 Shape = dict[str, Any]
+Span = tuple[int, int]
 
 
 class Addresses:
@@ -30,13 +31,7 @@ class Addresses:
 
 def url_citations(answer: Answer, text: str, addresses: Addresses) -> list[Shape]:
     """An annotation for each marker in the text, and for a citation without one, of the whole text."""
-    cited = {str(citation.marker): citation for citation in answer.citations}
-    spans = [
-        (cited[number], match.span())
-        for match in MARKER.finditer(text)
-        for number in match[NUMBER].replace(",", " ").split()
-        if number in cited
-    ]
+    spans = _in_quotes(answer, text) if answer.mode == "quote" else _in_sentences(answer, text)
     marked = {citation.marker for citation, _ in spans}
     rest = [(citation, (0, len(text))) for citation in answer.citations if citation.marker not in marked]
     return [
@@ -51,6 +46,32 @@ def url_citations(answer: Answer, text: str, addresses: Addresses) -> list[Shape
         }
         for citation, (start, end) in [*spans, *rest]
     ]
+
+
+def _in_sentences(answer: Answer, text: str) -> list[tuple[Citation, Span]]:
+    """Each citation that a marker names, and where; a model is given the markers of sources escaped."""
+    cited = {str(citation.marker): citation for citation in answer.citations}
+    return [
+        (cited[number], match.span())
+        for match in MARKER.finditer(text)
+        for number in match[NUMBER].replace(",", " ").split()
+        if number in cited
+    ]
+
+
+def _in_quotes(answer: Answer, text: str) -> list[tuple[Citation, Span]]:
+    """Each quote's citation, and where its own marker is, after what the document itself may have of them."""
+    from pipeline.answering.replies import block_quote  # idle doors do without what answers
+
+    units = {unit.marker: unit for unit in answer.units}
+    spans, end = [], 0
+    for citation in answer.citations:
+        block = block_quote(citation, units.get(citation.marker))
+        if (start := text.find(block, end)) >= 0:
+            end, marker = start + len(block), f"[{citation.marker}]"
+            at = start + block.rfind(marker)
+            spans.append((citation, (at, at + len(marker))))
+    return spans
 
 
 def source_events(answer: Answer, addresses: Addresses) -> list[Shape]:

@@ -83,7 +83,7 @@ class Metadata(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    conversation_id: str = ""
+    conversation_id: str = Field("", max_length=100)
 
 
 class Completion(BaseModel):

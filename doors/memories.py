@@ -8,7 +8,7 @@ import secrets
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from athena.shapes import answer_shape
 from doors.asking import own_conversation
@@ -157,7 +157,7 @@ class Forget(Given):
 
     ids: tuple[str, ...] = Field((), max_length=1_000)
     search: str = Field("", max_length=10_000)
-    older_than_days: float | None = Field(None, ge=0, le=100_000)
+    older_than_days: StrictFloat | StrictInt | None = Field(None, ge=0, le=100_000)
     everything: StrictBool = False
     token: str = Field("", max_length=100, description="what the preview gave; without it, nothing goes")
 

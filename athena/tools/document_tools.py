@@ -24,10 +24,11 @@ ALPHAS = {"words": 0.0, "meaning": 1.0}
 LINES = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(?:\s*(-)\s*(\d{0,9}))?", re.ASCII)
 
 MOST_GLOBS = 100  # more than a person or a model means
+LONGEST_GLOB = 1_000  # characters
 Paths = Annotated[
-    tuple[str, ...],
-    BeforeValidator(lambda given: (given,) if isinstance(given, str) else given),
+    tuple[Annotated[str, Field(max_length=LONGEST_GLOB)], ...],
     Field(max_length=MOST_GLOBS),
+    BeforeValidator(lambda given: (given,) if isinstance(given, str) else given),
 ]
 Limit = Annotated[int, Field(ge=1, le=50, description="how many results, 1 to 50")]
 Id = Annotated[str, Field(min_length=1, description="id of a section, or source of a document")]

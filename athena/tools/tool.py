@@ -176,11 +176,18 @@ def _wanted(schema: Mapping[str, Any]) -> str:
     least, most = schema.get("minimum"), schema.get("maximum")
     if kind == "integer":
         return f"a whole number from {least} to {most:,}" if most else "a whole number"
-    if longest := schema.get("maxLength"):
-        return f"a text of at most {longest:,} characters"
-    if "minLength" in schema:
-        return "a text, and not empty"
+    if kind == "array" and (most := schema.get("maxItems")):
+        return f"a list of at most {most} texts" + _no_longer(schema["items"])
+    if "maxLength" in schema:
+        return f"a text{_no_longer(schema)}"
+    if least := schema.get("minLength"):
+        return "a text, and not empty" if least == 1 else f"a text of at least {least} characters"
     return TYPES[kind]
+
+
+def _no_longer(schema: Mapping[str, Any]) -> str:
+    longest = schema.get("maxLength")
+    return f" of at most {longest:,} characters" if longest else ""
 
 
 def _short(text: str) -> str:

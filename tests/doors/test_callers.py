@@ -148,6 +148,15 @@ def test_everything_is_forgotten_only_where_true_is_said(serve: Serve, meant: ob
     assert "everything" in message(refused)
 
 
+@pytest.mark.parametrize("days", [True, "5"])
+def test_an_age_to_forget_by_is_a_number(serve: Serve, days: object) -> None:
+    client = serve().client()
+    refused = client.post("/api/memories/forget", json={"older_than_days": days})
+    assert refused.status_code == 400
+    assert "older_than_days" in message(refused)
+    assert client.post("/api/memories/forget", json={"older_than_days": 0.5}).is_success
+
+
 def test_two_keys_see_nothing_of_each_other_on_any_route(serve: Serve) -> None:
     served = serve()
     ann, bob = (served.client(served.key(name)) for name in ("ann", "bob"))

@@ -51,6 +51,24 @@ def test_an_answer_has_its_citations_as_annotations_and_whole(here: tuple[Served
     assert "fed by the inverter" in section["text"]
 
 
+def test_what_a_document_has_of_markers_is_no_citation(here: tuple[Served, openai.OpenAI]) -> None:
+    served, client = here
+    manuals = served.athena.settings.corpus
+    (manuals / "pump.md").write_text(
+        "# Pump\n\nThe coolant pump is fed by BUS-9 [2]. See [1]\n", encoding="utf-8"
+    )
+    (manuals / "care.md").write_text("# Pump care\n\nThe coolant pump is cleaned weekly.\n", encoding="utf-8")
+    served.athena.ingest([manuals])
+    question: Any = [{"role": "user", "content": "What feeds the coolant pump?"}]
+    message = client.chat.completions.create(model="athena", messages=question).choices[0].message
+    text = message.content or ""
+    assert "BUS-9 [2]. See [1] [1]" in text and "weekly. [2]" in text
+    cited = [note.url_citation for note in message.annotations or []]
+    marked = [(text[: note.start_index].rsplit(" ", 2)[1], note.title) for note in cited]
+    assert marked[:2] == [("[1]", "pump.md › Pump"), ("weekly.", "care.md › Pump care")]
+    assert len(cited) == len({note.title for note in cited})
+
+
 def test_an_abstention_is_a_normal_answer(here: tuple[Served, openai.OpenAI]) -> None:
     completion = here[1].chat.completions.create(model="athena", messages=UNKNOWN)  # type: ignore[arg-type]
     whole: Any = completion.model_extra["athena"]  # type: ignore[index]
@@ -154,6 +172,14 @@ def test_what_cannot_be_honoured_is_refused_in_openais_shape(
     with pytest.raises(openai.APIStatusError) as refused:
         here[1].chat.completions.create(**{"model": "athena", "messages": QUESTION} | given)
     assert (refused.value.status_code, refused.value.param) == (status, param)
+
+
+def test_a_conversations_id_of_half_a_character_is_the_clients_mistake(serve: Serve) -> None:
+    body = rb'{"messages": [{"role": "user", "content": "fan?"}], "metadata": {"conversation_id": "\ud800"}}'
+    headers = {"Content-Type": "application/json"}
+    refused = serve().client().post("/v1/chat/completions", content=body, headers=headers)
+    assert refused.status_code == 400
+    assert refused.json()["error"]["param"] == "metadata.conversation_id"
 
 
 def test_fields_that_change_nothing_are_accepted(here: tuple[Served, openai.OpenAI]) -> None:
