@@ -38,6 +38,11 @@ CUT_OFF = """() => {
     const text = [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
     if (drawn && text && isWider && style.overflowX === "hidden" && style.textOverflow !== "ellipsis")
       told("cut off", node);
+    const plot = node.localName === "text" && style.opacity !== "0" && node.ownerSVGElement;
+    if (plot && getComputedStyle(plot).overflow !== "visible") {
+      const around = plot.getBoundingClientRect();
+      if (box.left < around.left - 1 || box.right > around.right + 1) told("cut off", node);
+    }
     const inside = scrolls || (isWider && ["auto", "scroll"].includes(style.overflowX) && box.right <= edge);
     for (const child of [...node.children, ...(node.shadowRoot?.children ?? [])]) look(child, inside);
   };

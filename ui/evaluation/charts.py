@@ -12,6 +12,8 @@ Row = dict[str, Any]
 ROW_HEIGHT = 34  # pixels of a line of dots
 LONGEST_LABEL = 190  # pixels of a line's name; the rest is told by pointing at it
 HEIGHT = 300
+PADDING = {"left": 0, "top": 0, "right": 16, "bottom": 20}
+"""Pixels around a plot: the last number of an axis stands half beside it."""
 GREY = "#6b6d73"
 """Labels where the ground is light: Streamlit's own are too faint there."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -101,5 +103,5 @@ def _draw(spec: Row, rows: Sequence[Row], *, key: str) -> None:
     if st.context.theme.type != "dark":
         axis |= {"labelColor": GREY, "titleColor": GREY}
     config = {"axis": axis, "legend": {name: axis[name] for name in ("labelColor",) if name in axis}}
-    spec = {**spec, "data": {"values": list(rows)}, "config": config}
+    spec = {**spec, "data": {"values": list(rows)}, "config": config, "padding": PADDING}
     st.vega_lite_chart(spec, key=key, width="stretch")
