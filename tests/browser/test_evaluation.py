@@ -16,6 +16,12 @@ from tests.browser.pages import App
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 VIEWS = ("Runs", "Compare", "Cases", "Usage", "Benchmarks", "Judges")
 
+SIDES = """nodes => nodes.flatMap((node) => {
+  const style = getComputedStyle(node);
+  return [style.borderLeftColor, style.borderRightColor];
+})"""
+UNSEEN = "rgba(0, 0, 0, 0)"
+
 
 @pytest.fixture(scope="module")
 def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -113,3 +119,5 @@ def test_each_view_fits_at_both_sizes_in_both_themes_and_is_reached_by_keys(
     expect(radio).to_be_checked()
     app.ready()
     looked_at(app, f"evaluation-{view.lower()}")
+    sides = app.page.get_by_role("radio").evaluate_all(SIDES)  # a narrow window has them in two rows
+    assert len(sides) == 2 * len(VIEWS) and UNSEEN not in sides
