@@ -59,7 +59,9 @@ class Settings(
 ):
     """All settings of one process; frozen."""
 
-    model_config = SettingsConfigDict(env_prefix="ATHENA_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="ATHENA_", env_file=".env", extra="ignore", frozen=True, allow_inf_nan=False
+    )
 
     # Where things are
     data_dir: Path = Field(Path(".athena"), description="folder of the index, conversations and uploads")

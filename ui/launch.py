@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from athena.settings import Settings
+from pipeline.answering.persona import load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.models.llm import require_model_name
 from ui.ports import require_free, url_of
@@ -76,6 +77,7 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool)
             "Without its page there is nothing to serve: no door is open.",
             "Set ATHENA_DOORS to api, mcp or all.",
         )
+    load_persona(settings.persona)  # else every answer would say what is wrong with it
     from athena import open_athena
 
     with closing(open_athena(settings)) as athena:

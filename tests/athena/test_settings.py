@@ -136,6 +136,7 @@ BAD = {
     "memory_recall": "some",
     "memory_tokens": "0",
     "memory_recency_weight": "-1",
+    "memory_relevance_weight": "inf",
     "user": "",
     "connect_timeout_s": "nan",
     "price_in": "-1",

@@ -67,6 +67,15 @@ def test_what_names_no_model_does_not_start(name: str) -> None:
         serve(Settings(llm=name, doors="api"), say=print, page=False)
 
 
+def test_doors_with_a_persona_that_cannot_be_read_do_not_start(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text("= x", encoding="utf-8")
+    settings = Settings(
+        port=free_ports(1)[0], doors="api", persona=tmp_path / "wrong.toml", data_dir=tmp_path
+    )
+    with pytest.raises(ConfigurationError, match=r"wrong\.toml' is not TOML"):
+        serve(settings, say=print, page=False)
+
+
 @pytest.mark.parametrize("odd", ["%00", "%2e%2e%2fx.md", "a%5c..%5cb"])
 def test_odd_paths_of_doors_are_answered_by_the_doors(
     odd: str, empty_athena: Athena, monkeypatch: pytest.MonkeyPatch
