@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import zipfile
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -31,6 +32,8 @@ LONGEST = 100_000  # characters of a question
 LONGEST_GLOB = 1_000
 MOST_GLOBS = 100
 Shape = dict[str, Any]
+changing = threading.Lock()
+"""Held while a document is put or deleted: one that fails puts its former text back, over no other's."""
 
 router = APIRouter(prefix="/api", tags=["Documents"], responses=ERRORS)
 
@@ -138,7 +141,13 @@ def document(source: Source, asks: Caller) -> Shape:
 def put(source: Source, given: Text, asks: Caller) -> Shape:
     """The document as it is indexed now; what an ingest says of it beside."""
     asks.caller.require("write")
-    athena, source = asks.athena, uploads.name_of(source)
+    with changing:
+        asks.go_on()
+        return _put(uploads.name_of(source), given.text, asks)
+
+
+def _put(source: str, text: str, asks: Here) -> Shape:
+    athena = asks.athena
     infos = {info.source: info for info in athena.store.sections.documents()}
     folder = athena.settings.data_dir / UPLOADS
     if (info := infos.get(source)) and info.root != str(folder.resolve()):
@@ -150,7 +159,7 @@ def put(source: Source, given: Text, asks: Caller) -> Shape:
         raise Refusal(409, f"'{source}' would take the place of '{other}'.", "Use that name, or another one.")
     packed = io.BytesIO()  # a zip keeps the folders of a name, and is checked by the rules of uploads
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(source, well_formed(given.text))
+        archive.writestr(source, well_formed(text))
     upload = uploads.UploadedFile("upload.zip", packed.getvalue())
     with uploads.put_back(source, folder):
         accepted = uploads.accept([upload], folder, limits=upload_limits(athena.settings), replace=True)
@@ -160,7 +169,7 @@ def put(source: Source, given: Text, asks: Caller) -> Shape:
         if wrong:
             raise UploadRefused(f"'{source}' cannot be indexed: {wrong[0]}")
     stored = athena.store.sections.document(accepted.paths[0])
-    return document_shape(stored.info) | {"warnings": [without_paths(text) for text in report.warnings]}
+    return document_shape(stored.info) | {"warnings": [without_paths(said) for said in report.warnings]}
 
 
 @router.delete("/documents/{source:path}", summary="Remove a document from the index")
@@ -168,10 +177,11 @@ def delete(source: Source, asks: Caller) -> Shape:
     """Its file goes along where it was uploaded; another comes back when its folder is indexed again."""
     asks.caller.require("write")
     athena = asks.athena
-    info = athena.store.sections.document(source).info
-    athena.delete_document(source)
-    folder = kept_in(athena.settings, info)
-    return {"deleted": source, "file_deleted": bool(folder and uploads.remove(source, folder))}
+    with changing:
+        info = athena.store.sections.document(source).info
+        athena.delete_document(source)
+        folder = kept_in(athena.settings, info)
+        return {"deleted": source, "file_deleted": bool(folder and uploads.remove(source, folder))}
 
 
 @router.get("/sections/{section_id}", summary="A section's text and place")

@@ -47,6 +47,34 @@ def test_a_document_is_put_replaced_and_deleted(serve: Serve) -> None:
     assert files(served) == {}
 
 
+def test_one_that_fails_takes_nothing_of_another_that_is_put_meanwhile(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = serve()
+    client, other = served.client(), served.client()
+    client.put("/api/documents/pump.md", json=FIRST)
+    refused, put = threading.Event(), threading.Event()
+    ingest = served.athena.ingest
+
+    def slowly(*given: Any, **more: Any) -> Any:
+        report = ingest(*given, **more)
+        if report.problems:  # the empty text will be put back: time for somebody else
+            refused.set()
+            put.wait(1)
+        return report
+
+    monkeypatch.setattr(served.athena, "ingest", slowly)
+    empty = threading.Thread(
+        target=client.put, args=["/api/documents/pump.md"], kwargs={"json": {"text": " "}}
+    )
+    empty.start()
+    assert refused.wait(20)
+    assert other.put("/api/documents/pump.md", json=OTHER).is_success
+    put.set()
+    empty.join()
+    assert files(served) == {"pump.md": OTHER["text"]}
+
+
 @pytest.mark.parametrize(
     ("failing", "status", "what_to_do"),
     [
