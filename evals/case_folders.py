@@ -78,10 +78,7 @@ def _question(case: Case) -> dict[str, Any]:
         "text": case.question,
         "history": [asdict(message) for message in case.history],
         "answerable": bool(case.gold),
-        "answers": [
-            {"text": gold.quote, "source": gold.source, "start": gold.start, "end": gold.end}
-            for gold in case.gold
-        ],
+        "answers": [{"text": gold.quote} for gold in case.gold],  # the qrels say where it stands
         "scope": list(case.scope),
     }
 

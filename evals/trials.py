@@ -71,11 +71,13 @@ def advice(trial: Trial) -> Advice:
 def _needed(differences: Sequence[float]) -> int:
     """How many cases show this difference four times of five, or where there is none that of `MARGIN`.
 
-    If all go as these do: n = (2.8 · sd / difference)², and no fewer than 3 / margin (`questions_needed`).
+    If all go as these do: n = (2.8 · sd / difference)², so many that `FEWEST` of them change, or where none
+    does no fewer than 3 / margin (`questions_needed`).
     """
     spread = stdev(differences) if len(differences) > 1 else 0.0
     difference = abs(sum(differences)) / len(differences)
-    fewest = FEWEST if difference else math.ceil(3 / MARGIN)
+    changed = sum(map(bool, differences))
+    fewest = math.ceil(FEWEST * len(differences) / changed) if difference else math.ceil(3 / MARGIN)
     return max(fewest, math.ceil((POWERED * spread / (difference or MARGIN)) ** 2))
 
 

@@ -26,6 +26,8 @@ def trial(before: str, after: str) -> Trial:
         ("+" * 40, "-" * 20 + "+" * 20, Advice("no", "20 of 40 cases pass, 40 before.")),
         ("-" * 5, "+" * 5, Advice("too few", "5 of 5 cases pass, 0 before.", 1)),
         ("-" * 6, "+" * 6, Advice("yes", "6 of 6 cases pass, 0 before.")),
+        # all that differ got worse, and 5 of 6 that do are 6 of 8
+        ("+" * 5 + "-", "-" * 6, Advice("too few", "0 of 6 cases pass, 5 before.", 2)),
         # sd of (1, 0, 0, 0) is .5, its mean .25: (2.8 · .5 / .25)² = 31.4
         ("-+++", "++++", Advice("too few", "4 of 4 cases pass, 3 before.", 28)),
         ("+" * 200, "+" * 200, Advice("yes", "It makes no difference: 200 of 200 cases pass, 200 before.")),
