@@ -18,6 +18,7 @@ from pipeline.answering.citations import provenance, quote_hash
 from pipeline.errors import DatasetError
 from pipeline.messages import Message
 from pipeline.stores.cases import Case
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from pipeline.stores.base import SectionStore, StoredDocument
@@ -61,10 +62,10 @@ def read_cases(folder: Path, sections: SectionStore, *, user: str, taken: Collec
     return [
         Case(
             id=_id(query, user, taken),
-            question=query.text,
+            question=well_formed(query.text),
             created_at=time.time(),
             user=user,
-            history=tuple(Message(said.role, said.text) for said in query.history),
+            history=tuple(Message(said.role, well_formed(said.text)) for said in query.history),
             gold=tuple(_gold(query, qrels, documents, folder=folder)) if query.answerable else (),
             scope=query.scope,
         )
@@ -100,7 +101,8 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def _id(query: Question, user: str, taken: Collection[str]) -> str:
-    made = str(uuid.uuid5(uuid.NAMESPACE_URL, _json({"user": user, "id": query.id, "text": query.text})))
+    what = well_formed(_json({"user": user, "id": query.id, "text": query.text}))
+    made = str(uuid.uuid5(uuid.NAMESPACE_URL, what))
     try:
         known = str(uuid.UUID(query.id))  # one that was exported
     except ValueError:

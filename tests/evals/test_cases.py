@@ -224,6 +224,7 @@ def test_a_folder_has_all_of_the_cases_and_gives_them_back(athena: Athena, tmp_p
     assert invoked(athena, "--export", str(folder)).exit_code == 1  # it is there already
     (document,) = load_corpus(folder)
     assert document.id == "valves.md#Valves > Water tank" and NINE in document.text
+    assert [span.source for span in load_queries(folder)[0].gold] == [""]  # the corpus has no such file
     assert load_qrels(folder, "test") == {kept[0].id: {document.id: 1}}
     assert {query.id: query.answerable for query in load_queries(folder)} == {
         kept[0].id: True,
@@ -247,6 +248,13 @@ def folder_of(tmp_path: Path, *rows: dict[str, object], qrels: str = "") -> Path
     (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     (folder / "qrels" / "test.tsv").write_text(qrels, encoding="utf-8")
     return folder
+
+
+def test_half_a_character_becomes_a_mark_that_can_be_kept(athena: Athena, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"_id": "\ud800", "text": "Who won \ud800?", "answerable": False})
+    (found,) = read_cases(folder, athena.store.sections, user="ann")
+    athena.cases.put(found)
+    assert found.question == "Who won ??"
 
 
 def test_questions_of_any_folder_become_cases_by_answers_or_judged_sections(
