@@ -15,6 +15,7 @@ from tests.browser.looks import looked_at
 from tests.browser.pages import App
 
 A_LIST = 60
+MAKING = "document.activeElement.disabled = true"  # as while a file is made that takes a moment
 PATIENCE_S = 5.0
 """Far more than it takes (0.3 s), and far less than listing all of them would."""
 
@@ -66,7 +67,10 @@ def test_one_and_all_are_taken_away(quoting: str, open_app: Opener) -> None:
     app.page.get_by_role("menuitem", name="Export …").click()
     one = json.loads(_downloaded(app, "Export as JSON"))["conversations"]
     assert [turn["question"] for turn in one[0]["turns"]] == ["How long does the oxygen last? 2"]
+    app.page.evaluate(MAKING)
+    expect(app.page.locator("body")).to_be_focused()
     app.escape()
+    expect(app.page.get_by_role("dialog")).to_have_count(0)
     app.page.get_by_text("Export all").click()
     everything = json.loads(_downloaded(app, "As JSON"))["conversations"]
     assert [len(conversation["turns"]) for conversation in everything] == [1, 1]

@@ -1,6 +1,6 @@
 // What belongs to the whole page: "/" focuses the question (but not while something is being typed),
-// the theme's colour scheme reaches dialogs, which stand outside the app's own element, and on a phone the
-// sidebar makes room for the conversation that was chosen in it.
+// the theme's colour scheme reaches dialogs, which stand outside the app's own element, Escape closes a dialog
+// that has lost the focus, and on a phone the sidebar makes room for the conversation that was chosen in it.
 
 const CHOOSING = '.st-key-new button, .st-key-conversations [class*="st-key-open-"] button';
 const PHONE = "(max-width: 768px)"; // where the sidebar lies over the page
@@ -9,11 +9,13 @@ const LIST = ".st-key-conversations";
 const ROW = '[class*="st-key-current-"], [class*="st-key-other-"]';
 const ROWS = `${LIST} [class*="st-key-open-"] button`;
 const QUESTION = '[data-testid="stChatInputTextArea"]';
+const DIALOG = '[data-testid="stDialog"] [role="dialog"]';
 
 export default function (component) {
   const page = document.documentElement;
   document.addEventListener("click", skipped, true);
   document.addEventListener("keydown", walked);
+  document.addEventListener("keydown", escaped);
   document.addEventListener("focusin", oneStop);
   oneStop();
   if (!page.watched) {
@@ -54,6 +56,12 @@ function walked(event) {
   if (!to || event.target.getAttribute("aria-expanded") === "true") return;
   event.preventDefault();
   to.focus();
+}
+
+// A button is disabled while it makes a file, and loses the focus by that: the dialog around it hears no keys.
+function escaped(event) {
+  if (event.key !== "Escape" || event.target !== document.body) return;
+  document.querySelector(DIALOG)?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
 }
 
 // Streamlit's own link to skip the menu leads to the question, where there is one.
