@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.cases import gold_at
-from evals.datasets import Qrels, Question, Span, load_qrels, load_queries
+from evals.datasets import Qrels, Question, Span, load_queries, relevant_to
 from pipeline.answer import Citation
 from pipeline.answering.citations import provenance, quote_hash
 from pipeline.errors import DatasetError
@@ -55,9 +56,10 @@ def read_cases(folder: Path, sections: SectionStore, *, user: str, taken: Collec
 
     Ids that are `taken` by others' cases get new ones; read again, a question has the same. Gold that stands
     nowhere is kept: its case is *moved*. Raises `DatasetError`, also for a question of which nothing says
-    what answers it.
+    what answers it, and for an id that two questions have.
     """
-    qrels = load_qrels(folder, SPLIT) if (folder / "qrels" / f"{SPLIT}.tsv").exists() else {}
+    queries, qrels = load_queries(folder), relevant_to(folder, SPLIT)
+    _check_ids(queries, folder)
     documents = {info.source: sections.document(info.source) for info in sections.documents()}
     return [
         Case(
@@ -69,8 +71,18 @@ def read_cases(folder: Path, sections: SectionStore, *, user: str, taken: Collec
             gold=tuple(_gold(query, qrels, documents, folder=folder)) if query.answerable else (),
             scope=query.scope,
         )
-        for query in load_queries(folder)
+        for query in queries
     ]
+
+
+def _check_ids(queries: Sequence[Question], folder: Path) -> None:
+    """Nothing; raises `DatasetError` for an id that comes twice: qrels cannot tell its questions apart."""
+    counts = Counter(query.id for query in queries)
+    if double := next((name for name, count in counts.items() if count > 1), ""):
+        raise DatasetError(
+            f"The id '{double:.80}' comes twice in '{folder / 'queries.jsonl'}'.",
+            "Give each question an id of its own, or take one of them out.",
+        )
 
 
 def _question(case: Case) -> dict[str, Any]:

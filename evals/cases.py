@@ -226,6 +226,8 @@ def _keep(athena: Athena, found: Replayed) -> None:
     def changed(case: Case) -> Case:
         passed_at = now if found.passed else case.passed_at
         gold = found.case.gold if found.located.moved else case.gold
-        return replace(case, gold=gold, passed=found.passed, passed_at=passed_at, replayed_at=now)
+        return replace(
+            case, gold=gold, passed=found.passed, why=found.why, passed_at=passed_at, replayed_at=now
+        )
 
     athena.cases.change(found.case.id, changed)

@@ -187,13 +187,16 @@ def with_texts(queries: Iterable[Question], corpus: Path | Callable[[str], str])
 
 
 def relevant_to(folder: Path, split: str = "test") -> Qrels:
-    """The judgements of a split; none where the folder has no such file."""
-    return load_qrels(folder, split) if (folder / "qrels" / f"{split}.tsv").is_file() else {}
+    """The judgements of a split; none where the folder has no such file. Raises as `load_qrels` does."""
+    return load_qrels(folder, split) if _qrels_file(folder, split).is_file() else {}
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:
-    """The judgements of `qrels/<split>.tsv` (query, document, relevance); those of 0 are left out."""
-    path = folder / "qrels" / f"{split}.tsv"
+    """The judgements of `qrels/<split>.tsv` (query, document, relevance); those of 0 are left out.
+
+    Raises `DatasetError` where it cannot be read, and for a split that is a path instead of a name.
+    """
+    path = _qrels_file(folder, split)
     qrels: Qrels = {}
     rows = csv.reader(read_text(path).splitlines(), delimiter="\t")
     for number, row in enumerate(rows, start=1):
@@ -209,6 +212,15 @@ def load_qrels(folder: Path, split: str) -> Qrels:
         if relevance > 0:
             qrels.setdefault(query_id, {})[document_id] = relevance
     return qrels
+
+
+def _qrels_file(folder: Path, split: str) -> Path:
+    name = f"{split}.tsv"
+    if not split or Path(name).name != name:
+        raise DatasetError(
+            f"'{split:.80}' is no split.", "Name one as its file in the folder qrels is, without .tsv."
+        )
+    return folder / "qrels" / name
 
 
 def held_out(question_id: str) -> bool:

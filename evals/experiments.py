@@ -183,6 +183,10 @@ def load_experiment(name: str) -> Experiment:
         found = Experiment.model_validate({"name": path.stem, "file": path.resolve(), **held})
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"Cannot read '{path}': not TOML ({error}).", "Mend it.") from error
+    except RecursionError as error:
+        raise ConfigurationError(
+            f"Cannot read '{path}': its lists or tables are nested too deeply.", "Write it flatter."
+        ) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

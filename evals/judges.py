@@ -27,7 +27,7 @@ from evals.support import GivenPassage, evidence_for
 from pipeline.answering.citations import sentences_of
 from pipeline.answering.prompts import WORD_BYTES
 from pipeline.answering.verification import Judge, plain_sentence
-from pipeline.errors import DatasetError, ModelError, ModelUnavailable
+from pipeline.errors import ConfigurationError, DatasetError, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.models.generation import complete
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ CASES = Path(__file__).parent / "data" / "judge"
 TESTED = "judges"  # of the data folder: what each judge's own test came to
 ACCEPTED = 2 / 3  # of each sentence's groundedness, and of the answer's relevance
 MOST_FAILURES = 3  # replies in a row that do not come, before a judge is given up
-TIMEOUT_S = 120.0
 RIGHT = ("right", "abstained")
 MODEL_CAN_SEE = (
     "A model sees what a sentence means. It overlooks wrong numbers and units, takes what is on topic for "
@@ -135,13 +134,21 @@ class JudgeReport:
 
 
 class ModelJudge:
-    """Asks one language model for scores; raises `ModelError` where it fails several times in a row."""
+    """Asks one language model for scores, each for at most `timeout_s` seconds.
 
-    def __init__(self, name: str, llm: LLM, *, tested: Mapping[str, Any] | None = None) -> None:
+    Raises `ModelError` where it fails several times in a row, `ModelTimeout` where already its first reply
+    does not come in time.
+    """
+
+    def __init__(
+        self, name: str, llm: LLM, *, timeout_s: float, tested: Mapping[str, Any] | None = None
+    ) -> None:
         self.name = name
         self._llm = llm
+        self._timeout_s = timeout_s
         self._tested = tested
         self._failures = 0
+        self._replied = False
 
     def scores(self, question: str, passages: Sequence[str], answer: str) -> Scores:
         """The three scores of one answer."""
@@ -157,11 +164,16 @@ class ModelJudge:
         failed: dict[str, str] = {}
         for name, (prompt, kind) in PROMPTS.items():
             try:
-                found[name] = _parsed(complete(self._llm, prompt.format(**asking), timeout_s=TIMEOUT_S), kind)
-                self._failures = 0
+                found[name] = _parsed(
+                    complete(self._llm, prompt.format(**asking), timeout_s=self._timeout_s), kind
+                )
+                self._failures, self._replied = 0, True
             except ModelError as error:
                 failed[name] = str(error)
                 self._failures += 1
+                if isinstance(error, ModelTimeout) and not self._replied:
+                    problem = f"The judge {self.name} gave no reply in time: {error.problem}"
+                    raise ModelTimeout(problem, error.fix) from error
                 if self._failures >= MOST_FAILURES:
                     problem = f"The judge {self.name} failed {MOST_FAILURES} times in a row: {error.problem}"
                     raise ModelError(problem, error.fix) from error
@@ -193,6 +205,11 @@ class ModelJudge:
 
 def open_judge(athena: Athena, name: str) -> ModelJudge:
     """The judge of a name, at temperature 0; raises `ConfigurationError` or `ModelUnavailable`."""
+    provider, _, model = name.partition("/")
+    if name != "auto" and not (provider in ("ollama", "openai") and model):
+        raise ConfigurationError(
+            f"The judge '{name:.80}' names no model.", "Name one: ollama/NAME or openai/NAME."
+        )
     models = Models(athena.settings.model_copy(update={"temperature": 0.0}))
     llm, choice = models.language_model(name)
     if llm is None:
@@ -200,7 +217,8 @@ def open_judge(athena: Athena, name: str) -> ModelJudge:
             f"The judge '{name}' cannot be asked: {choice.detail.rstrip('.')}.", choice.fix
         )
     kept = _test_file(athena, choice.name)
-    return ModelJudge(choice.name, llm, tested=asdict(kept_test(kept)) if kept.is_file() else None)
+    tested = asdict(kept_test(kept)) if kept.is_file() else None
+    return ModelJudge(choice.name, llm, timeout_s=athena.settings.answer_timeout_s, tested=tested)
 
 
 def kept_test(path: Path) -> JudgeReport:

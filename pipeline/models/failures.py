@@ -110,7 +110,7 @@ def interrupted(server: Server, reason: str) -> AnswerInterrupted:
     """The answer had begun and stopped before its proper end."""
     return AnswerInterrupted(
         f"{server.place} broke off in the middle of its answer: {reason}.",
-        "What had arrived is kept; ask again for the whole answer.",
+        "Ask again for the whole answer.",
     )
 
 

@@ -23,8 +23,8 @@ class Case:
     """A question after its history, and the spans of which its answer should show one.
 
     Without `gold` the documents do not answer it: it should have abstained. `passed` says how the last replay
-    with the settings in use went, None where there was none or the gold is no longer there; `passed_at` when
-    one passed last. Times in seconds since the epoch, 0 = never.
+    with the settings in use went, None where there was none or the gold is no longer there, `why` what was
+    wrong with it, `passed_at` when one passed last. Times in seconds since the epoch, 0 = never.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Case:
     conversation_id: str = ""  # that it comes from; "" where it was imported
     turn_id: str = ""
     passed: bool | None = None
+    why: str = ""
     passed_at: float = 0.0
     replayed_at: float = 0.0
 

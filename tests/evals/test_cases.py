@@ -288,6 +288,12 @@ def test_questions_of_any_folder_become_cases_by_answers_or_judged_sections(
     assert read_cases(folder, athena.store.sections, user="ann")[0].id == first.id
 
 
+def test_an_id_that_two_questions_have_is_refused(athena: Athena, tmp_path: Path) -> None:
+    rows = ({"_id": "q1", "text": text, "answerable": False} for text in ("Who won?", "Who lost?"))
+    with pytest.raises(DatasetError, match=r"The id 'q1' comes twice in '.*queries\.jsonl'"):
+        read_cases(folder_of(tmp_path, *rows), athena.store.sections, user="ann")
+
+
 def test_a_question_of_which_nothing_says_what_answers_it_is_refused(athena: Athena, tmp_path: Path) -> None:
     spans = [{"source": "gone.md", "start": 0, "end": 6}]
     folder = folder_of(tmp_path, {"_id": "q1", "text": "Why?", "spans": spans}, qrels="q1\tgone.md#Gone\t1\n")

@@ -17,6 +17,7 @@ from evals.datasets import (
     load_corpus,
     load_qrels,
     load_queries,
+    relevant_to,
     with_texts,
 )
 from pipeline.errors import DatasetError
@@ -198,6 +199,15 @@ def test_other_splits(folder: Path) -> None:
     assert load_qrels(folder, "dev") == {"q1": {"d1": 1}}
     with pytest.raises(DatasetError, match=r"qrels/test\.tsv' does not exist"):
         load_qrels(folder, "test")
+
+
+@pytest.mark.parametrize("split", ["../../x", "/tmp/x", ""])
+def test_a_split_is_no_path_out_of_the_folder(folder: Path, split: str) -> None:
+    write_qrels(folder, "q1\td1\t1\n")
+    (folder.parent / "x.tsv").write_text("q1\td1\t1\n", encoding="utf-8")
+    for read in (load_qrels, relevant_to):
+        with pytest.raises(DatasetError, match="is no split"):
+            read(folder, split)
 
 
 @pytest.mark.parametrize("line", ["q1\td1", "q1 d1 1", "q1\td1\tyes", "q1\td1\t0.5"])

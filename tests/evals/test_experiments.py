@@ -277,6 +277,10 @@ def test_a_bad_file_is_refused(folder: Path) -> None:
         bad.write_text(text, encoding="utf-8")
         with pytest.raises(ConfigurationError, match=said):
             load_experiment(str(bad))
+    for deep in ("[" * 20_000, "{ a = " * 20_000):
+        bad.write_text(f"title = {deep}", encoding="utf-8")
+        with pytest.raises(ConfigurationError, match="nested too deeply"):
+            load_experiment(str(bad))
     with pytest.raises(ConfigurationError, match="needs the folder"):
         load_experiment(str(write(bad, {"a": {}}).rename(folder / "manuals" / "elsewhere.toml")))
     (folder / "manuals" / "elsewhere.toml").unlink()

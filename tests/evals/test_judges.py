@@ -20,7 +20,7 @@ from evals.judges import CASES, RIGHT, TESTED, Scores, load_cases, open_judge, t
 from evals.rules import Similarity, abstains, rule_on
 from evals.support import GivenPassage, evidence_for
 from pipeline.answering.verification import Judge
-from pipeline.errors import DatasetError, ModelError, ModelUnavailable
+from pipeline.errors import ConfigurationError, DatasetError, ModelError, ModelTimeout, ModelUnavailable
 from tests.servers import Messages, OllamaServer, Reply
 
 GRADE = json.dumps({"reason": "so it says", "score": 2})
@@ -156,9 +156,8 @@ def test_a_reply_that_does_not_parse_is_counted_and_is_not_0(
     "fault", [Reply(stall_before_headers=True), Reply((GRADE[:9], GRADE[9:]), cut_after=1)]
 )
 def test_what_does_not_come_is_told_and_three_in_a_row_end_it(
-    server: OllamaServer, athena: Athena, fault: Reply, monkeypatch: pytest.MonkeyPatch
+    server: OllamaServer, athena: Athena, fault: Reply
 ) -> None:
-    monkeypatch.setattr("evals.judges.TIMEOUT_S", 0.5)
     server.reply_with(*graded(GRADE), fault, fault, *graded(GRADE))
     judge = open_judge(athena, "ollama/llama3.2")
     scores = judge.scores("How fast?", ["It runs."], "It runs.")
@@ -168,6 +167,30 @@ def test_what_does_not_come_is_told_and_three_in_a_row_end_it(
     with pytest.raises(ModelError, match="failed 3 times in a row"):
         for _ in range(2):
             judge.scores("How fast?", ["It runs."], "It runs.")
+
+
+def test_a_judge_that_is_silent_from_the_beginning_is_not_waited_for_again(
+    server: OllamaServer, athena: Athena
+) -> None:
+    server.reply_with(*[Reply(stall_before_headers=True)] * 3)
+    with pytest.raises(ModelTimeout, match=r"no reply in time: .*sent nothing for 1 s") as raised:
+        open_judge(athena, "ollama/llama3.2").scores("How fast?", ["It runs."], "It runs.")
+    assert "ATHENA_REQUEST_TIMEOUT_S" in raised.value.fix  # which ends this wait, too
+    assert len([request for request in server.requests if request.path == "/api/chat"]) == 1
+
+
+def test_of_a_judge_that_breaks_off_nothing_is_said_to_be_kept(server: OllamaServer, athena: Athena) -> None:
+    server.reply_with(*[Reply((GRADE[:9], GRADE[9:]), cut_after=1)] * 3)
+    with pytest.raises(ModelError, match="broke off") as raised:
+        open_judge(athena, "ollama/llama3.2").scores("How fast?", ["It runs."], "It runs.")
+    assert "kept" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["foo", "foo/bar", "none", "rules", "ollama/", ""])
+def test_a_judge_that_names_no_model_is_told_so_in_words_of_a_judge(athena: Athena, name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"The judge '{name}' names no model") as raised:
+        open_judge(athena, name)
+    assert "ATHENA_LLM" not in str(raised.value)
 
 
 def test_a_judge_that_cannot_be_reached_is_an_error_before_anything_is_asked(

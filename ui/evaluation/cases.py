@@ -125,6 +125,8 @@ def _case(one: Located) -> None:
         if case.history:
             st.caption(f"After {counted(len(case.history), 'message')}.")
         st.caption(plain(_wanted(one)))
+        if one.state == "failing" and case.why:
+            st.caption(plain(case.why))
         with st.container(horizontal=True):
             inspect_button(case.question, key=f"inspect-{case.id}", history=case.history, scope=case.scope)
             st.button("Delete", key=f"delete-{case.id}", icon=":material/delete:", type="tertiary",
