@@ -12,8 +12,8 @@ from memory.conversing.finishing import Finishing
 from memory.conversing.hearing import Hearing, Replying
 from memory.conversing.in_hand import TurnsInHand
 from memory.deciding.candidates import left_out
-from memory.deciding.made import summary
 from memory.deciding.remember import NOTHING_ASKED
+from memory.deciding.upkeep import summary
 from memory.reading.asking import asked_part, asks, leans, states
 from memory.reading.commands import about_tools
 from memory.reading.guard import secrets_in

@@ -48,7 +48,8 @@ class Candidates:
     def stated(self, item: Statement, said: Said, *, asked: bool = False) -> Kept:
         """A statement; `asked` where the user asked for it to be kept."""
         asked = asked or item.asked_for
-        why = _why(WAS_ASKED_FOR if asked else STATED, item.importance_why)
+        rated = item.importance_why.strip().rstrip(".")
+        why = WAS_ASKED_FOR if asked else f"{STATED} Importance: {rated}." if rated else STATED
         kept = Memory(
             id=new_id(),
             user=self.user,
@@ -72,24 +73,18 @@ class Candidates:
 
     def verbatim(self, message: str, said: Said, *, start: int, end: int) -> Kept:
         """What no rule reads, as it stands in the message."""
-        text = message[start:end]
-        start += len(text) - len(text.lstrip(" \t\n.,;"))
-        end -= len(text) - len(text.rstrip())
-        text = message[start:end]
+        start = end - len(message[start:end].lstrip(" \t\n.,;"))
+        text = message[start:end].rstrip()
         rating = importance_of(text)
-        trusted = not reads_as_instruction(text)
-        kept = Memory(
-            id=new_id(),
-            user=self.user,
+        item = Statement(
             text=text,
-            importance=rating.rating / 10,
-            why=_why(WAS_ASKED_FOR, rating.explanation) if trusted else INSTRUCTION_NOTE,
-            trusted=trusted,
+            start=start,
+            end=start + len(text),
             valid_at=said.at,
-            created_at=self.clock(),
-            sources=said.span(start, end),
+            importance=rating.rating,
+            trusted=not reads_as_instruction(text),
         )
-        return kept, Statement(subject="", predicate="", object="", start=start, end=end)
+        return self.stated(item, said, asked=True)
 
     def question(self, said: Said, extraction: Extraction, *, index: UserIndex) -> list[Kept]:
         """The question with its answer, without what the answer has from memory."""
@@ -105,18 +100,11 @@ class Candidates:
                 return []
         first = " ".join(answer.split())[:MOST_ANSWER]
         trusted = not any(map(reads_as_instruction, (said.question, answer, *_SENTENCE.split(answer))))
-        sources = (
-            *said.span(0, len(said.question)),
-            *(
-                MemorySource(
-                    source=cited.source,
-                    start=cited.start,
-                    end=cited.end,
-                    quote=cited.quote,
-                    file_hash=cited.file_hash,
-                )
-                for cited in said.citations
-            ),
+        cited = (
+            MemorySource(
+                source=one.source, start=one.start, end=one.end, quote=one.quote, file_hash=one.file_hash
+            )
+            for one in said.citations
         )
         kept = Memory(
             id=new_id(),
@@ -133,7 +121,7 @@ class Candidates:
             success=said.success,
             valid_at=said.at,
             created_at=self.clock(),
-            sources=sources,
+            sources=(*said.span(0, len(said.question)), *cited),
         )
         end = len(said.question)
         return [(kept, Statement(subject=kept.subject, predicate=kept.predicate, object=first, end=end))]
@@ -148,14 +136,6 @@ def gaps(message: str, spans: Sequence[tuple[int, int]], *, start: int, end: int
         if len(message[first:last].split()) >= LEAST_WORDS or not spans
     ]
     return [(first, last) for first, last in gaps if any(map(str.isalnum, message[first:last]))]
-
-
-def _why(kept: str, rated: str) -> str:
-    """Why it was kept, and why it is this important, as sentences; what was asked for needs one."""
-    if kept == WAS_ASKED_FOR:
-        return kept
-    rated = rated.strip().rstrip(".")
-    return f"{kept} Importance: {rated}." if rated else kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from memory.deciding import forgetting
 from memory.deciding.candidates import left_out, refuse_long
 from memory.deciding.decisions import begun, settle, sides_of
 from memory.deciding.forgetting import known_memory
-from memory.deciding.naming import merged
+from memory.deciding.naming import merged, named
 from memory.deciding.writing import Writing
 from memory.ids import new_id
 from memory.reading.guard import secrets_in
@@ -39,18 +39,23 @@ def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
     if found := secrets_in(text):
         raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
     before = changeable(of, memory_id)
-    rewording = of.remembering.rewording(text)
-    (read,) = of.indexes.embedded([rewording.of(before)])
+    said, extraction, (read, statement) = of.remembering.rewording(text)
+    (read,) = of.indexes.embedded([replace(read, text=text)])
+    names = ("text", "subject", "predicate", "object", "trusted", "embedding", "embedded_by")
+    reworded = {name: getattr(read, name) for name in names}
+    statement = replace(statement, start=0, end=len(said.question))
 
     def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
         memory = known_memory(index, before.id)
-        after = replace(rewording.of(memory), embedding=read.embedding, embedded_by=read.embedded_by)
-        changes = rewording.changes(index, after, whole_graph=of.preset.graph)
-        changes = replace(
-            changes,
-            events=_written(of, "UPDATE", after).events,
-            removed=forgetting.no_longer_named(index, memory, by=changes),
-        )
+        after = replace(memory, stale=False, **reworded)
+        if after.live and (twin := _twin(index, after)):
+            raise AthenaError(
+                f"That is remembered already: “{twin.text}”.", "To keep it once, forget one of them."
+            )
+        new = named(index, said, extraction, kept=[(after, statement)], whole=of.preset.graph)
+        gone = forgetting.no_longer_named(index, memory, by=new)
+        written = _written(of, "UPDATE", after)
+        changes = replace(new, memories=written.memories, events=written.events, removed=gone)
         return changes, ()  # its old words are erased as what is replaced
 
     return of.indexes.erase(of.user, decide).memories[0]
@@ -165,11 +170,8 @@ def undo_replacement(of: UserMemory, memory_id: str) -> None:
         restored = [_held(old) for old in of.replaced_by(made.id) if not old.live]
         if not restored:
             raise AthenaError("It took the place of nothing.", "There is nothing to undo.")
-        for old in restored:
-            if any(
-                twin.live and twin.tier == old.tier for twin in index.with_text(old.text) if twin.id != old.id
-            ):
-                raise AthenaError("What it replaced was said again: that is kept.", "Forget one of them.")
+        if any(_twin(index, old) for old in restored):
+            raise AthenaError("What it replaced was said again: that is kept.", "Forget one of them.")
         if was_a_side:
             return _disputed(of, [*restored, made])
         wrong = replace(made, disputed="", invalid_at=begun(made), expired_at=of.clock())
@@ -206,6 +208,12 @@ def merge_entities(of: UserMemory, entity_id: str, other_id: str) -> None:
         return merged(index, entity_id, other_id)
 
     of.indexes.change(of.user, decide)
+
+
+def _twin(index: UserIndex, memory: Memory) -> Memory | None:
+    """Another live memory of the same tier and text: a store keeps no two of them."""
+    same = index.with_text(memory.text)
+    return next((one for one in same if one.live and one.tier == memory.tier and one.id != memory.id), None)
 
 
 def _held(old: Memory) -> Memory:

@@ -28,7 +28,7 @@ from memory.reading.statements import statements_in
 from memory.reading.with_model import extract_with
 from memory.recalling.user_index import Indexes
 from memory.times import now
-from pipeline.errors import AthenaError, ModelError
+from pipeline.errors import ModelError
 from pipeline.steps.records import RememberStep
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, turn_changed
 
@@ -147,9 +147,7 @@ class Remembering:
         with index.lock:
             contradicted = Deciding(index=index, now=self.clock()).contradicted(memory, item)
             same = index.about(item.subject, item.predicate) if item.corrects else []
-        known = [
-            memory for memory in same if self._holds(memory) and plain(memory.object) == plain(item.object)
-        ]
+        known = [old for old in same if self._holds(old) and plain(old.object) == plain(item.object)]
         if not item.predicate:  # "not zsh, but fish": the very object that it names
             contradicted = [
                 old for old in contradicted if item.ends or plain(old.object) == plain(item.replaces)
@@ -166,12 +164,9 @@ class Remembering:
         if extraction.secrets:
             return self._refused(extraction, started=started)
         memory, statement = self._candidates.verbatim(words, said, start=0, end=len(words))
-        source = MemorySource(
-            turn_id=turn.id.removesuffix(ANSWER),
-            part="answer" if turn.role == "assistant" else "question",
-            end=len(words),
-            quote=words,
-        )
+        source = MemorySource(turn_id=turn.id.removesuffix(ANSWER), end=len(words), quote=words)
+        if turn.role == "assistant":
+            source = replace(source, part="answer")
         memory = replace(memory, origin=turn.role, sources=(source,))
         return self._written([(memory, statement)], said=said, extraction=extraction, started=started)
 
@@ -199,7 +194,7 @@ class Remembering:
             candidates = [(replace(memory, text=message[start:end]), statement)]
         return self._written(candidates, said=said, extraction=extraction, started=started)
 
-    def rewording(self, text: str) -> Rewording:
+    def rewording(self, text: str) -> tuple[Said, Extraction, Kept]:
         """What a text says that is to take the place of a memory's; may ask a language model."""
         said = Said(turn_id="", question=ASKING + text, at=self.clock())
         extraction = self._extracted(said.question, said_at=said.at)
@@ -208,7 +203,7 @@ class Remembering:
             if len(extraction.statements) == 1
             else self._candidates.verbatim(said.question, said, start=len(ASKING), end=len(said.question))
         )
-        return Rewording(text, said, extraction, read)
+        return said, extraction, read
 
     @property
     def _candidates(self) -> Candidates:
@@ -287,13 +282,8 @@ class Remembering:
     def _refused(self, extraction: Extraction, *, started: float) -> RememberStep:
         """What is said where nothing is kept because of a secret."""
         kinds = tuple(map(str, extraction.secrets))
-        return RememberStep(
-            preset=self.preset.name,
-            started_at=started,
-            status="skipped",
-            secrets=kinds,
-            detail=left_out(kinds),
-        )
+        step = RememberStep(preset=self.preset.name, started_at=started, status="skipped", secrets=kinds)
+        return replace(step, detail=left_out(kinds))
 
     def _written(
         self, candidates: Sequence[Kept], *, said: Said, extraction: Extraction, started: float
@@ -354,16 +344,12 @@ class Remembering:
 
 def understood(statements: Sequence[Statement]) -> str:
     """What was read, by what it is about, and never in its words: those can be forgotten."""
-    about = [f"{item.predicate}{_STANCE[item.ends, item.planned]}" for item in statements if item.predicate]
+    about = [
+        item.predicate + (" (over)" if item.ends else " (planned)" if item.planned else "")
+        for item in statements
+        if item.predicate
+    ]
     return f"Read: {', '.join(about)}." if about else ""
-
-
-_STANCE = {
-    (False, False): "",
-    (True, False): " (over)",
-    (False, True): " (planned)",
-    (True, True): " (to end)",
-}
 
 
 def _as_statement(memory: Memory) -> Statement:
@@ -377,34 +363,3 @@ def _as_statement(memory: Memory) -> Statement:
         end=len(memory.text),
         valid_at=memory.created_at if memory.valid_at is None else memory.valid_at,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Rewording:
-    """What a text says, as an extraction of it as a request to remember it has it."""
-
-    text: str
-    said: Said
-    extraction: Extraction
-    read: Kept
-
-    def of(self, memory: Memory) -> Memory:
-        """The memory, saying this; without a vector of its own."""
-        names = ("subject", "predicate", "object", "trusted")
-        values = {name: getattr(self.read[0], name) for name in names}
-        return replace(memory, text=self.text, stale=False, **values)
-
-    def changes(self, index: UserIndex, after: Memory, *, whole_graph: bool) -> MemoryChanges:
-        """The memory as it is `after` this, and whom and what it names now; raises `AthenaError` for a twin.
-
-        A store keeps no two live memories of one tier and text.
-        """
-        for other in index.with_text(self.text):
-            if after.live and other.live and other.tier == after.tier and other.id != after.id:
-                raise AthenaError(
-                    f"That is remembered already: “{other.text}”.",
-                    "To keep it once, forget one of them.",
-                )
-        statement = replace(self.read[1], start=0, end=len(self.said.question))
-        new = named(index, self.said, self.extraction, kept=[(after, statement)], whole=whole_graph)
-        return replace(new, memories=(after,))

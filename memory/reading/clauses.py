@@ -63,10 +63,9 @@ ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.I
 """A question without its mark: the documents answer it, whatever else the message says."""
 _MOST_LEADS = 8  # "please remember that actually …"
 _END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
-_ASKS_NICELY = re.compile(r"\b(?:pls|plz|please)\b", re.IGNORECASE)
-_MINE_IS = re.compile(r"\W*(?:my|our) (?:[\w-]+ ){1,3}?(?:is|are) [\w-]+(?: [\w-]+)?", re.IGNORECASE)
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
-_OF_ONESELF = re.compile(r"\b(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
+_OF_ONESELF = re.compile(r"\W*(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
+_STATED = re.compile(r"\W*(?:my|our|i|i['’]?m|we|the)\b", re.IGNORECASE)
 PLEASE = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
 )
@@ -100,35 +99,19 @@ def clauses_of(message: str) -> Iterator[Clause]:
 def asked_after(text: str) -> int | None:
     """Where a request to remember what stands before it begins: "my boss is Tom, remember that".
 
-    None in a question or a supposition, for "I cannot remember that", and for "you know him, remember".
+    None in a question or a supposition, for "I cannot remember that", and for "the pump is off, remember".
     """
     match = speech()["remember_after"].search(text, max(0, len(text) - _END_OF_A_REQUEST))
-    if match is None:
+    if match is None or "?" in text or speech()["tells_of_remembering"].search(text, 0, match.start()):
         return None
-    said = text[: match.start()]
-    if not said.strip() or "?" in text or speech()["no_statement"].match(_led_in(said)):
-        return None
-    if speech()["no_fact_before"].match(_led_in(said)):
-        return None
-    if match["saved"] and not (_MINE_IS.fullmatch(_led_in(said)) and _ASKS_NICELY.search(match[0])):
-        return None
-    if match["what"] or match["kept"] or match["saved"]:
-        return match.start() if match["stop"] or not speech()["tells_of_remembering"].search(said) else None
-    if match["stop"] or _ASKS_NICELY.search(match[0]):
-        return match.start() if _OF_ONESELF.search(said) else None
-    mine = _MINE_IS.fullmatch(_led_in(said)) and not speech()["tells_of_remembering"].search(said)
-    return match.start() if mine else None
+    said = without_leads(Clause(text[: match.start()], 0, match.start())).text
+    told = _STATED if match["what"] or match["kept"] else _OF_ONESELF
+    return match.start() if told.match(said) else None
 
 
 def tells_nothing(request: str, asked: str) -> bool:
     """Whether nothing is asked to be kept: "remember when we met", and not "remember that you were late"."""
     return _ANNOUNCED.search(request) is None and speech()["no_fact"].match(asked) is not None
-
-
-def _led_in(text: str) -> str:
-    """A text without what only leads in to it."""
-    match = speech()["lead_in"].match(text)
-    return text[match.end() :] if match else text
 
 
 def _of_sentence(sentence: Clause) -> Iterator[Clause]:
@@ -140,7 +123,7 @@ def _of_sentence(sentence: Clause) -> Iterator[Clause]:
             return
         stop = question.start()
         sentence = replace(sentence, text=sentence.text[:stop], end=sentence.start + stop, asks=True)
-    clause = _from(sentence, re.match(r"\W*", sentence.text))
+    clause = _after(sentence, len(sentence.text) - len(re.sub(r"^\W+", "", sentence.text)))
     if cut := asked_after(clause.text):
         clause = replace(clause, text=clause.text[:cut], end=clause.start + cut, asked_for=True)
     clause = without_leads(clause)
@@ -208,11 +191,6 @@ def _trimmed(clause: Clause) -> Clause:
     if re.match(r"i\b", text):
         text = f"I{text[1:]}"
     return replace(clause, text=text, start=begin, end=end)
-
-
-def _from(clause: Clause, match: re.Match[str] | None) -> Clause:
-    """What is left of a clause after a match at its beginning."""
-    return _after(clause, match.end() if match else 0)
 
 
 def _after(clause: Clause, cut: int) -> Clause:

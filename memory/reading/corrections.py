@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC
-from functools import lru_cache
 
 from memory.reading import rules_of
 from memory.reading.entities import normalised
@@ -78,7 +76,7 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
         return _of_before(text, before)
     thing = normal_object(text)
     told = corrects and len(thing.split()) >= LEAST_WORDS and not _ASKS.search(text) and not is_vague(thing)
-    return Statement(subject="", predicate="note", object=thing, only_of_known=True) if told else None
+    return Statement(predicate="note", object=thing, only_of_known=True) if told else None
 
 
 def _of_before(text: str, before: Statement | None) -> Statement | None:
@@ -90,7 +88,7 @@ def _of_before(text: str, before: Statement | None) -> Statement | None:
         return _instead(before, thing, old=replaces or before.object)
     if not replaces:
         return None
-    return Statement(subject="", predicate="", object=thing, replaces=replaces, only_of_known=True)
+    return Statement(object=thing, replaces=replaces, only_of_known=True)
 
 
 def _instead(before: Statement, thing: str, *, old: str) -> Statement:
@@ -156,7 +154,6 @@ def _of_what_is_known(text: str) -> Statement | None:
     return replace(said, only_of_known=True)
 
 
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _ADVERBS = frozenset(
     ("now", "fully", "completely", "still", "always", "again", "currently", "all", "quite", "very")
 )
@@ -164,26 +161,9 @@ _ADVERBS = frozenset(
 
 def opposed(one: str, other: str) -> bool:
     """Whether two objects are opposites: the same words but for one, and that the other side of a pair."""
-    first, second = (_content_words(text) for text in (one, other))
-    if len(first) != len(second):
-        return False
-    apart = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
-    if len(apart) != 1:
-        return False
-    sides = _sides().get(apart[0][0], {}), _sides().get(apart[0][1], {})
-    return any(sides[1].get(pair, side) != side for pair, side in sides[0].items())
-
-
-def _content_words(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text.casefold()) if word not in _ADVERBS]
-
-
-@lru_cache(maxsize=1)
-def _sides() -> Mapping[str, Mapping[int, int]]:
-    """Each word's side, by pair: a word such as "free" has a side in several."""
-    found: dict[str, dict[int, int]] = {}
-    for number, pair in enumerate(rules_of("statements")["opposites"]["pairs"]):
-        for side, words in enumerate(pair):
-            for word in words:
-                found.setdefault(word, {})[number] = side
-    return found
+    first, second = (set(re.findall(r"[\w-]+", text.casefold())) - _ADVERBS for text in (one, other))
+    apart = first - second, second - first
+    return len(apart[0]) == len(apart[1]) == 1 and any(
+        (apart[0] <= set(one) and apart[1] <= set(other)) or (apart[0] <= set(other) and apart[1] <= set(one))
+        for one, other in rules_of("statements")["opposites"]["pairs"]
+    )

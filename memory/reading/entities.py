@@ -22,12 +22,7 @@ Place = tuple[int, int]
 
 def is_given_name(word: str) -> bool:
     """Whether a word is one of the given names that are known, in whatever case."""
-    return _given_name().fullmatch(word) is not None
-
-
-@lru_cache(maxsize=1)
-def _given_name() -> re.Pattern[str]:
-    return re.compile(entity_words()["given_name"], re.IGNORECASE)
+    return _listed("given_name").fullmatch(word) is not None
 
 
 def entities_in(text: str) -> tuple[Entity, ...]:
@@ -121,15 +116,15 @@ def _never(kind: str) -> frozenset[str]:
 
 def is_named(text: str, kind: str) -> bool:
     """Whether a text is a known name of a kind, "place" or "product", however it is written."""
-    return text.casefold() in _places() if kind == "place" else _product().fullmatch(text) is not None
+    return text.casefold() in _places() if kind == "place" else _listed(kind).fullmatch(text) is not None
 
 
-@lru_cache(maxsize=1)
-def _product() -> re.Pattern[str]:
-    return re.compile(entity_words()["product"], re.IGNORECASE)
+@cache
+def _listed(kind: str) -> re.Pattern[str]:
+    return re.compile(entity_words()[kind], re.IGNORECASE)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _places() -> frozenset[str]:
     return frozenset(name.casefold() for name in rules_of("entities")["names"]["place"])
 

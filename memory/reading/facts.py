@@ -106,7 +106,7 @@ def fact(text: str) -> Statement | None:
             subject=subject, predicate=predicate, object=thing, negated=negated, replaces=replaces
         )
     thing = normal_object(text)
-    return Statement(subject="", predicate="note", object=thing) if len(thing.split()) > 1 else None
+    return Statement(predicate="note", object=thing) if len(thing.split()) > 1 else None
 
 
 def with_other(thing: str, old: str, text: str) -> str:

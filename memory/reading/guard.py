@@ -17,7 +17,6 @@ from typing import Any
 from memory.reading import rules_of
 from memory.reading.records import Secret, SecretKind
 
-Looks = Callable[[str], object]
 Span = tuple[int, int, SecretKind]
 Row = dict[str, Any]
 
@@ -27,22 +26,6 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
 
 # -- how a secret looks ------------------------------------------------------------------------------------
-
-
-def _is_marked(text: str) -> object:
-    return re.search(r"[\d!@#$%^&*]", text)
-
-
-def _is_mixed(text: str) -> object:
-    return len(text) > 5 and _is_marked(text) and re.search(r"[^\W\d]", text)
-
-
-def _is_long(text: str) -> object:
-    return len(text) > 7 and re.search(r"\d", text)
-
-
-def _is_no_number(text: str) -> object:
-    return not re.fullmatch(r"[\d.,_]+|[A-Z_]+|(?:~|\.{0,2})/.*", text)
 
 
 def _is_shuffled(text: str) -> object:
@@ -67,10 +50,6 @@ def _is_lettered(text: str) -> object:
     """Digits with letters among them, as on a keypad: "K7-4411B"; no name of a part ("C-104", "sha256")."""
     keys = re.fullmatch(r"(?=(?:[a-z-]*\d){3})(?!.*[a-z]{3})[\da-z]+(?:-[\da-z]+)*#?", text, re.IGNORECASE)
     return _is_shuffled(text) or (keys and len(text) > 4 and _turns(text) > 1)
-
-
-def _is_short_number(text: str) -> object:
-    return re.fullmatch(r"\d{3,4}", text)
 
 
 def _is_random(text: str) -> bool:
@@ -140,10 +119,10 @@ def _as_read(text: str) -> tuple[str, Sequence[int]]:
 
 def _shaped(text: str) -> Iterator[Span]:
     for row in rules_of("guard")["shape"]:
-        looks = _LOOKS[row.get("looks", "")]
         for match in _compiled(row["pattern"]).finditer(text):
             start, end = match.span("value" if "value" in match.re.groupindex else 0)
-            if looks(text[start:end]) and not _of("no_value").fullmatch(text[start:end].split()[0]):
+            value = text[start:end]
+            if _looks(row.get("looks", ""), value) and not _of("no_value").fullmatch(value.split()[0]):
                 yield start, end, SecretKind(row["kind"])
 
 
@@ -173,7 +152,7 @@ def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[in
 
 def _is_beside(value: str, label: Row) -> bool:
     """Whether it looks like a secret that stands right beside its label."""
-    return "beside" in label and bool(_LOOKS[label["beside"]](value))
+    return "beside" in label and _looks(label["beside"], value)
 
 
 def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple[int, int] | None:
@@ -186,7 +165,7 @@ def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple
         return None
     if match.groupdict().get("beside") is not None:
         found = _is_beside(value, label)
-    elif _LOOKS[label["told"]](value):
+    elif _looks(label["told"], value):
         found = not value.replace(".", "").isdigit() or bool(_of("ends").match(text, end))
     else:
         ends = _of("ends").match(text, end) and not _of("describes").fullmatch(value)
@@ -198,16 +177,17 @@ def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple
     return start, rest.end() if rest else end
 
 
-_LOOKS: dict[str, Looks] = {
+def _looks(name: str, text: str) -> bool:
+    """Whether a text looks as `guard.toml` says, by a pattern or by a function of this name."""
+    pattern = rules_of("guard")["looks"].get(name)
+    return bool(_compiled(pattern).match(text) if pattern else _LOOKS[name](text))
+
+
+_LOOKS: dict[str, Callable[[str], object]] = {
     "": bool,
-    "marked": _is_marked,
-    "mixed": _is_mixed,
-    "long": _is_long,
-    "no_number": _is_no_number,
     "shuffled": _is_shuffled,
     "code": _is_code,
     "lettered": _is_lettered,
-    "short_number": _is_short_number,
     "random": _is_random,
     "seed": _is_seed,
     "card": _is_card,

@@ -66,17 +66,9 @@ def _span(moment: datetime, unit: str) -> Interval:
     return first, first + relativedelta(**{f"{unit}s": 1})
 
 
-def _named_day(match: re.Match[str], now: datetime) -> Interval:
-    return _day(now + timedelta(days=_NEAR[match[0]]))
-
-
 def _ago(match: re.Match[str], now: datetime) -> Interval:
     moment = now - _length(match)
     return (moment, _day(now)[1]) if match["unit"] in ("hour", "minute") else _day(moment)
-
-
-def _ahead(match: re.Match[str], now: datetime) -> Interval:
-    return _day(now + _length(match))
 
 
 def _past(match: re.Match[str], now: datetime) -> Interval:
@@ -125,10 +117,6 @@ def _is_ahead(text: str) -> bool:
     return bool(_WILL_BE.search(text)) and not _WAS.search(text) and "since" not in text
 
 
-def _in_year(match: re.Match[str], now: datetime) -> Interval:
-    return _span(now.replace(year=int(match["year"]), day=1), "year")
-
-
 def _length(match: re.Match[str]) -> relativedelta:
     number = match["number"]
     return relativedelta(**{f"{match['unit']}s": int(number) if number.isdigit() else _NUMBERS[number]})
@@ -137,12 +125,15 @@ def _length(match: re.Match[str]) -> relativedelta:
 _LEAD = r"\b(?:in|since|until|till|by|from|before|during|(?:end|start|beginning|middle) of) (?:early |late )?"
 _COUNT = rf"(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s?"
 _ROWS: tuple[tuple[str, Resolve], ...] = (
-    (rf"\b(?:{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b", _named_day),
+    (
+        rf"\b(?:{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b",
+        lambda match, now: _day(now + timedelta(days=_NEAR[match[0]])),
+    ),
     (
         rf"\b(?P<number>{_NUMBER}) (?P<unit>minute|hour|day|week|month|year)s? (?:ago|earlier|back)\b",
         _ago,
     ),
-    (rf"\bin {_COUNT}(?: from now| time)?\b(?! ago)", _ahead),
+    (rf"\bin {_COUNT}(?: from now| time)?\b(?! ago)", lambda match, now: _day(now + _length(match))),
     (rf"\b(?:for|over|during|in) the (?:last|past) (?:{_COUNT})\b", _past),
     (rf"\bfor {_COUNT} now\b", _past),
     (rf"(?<=ve |as )[\w ]*\bfor (?:about |almost |over |more than )?{_COUNT}\b", _past),
@@ -164,7 +155,10 @@ _ROWS: tuple[tuple[str, Resolve], ...] = (
     (rf"\b(?:last|next) (?P<month>{_MONTH})(?P<year>)\b", _date),
     (rf"\b(?P<month>{'|'.join(_MONTHS)}) (?P<year>{_YEAR})\b", _date),
     (rf"\b(?P<year>{_YEAR})-(?P<month>\d\d)-(?P<dom>\d\d)\b", _date),
-    (rf"{_LEAD}(?:the year )?(?P<year>{_YEAR})\b(?![-/.]\d)", _in_year),
+    (
+        rf"{_LEAD}(?:the year )?(?P<year>{_YEAR})\b(?![-/.]\d)",
+        lambda match, now: _span(now.replace(year=int(match["year"]), day=1), "year"),
+    ),
 )
 
 

@@ -66,9 +66,9 @@ class Statement:
     but fish"), whose `replaces` has the object that no longer holds, and an end ("sold the car").
     """
 
-    subject: str
-    predicate: str
-    object: str
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
     category: Category = Category.GENERAL
     text: str = ""  # the message's own words: message[start:end]
     start: int = 0

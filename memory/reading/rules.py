@@ -118,13 +118,6 @@ def _expanded(pattern: str) -> str:
     return pattern
 
 
-def tags_of(text: str) -> list[str]:
-    """The tags whose words a text has."""
-    return [
-        tag for tag, words in rules_of("statements")["tags"].items() if re.search(words, text, re.IGNORECASE)
-    ]
-
-
 @lru_cache(maxsize=1)
 def belongings() -> frozenset[str]:
     """What a user can have that something is said of: "my car"."""

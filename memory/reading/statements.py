@@ -35,7 +35,6 @@ from memory.reading.rules import (
     importance_of,
     predicate_named,
     statement_rules,
-    tags_of,
 )
 from memory.reading.stance import Stance, spelt_out, stance_of, with_names
 
@@ -46,19 +45,20 @@ _WHO = re.compile(r"(?:I|[Ww]e|(?:[Mm]y|[Oo]ur) [\w-]+(?: [A-Z][\w'-]+)?|[A-Z][\
 _CALLED = re.compile(r"(?<=\w) ([A-Z][\w'-]+)$")
 _PRONOUN = re.compile(r"(?:he|she|they)(?= )", re.IGNORECASE)
 _OTHER = re.compile(r"(?:the|an?|my|our|his|her|their|some|this|that|somebody|someone) ", re.IGNORECASE)
+_AT = re.compile(r"(?:now )?at ")
 _IS_AT = re.compile(
     r"(?P<who>.+?) (?:am|is|are) (?P<at>at|in) (?P<where>(?!home\b)[\w' -]+?(?: now| since .+))"
 )
-_AT = re.compile(r"(?:now )?at ")
 _TURNS_TO = {"moved": "home", "job": "employer"}
 """What the next clause is about, by the last word of this one: "Karl moved, he's in Munich now"."""
 _PLACES = {("at", "employer"): "work", ("in", "home"): "live"}
-_JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
-_AND = re.compile(r",? and |, (?=.* and )")
 _NEVER_OF = {
     "he": re.compile(r".*\b(?:wife|girlfriend|sister|daughter|mother|mum|mom|aunt|niece|grandm\w+)"),
     "she": re.compile(r".*\b(?:husband|boyfriend|brother|son|father|dad|uncle|nephew|grand(?:father|pa))"),
 }
+_JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
+_AND = re.compile(r",? and |, (?=.* and )")
+
 _WHEN_FIRST = re.compile(
     r"(?P<when>(?:since|from|as of|starting|until|till|in|last|next)\b[^,;]{1,40}?),?\s+"
     r"(?P<rest>(?:I|we|my|our)\b.+)",
@@ -164,7 +164,7 @@ def placed(
     if said.planned and not cancels and (begins is None or begins <= said_at):
         if not clause.asked_for:
             return None
-        said = Statement(subject="", predicate="note", object=normal_object(clause.text))
+        said = Statement(predicate="note", object=normal_object(clause.text))
     if secrets_in(text) or "•" in text:
         return None
     rating, why = importance_of(text)
@@ -177,7 +177,6 @@ def placed(
         end=clause.end,
         valid_at=validity.valid_at,
         invalid_at=None if said.planned and not said.ends else validity.invalid_at,
-        tags=tuple(dict.fromkeys((*said.tags, *tags_of(text)))),
         importance=rating,
         importance_why=why,
         corrects=said.corrects or clause.corrects or bool(said.replaces),

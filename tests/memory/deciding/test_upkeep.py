@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from memory.deciding import upkeep
-from memory.deciding.made import UNUSABLE, rate, summary
+from memory.deciding.upkeep import UNUSABLE, rating_of, summary
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, ModelTimeout
 from pipeline.messages import Message
@@ -120,14 +120,14 @@ def test_what_leaves_a_conversation_is_told_in_few_words() -> None:
     ],
 )
 def test_a_models_rating_is_read_or_five(written: str, rating: int) -> None:
-    found = rate("I like tea.", complete=FakeModel(written))
+    found = rating_of("I like tea.", complete=FakeModel(written))
     assert found.rating == rating
     assert found.explanation
 
 
 def test_rules_rate_where_no_model_does() -> None:
-    assert rate("I am allergic to peanuts.").rating > rate("I saw a film.").rating
-    assert rate("I like tea.", complete=FakeModel(ModelTimeout("late"))) != UNUSABLE
+    assert rating_of("I am allergic to peanuts.").rating > rating_of("I saw a film.").rating
+    assert rating_of("I like tea.", complete=FakeModel(ModelTimeout("late"))) != UNUSABLE
 
 
 def test_a_rating_is_kept_with_its_reason(mine: UserMemory, keep: Keep) -> None:
