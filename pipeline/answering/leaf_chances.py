@@ -166,7 +166,7 @@ def _definitions(question: str, candidates: Sequence[Candidate]) -> Floats:
 
 
 _HOW_MANY = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
-_COUNTED = re.compile(rf"{COUNT}[\d.,]*\s+(?=(?P<one>[\w-]+)(?:\s+(?P<two>[\w-]+))?)", re.IGNORECASE)
+_COUNTED = re.compile(rf"{COUNT}[\d.,]{{0,20}}\s+(?=(?P<one>[\w-]+)(?:\s+(?P<two>[\w-]+))?)", re.IGNORECASE)
 _PERSON = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+ [A-Z][a-z]+")
 
 

@@ -17,11 +17,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.analysis import analyse
-from pipeline.asking.abbreviations import named_shortly
 from pipeline.asking.language import english_words, language_of, rank
 from pipeline.steps.records import Corrected, CorrectStep
 from pipeline.stores.base import SearchRequest
-from pipeline.terms import STOP_WORDS, content_terms, share
+from pipeline.terms import STOP_WORDS, content_terms, share, stop_terms
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
@@ -54,6 +53,7 @@ _WORD = re.compile(r"[(\['‘*]*([^\W\d_]+)[)\]'’*,;:.!?…]*")
 _CHUNK = re.compile(r"\S+")
 _NEXT = re.compile(r"\s+[a-z]+(?![\w-])")
 _PREVIOUS = re.compile(r"(?<![\w-])[a-z]+\s+$")
+_PAIR = re.compile(r"(?<![\w-])(?=([a-z]{4,}) ([a-z]+)(?![\w-]))", re.IGNORECASE)
 _LITERAL = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»", re.DOTALL)
 _AMERICAN = re.compile(r"(?<=[a-z]{3})is(?=(?:e[drs]?|ers|ing|ations?)$)")  # "summarise" is "summarize"
 _VOWELS = frozenset("aeiouy")
@@ -101,10 +101,18 @@ def correct(
         return question
     words = misspelt(question, index)
     corrected = with_words(question, words)
-    short = [Corrected(*found) for found in named_shortly(corrected, index)]
+    short = list(_named_shortly(corrected, index))
     if words or short:
         step.record = replace(step.record, corrected=with_words(corrected, short), words=(*words, *short))
     return step.record.corrected or question
+
+
+def _named_shortly(question: str, index: SentenceIndex) -> Iterator[Corrected]:
+    """Words that the documents abbreviate before the next one, with that: "oxygen (LOX) tank"."""
+    for pair in _PAIR.finditer(question):
+        name = index.abbreviations().get((pair[1].lower(), pair[2].lower()))
+        if name and name not in question.split() and stop_terms().isdisjoint(analyse(f"{pair[1]} {pair[2]}")):
+            yield Corrected(pair.start(1), pair[1], f"{pair[1]} ({name})")
 
 
 def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:

@@ -27,7 +27,7 @@ _MONTH = (
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b"
 )
 COUNT = r"(\d|\b(one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|hundred|thousand)\b)"
-_TIME = r"(ns|µs|us|ms|s|secs?|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|\w+seconds?)\b"
+_TIME = r"(ns|µs|us|ms|s|secs?|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|\w{1,12}seconds?)\b"
 
 
 class _Fact(NamedTuple):
@@ -78,7 +78,7 @@ _FACTS = (
     _fact(
         r"\bhow (long|soon) (do|does|will|can|could|is|are|until|before|after|to)\b"
         rf"|\bhow (many|much|few) {_TIME}",
-        rf"{COUNT}[\w.,]*\s?(an? |more )?{_TIME}|\[(s|min|h)\]",
+        rf"{COUNT}[\w.,]{{0,20}}\s?(an? |more )?{_TIME}|\[(s|min|h)\]",
     ),
     _fact(r"\bhow many\b", COUNT),
 )

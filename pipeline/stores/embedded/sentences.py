@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.analysis import analyse
 from pipeline.nodes import StoredNode
+from pipeline.stores.abbreviations import Abbreviations, usual_abbreviations
 from pipeline.stores.base import (
     LEVELS,
     SENTENCES_PER_SECTION,
@@ -68,7 +69,7 @@ _VECTOR_PLACES = """
     WHERE build = :build AND id IN (SELECT value FROM json_each(:ids))
 """
 _COUNT = "SELECT count(*) FROM sentence WHERE build = ?"
-_TEXTS = "SELECT json_extract(metadata, '$.heading_path') || ' ' || text FROM section WHERE build = ?"
+_TEXTS = "SELECT json_extract(metadata, '$.heading_path') || char(10) || text FROM section WHERE build = ?"
 _EMPTY = SearchResponse((), (), (), ())
 
 KEPT_IDS = 50_000
@@ -102,6 +103,7 @@ class EmbeddedSentences:
         self._ids: Mapping[Level, KeptByState[int, Ids]] = {level: KeptByState(KEPT_IDS) for level in LEVELS}
         self._counted: KeptByState[None, int] = KeptByState(room=1)
         self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
+        self._abbreviations: KeptByState[None, Abbreviations] = KeptByState(room=1)
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -190,12 +192,21 @@ class EmbeddedSentences:
             state = read_state(connection)
             return self._vocabulary.one(state, None, lambda: count_words(_texts(connection, state)))
 
+    def abbreviations(self) -> Abbreviations:
+        """Which abbreviations the sections have before which words, instead of what they stand for."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            return self._abbreviations.one(
+                state, None, lambda: usual_abbreviations([*_texts(connection, state)])
+            )
+
     def forget(self) -> None:
         """Free what is in memory; what is needed of it is read again."""
         self._vectors.forget()
         self._nodes.forget()
         self._counted.forget()
         self._vocabulary.forget()
+        self._abbreviations.forget()
         for ids in self._ids.values():
             ids.forget()
 

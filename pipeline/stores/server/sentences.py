@@ -11,6 +11,7 @@ from itertools import chain
 from pipeline.analysis import analyse
 from pipeline.errors import StoreDamaged
 from pipeline.nodes import StoredNode, by_section
+from pipeline.stores.abbreviations import Abbreviations, usual_abbreviations
 from pipeline.stores.base import (
     LEVELS,
     SENTENCES_PER_SECTION,
@@ -62,6 +63,7 @@ class ServerSentences:
         self._kept: Kept[StoredNode] = Kept(MAX_LEAVES)
         self._vectors: Kept[Vector] = Kept(MAX_LEAVES)
         self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
+        self._abbreviations: KeptByState[None, Abbreviations] = KeptByState(room=1)
         self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
     def search(self, request: SearchRequest) -> SearchResponse:
@@ -142,12 +144,22 @@ class ServerSentences:
 
         return self._snapshots.read(read)
 
+    def abbreviations(self) -> Abbreviations:
+        """Which abbreviations the sections have before which words, instead of what they stand for."""
+
+        def read(snapshot: Snapshot) -> Abbreviations:
+            return self._abbreviations.one(
+                _state(snapshot), None, lambda: usual_abbreviations([*self._texts(snapshot)])
+            )
+
+        return self._snapshots.read(read)
+
     def _texts(self, snapshot: Snapshot) -> Iterator[str]:
         """The texts of the visible sections, each after its headings."""
         for record in read_sections(self._servers.mongo, {"build": snapshot.build}):
             if record["version"] in snapshot.documents:
                 headings = " ".join(json.loads(record["metadata"])["heading_path"])
-                yield f"{headings} {record['text']}"
+                yield f"{headings}\n{record['text']}"
 
     def _read(
         self, snapshot: Snapshot, *, leaves: Sequence[str], sections: Sequence[str]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from pipeline.finding.verdict_signals import BY_WORDS, IndexFacts, signals
+from pipeline.finding.verdict_signals import BY_WORDS, IndexFacts, lacks_fact, signals
 from pipeline.stores.base import Hit, SearchResponse
 from tests.pipeline.passages import make_passage
 
@@ -104,3 +106,10 @@ def test_the_size_of_an_index_counts_in_tens_as_far_as_it_was_measured(sentences
     values = signals("fan", NOTHING, [make_passage("a")], index)
     assert values["index_size"] == pytest.approx(size)
     assert values["lacks_word"] == 1.0
+
+
+@pytest.mark.parametrize("question", ["how long does it last", "how many people"])
+def test_a_run_of_digits_is_read_in_linear_time(question: str) -> None:
+    started = time.process_time()
+    lacks_fact(question, ["1" * 20_000])
+    assert time.process_time() - started < 5  # a guard: it took minutes, and takes a fraction of a second
