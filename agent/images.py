@@ -5,22 +5,21 @@ What it says is a tool's word, no evidence; the image itself is not kept.
 
 from __future__ import annotations
 
-import threading
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
 from pydantic import Field
 
-from agent.protocol import LONGEST_REPLY
 from agent.tools import AgentTool
 from athena.tools.tool import Call, Parameters, Tool
 from pipeline.errors import UploadRefused
+from pipeline.messages import MessageWithImage
 from pipeline.models.failures import Misbehaviour, translate
+from pipeline.models.generation import ChatStream
 from pipeline.models.llm import server_of
-from pipeline.models.reader import Delta, delta_of
 from pipeline.models.wire import ask
-from pipeline.steps.spending import Spent, account
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -71,7 +70,9 @@ def image_tool(image: bytes, llm: LLM | None) -> AgentTool:
         raise UploadRefused(why)
 
     def look(call: Call, given: Look) -> str:
-        return _seen(llm, image, kind, given.question, call.stop)
+        asked = MessageWithImage("user", given.question, image, kind)
+        with closing(ChatStream(llm, [asked], stop=call.stop)) as stream:  # a call of a tool has its own time
+            return "".join(stream)
 
     return AgentTool(
         Tool(
@@ -85,22 +86,3 @@ def image_tool(image: bytes, llm: LLM | None) -> AgentTool:
         ),
         origin="the attached image",
     )
-
-
-def _seen(llm: LLM, image: bytes, kind: str, question: str, stop: threading.Event) -> str:
-    from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
-
-    server, text, end = server_of(llm), "", Delta()
-    blocks = [ImageBlock(image=image, image_mimetype=kind), TextBlock(text=question)]
-    try:
-        for delta in map(delta_of, llm.stream_chat([ChatMessage(blocks=blocks)])):
-            text, end = text + delta.text, delta
-            if stop.is_set() or len(text) > LONGEST_REPLY:
-                break
-    except Exception as error:
-        raise translate(error, server=server, begun=False) from error
-    noted = account.get()
-    if noted is not None:
-        known = end.prompt_tokens is not None and end.answer_tokens is not None
-        noted.append(Spent(server.name, end.prompt_tokens or 0, end.answer_tokens or 0, not known))
-    return text

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipeline.messages import Message, MessageWithImage
 from pipeline.models.wire import Connections
 
 if TYPE_CHECKING:
-    from llama_index.core.base.llms.types import ChatResponse
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
     from llama_index.core.llms import LLM
-
-    from pipeline.messages import Message
 
 REST_SHARE = 0.2
 LONGEST_REST_S = 0.2
@@ -96,10 +95,16 @@ class AnswerReader:
 
 def read_deltas(llm: LLM, messages: Sequence[Message]) -> Iterator[Delta]:
     """Stream the answer of any LlamaIndex model."""
-    from llama_index.core.base.llms.types import ChatMessage
+    return map(delta_of, llm.stream_chat([_chat_message(message) for message in messages]))
 
-    chat = [ChatMessage(role=message.role, content=message.text) for message in messages]
-    return map(delta_of, llm.stream_chat(chat))
+
+def _chat_message(message: Message) -> ChatMessage:
+    from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
+
+    if not isinstance(message, MessageWithImage):
+        return ChatMessage(role=message.role, content=message.text)
+    shown = ImageBlock(image=message.image, image_mimetype=message.media_type)
+    return ChatMessage(role=message.role, blocks=[shown, TextBlock(text=message.text)])
 
 
 def delta_of(response: ChatResponse) -> Delta:

@@ -14,10 +14,13 @@ from typer.testing import CliRunner
 from agent.images import image_tool
 from athena import load_settings, open_athena
 from athena.cli import app
+from athena.tools.addresses import Addresses
+from athena.tools.tool import Call, Caller
 from doors.asking import Asked, answers, model_names
 from doors.keys import local_caller
 from pipeline.errors import UploadRefused
 from pipeline.steps.events import AnswerFinished
+from pipeline.steps.spending import spending
 from tests.agent.conftest import ANSWERED, call, calls
 from tests.fake_llm import FakeLLM
 from tests.pipeline.searching import write_manual
@@ -51,6 +54,7 @@ def test_the_steps_are_on_standard_error_and_in_the_json(data: Path, monkeypatch
     assert shape["citations"]
 
 
+KEY = "sk-a1B2c3D4e5F6g7H8i9J0k1L2"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
@@ -74,6 +78,22 @@ def test_an_image_is_looked_at_by_a_model_that_can_see_and_is_no_evidence(
     assert [(b64decode(said["images"][0]), said["content"]) for said in shown] == [
         (PNG, "Which speed does it show?")
     ]
+
+
+def test_a_look_is_asked_as_all_else_is_again_without_secrets_and_counted(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OllamaServer(capabilities=["vision"]) as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_OPENAI_API_KEY", KEY)
+        server.reply_with(Reply(status=503), Reply(("The note says ", KEY), prompt_tokens=None))
+        with open_athena(load_settings(data_dir=data, llm="ollama/llama3.2")) as athena, spending() as spent:
+            tool = image_tool(PNG, athena.models.language_model()[0]).tool
+            here = Call(athena, Caller("me"), Addresses(), threading.Event(), lambda _: None)
+            told = tool.run(here, tool.read({"question": "What does the note say?"}))
+    assert told.startswith("The note says ") and KEY not in told
+    assert len(server.chats) == 2
+    assert [(spent_here.tokens_in > 0, spent_here.estimated) for spent_here in spent] == [(True, True)]
 
 
 @pytest.mark.parametrize(
