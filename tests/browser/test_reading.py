@@ -27,7 +27,7 @@ WATCH = """() => {
   const look = () => {
     const shown = [...document.querySelectorAll('[class*="st-key-turn-"]')].at(-1);
     if (shown) window.tops.push(Math.round(shown.getBoundingClientRect().top));
-    window.watching = requestAnimationFrame(look);
+    requestAnimationFrame(() => setTimeout(look)); // when it is painted: nobody sees what was before
   };
   look();
 }"""
@@ -66,7 +66,7 @@ def test_the_view_follows_each_question_once_and_then_the_reader(
 
 def _stands_at_the_top(app: App, turn: Locator) -> None:
     app.until(lambda: 0 <= _top(turn.locator(".question")) < HEADER_AND_MORE)
-    assert _bottom(turn.locator(".quote").first) < _top(app.question)
+    app.until(lambda: _bottom(turn.locator(".quote").first) < _top(app.question))
 
 
 def _moved_no_more(tops: list[int]) -> None:
@@ -114,9 +114,11 @@ def test_the_keyboard_alone_asks_checks_and_follows_up(
     expect(app.pane).to_have_count(0)
     keys.press("/")
     expect(app.question).to_be_focused()
-    for question in ("And if that does not help?", OXYGEN):  # the second one waits for the first's answer
-        keys.type(question)
-        keys.press("Enter")
+    keys.type("And if that does not help?")
+    keys.press("Enter")
+    expect(app.turn(2).locator(".question")).to_contain_text("And if that does not help?")
+    keys.type(OXYGEN)  # as soon as the one before is seen to be asked: it waits for its answer
+    keys.press("Enter")
     expect(app.answered(3).locator(".question")).to_have_text(f"You asked: {OXYGEN}")
     expect(app.question).to_be_focused()
     expect(app.question).to_have_value("")
