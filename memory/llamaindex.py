@@ -79,16 +79,6 @@ class RecalledBlock(BaseMemoryBlock[str]):
         if remembering.keeps(text):
             remembering.turn(Said(turn_id="", question=text, at=self._memory.clock()))
 
-    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The best memories alone, where there is less room; None where there is none."""
-        if not content:  # LlamaIndex asks for the empty ones, too, as lists
-            return None
-        lines = content.splitlines()
-        for kept in range(len(lines) - 1, 1, -1):
-            if sum(len(line) // 4 + 1 for line in lines[kept:]) >= tokens_to_truncate:
-                return "\n".join(lines[:kept])
-        return None
-
 
 def agent_memory(
     memory: UserMemory, *, session_id: str | None = None, token_limit: int = TOKENS, **given: Any

@@ -83,7 +83,8 @@ class Deciding(Writing):
 
     def _put(self, new: Memory, said: Statement, contradicted: Sequence[Memory]) -> None:
         """Keep a new one in the place of what it contradicts, each for as long as it holds."""
-        until = over_since(new, said)
+        # "I moved to Bergen" says it by when it begins, "I no longer live in Oslo" by when it ends
+        until = new.invalid_at if said.ends and new.invalid_at is not None else begun(new)
         ended = [
             old
             for old in contradicted
@@ -307,7 +308,9 @@ def settle(writing: Writing, index: UserIndex, keep: Memory, *, believe: bool | 
 
     Where several others are left, these are still disputed. Raises `AthenaError` where there is no dispute.
     """
-    sides = _disputed_sides(index, keep)
+    sides = sides_of(index, keep)
+    if not sides:
+        raise AthenaError(f"Memory '{keep.id}' is not disputed.", "There is nothing to decide.")
     for side in sides:
         other = keep.id if side.id != keep.id else ""
         if believe is not None and (side.id == keep.id) != believe:
@@ -315,13 +318,6 @@ def settle(writing: Writing, index: UserIndex, keep: Memory, *, believe: bool | 
             writing.write("INVALIDATE", wrong, other=other)
         elif believe is not False or len(sides) <= 2:
             writing.write("RESOLVE", replace(side, disputed=""), other=other)
-
-
-def _disputed_sides(index: UserIndex, memory: Memory) -> list[Memory]:
-    sides = sides_of(index, memory)
-    if not sides:
-        raise AthenaError(f"Memory '{memory.id}' is not disputed.", "There is nothing to decide.")
-    return sides
 
 
 _DENIES = re.compile(
@@ -336,14 +332,6 @@ _HELD_FOR_ANOTHER = re.compile(r"(?:,| and| but) not .*$", re.I)  # "tea, not co
 def begun(memory: Memory) -> float:
     """Since when a memory is true, in epoch seconds."""
     return memory.created_at if memory.valid_at is None else memory.valid_at
-
-
-def over_since(new: Memory, said: Statement) -> float:
-    """Since when what a new memory contradicts is over, in epoch seconds.
-
-    "I moved to Bergen" says so by when it begins, "I no longer live in Oslo" by when it ends.
-    """
-    return new.invalid_at if said.ends and new.invalid_at is not None else begun(new)
 
 
 def same_thing(one: str, other: str) -> bool:

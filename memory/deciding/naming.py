@@ -145,7 +145,7 @@ def named_by_document(index: UserIndex, source: str, text: str, *, mark: str, at
     A mention of the document itself, under the id `mark`, says that it was read as it is.
     """
     graph = _Naming(index.user, index, at=at, source=source)
-    graph.read_as(mark)
+    graph.note(mark, graph.resolved(source, normalised(source), kind="document"))
     sections = _HEADING.split(text)
     entities = {one.normalised: one for section in sections for one in entities_in(section)}
     for entity in islice(entities.values(), MOST_OF_DOCUMENT):
@@ -203,19 +203,15 @@ class _Naming:
         """The ids of all of them, new or known."""
         return {*self._entities, *self._mentions, *self._relations}
 
-    def read_as(self, mark: str) -> None:
-        """Note under this id that the document was read."""
-        document = self._resolved(self._source, normalised(self._source), kind="document")
-        self._note(mark, document)
-
     def mention(self, named: Named, *, memory_id: str = "", part: str = "question") -> str:
         """Note that an entity was spoken of; its id."""
-        entity_id = self._resolved(named.name, named.normalised, kind=str(named.kind))
+        entity_id = self.resolved(named.name, named.normalised, kind=str(named.kind))
         mention_id = id_of(self._user, self._turn_id or self._source, part, memory_id, entity_id)
-        self._note(mention_id, entity_id, memory_id=memory_id)
+        self.note(mention_id, entity_id, memory_id=memory_id)
         return entity_id
 
-    def _note(self, mention_id: str, entity_id: str, *, memory_id: str = "") -> None:
+    def note(self, mention_id: str, entity_id: str, *, memory_id: str = "") -> None:
+        """Note a mention of an entity under an id."""
         self._mentions[mention_id] = Mention(
             id=mention_id,
             user=self._user,
@@ -234,7 +230,7 @@ class _Naming:
 
     def relate(self, stated: Stated, *, memory_id: str = "") -> None:
         """Note a relation; the same one is kept once."""
-        subject, thing = (self._resolved(end, normalised(end)) for end in (stated.subject, stated.object))
+        subject, thing = (self.resolved(end, normalised(end)) for end in (stated.subject, stated.object))
         of_document = (self._source,) if self._source else ()
         relation_id = id_of(self._user, *of_document, subject, stated.label, thing)
         self._relations[relation_id] = Relation(
@@ -249,7 +245,7 @@ class _Naming:
             source=self._source,
         )
 
-    def _resolved(self, name: str, key: str, *, kind: str = "") -> str:
+    def resolved(self, name: str, key: str, *, kind: str = "") -> str:
         """The id of the entity of that exact name or alias; of a new one where there is none."""
         known = self._names.get(key, "")
         if not known:

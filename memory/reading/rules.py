@@ -67,11 +67,10 @@ class Rule:
     predicate: str
     patterns: tuple[re.Pattern[str], ...]
     category: Category
-    tags: tuple[str, ...]
-    key: str
-    ends: bool
-    negated: bool
-    of: str  # what its object is
+    tags: tuple[str, ...] = ()
+    ends: bool = False
+    negated: bool = False
+    of: str = ""  # what its object is
 
 
 @lru_cache(maxsize=1)
@@ -79,14 +78,12 @@ def statement_rules() -> tuple[Rule, ...]:
     """The rules for what users state about themselves; the first that fits counts."""
     return tuple(
         Rule(
-            predicate=row["predicate"],
-            patterns=tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
-            category=Category(row["category"]),
-            tags=tuple(row.get("tags", ())),
-            key=row.get("key", ""),
-            ends=row.get("ends", False),
-            negated=row.get("negated", False),
-            of=row.get("of", ""),
+            **{
+                **row,
+                "patterns": tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
+                "category": Category(row["category"]),
+                "tags": tuple(row.get("tags", ())),
+            }
         )
         for row in rules_of("statements")["statement"]
     )
