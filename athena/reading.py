@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ UPLOADS = "uploads"
 """The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
 WEB = "web"
 """The folder of fetched pages in the data folder."""
+changing_files = threading.RLock()
+"""Held while a file of ours is put or deleted: a put that fails puts the former one back, over no other's."""
 
 
 def make_cutter(encoder: Encoder) -> SentenceCutter:

@@ -115,24 +115,24 @@ def own_conversation(athena: Athena, caller: Caller, conversation_id: str) -> Co
     return info
 
 
-def _require_model(athena: Athena, name: str) -> None:
-    """Nothing; raises `Refusal` for a name that `model_names` does not have."""
-    if name in (MODEL, f"{MODEL}:{QUOTES}"):
-        return  # without asking a server whether there is a model
-    names = model_names(athena)
-    if name not in names:
-        listed = ", ".join(names)
-        raise Refusal(404, f"There is no model '{name:.100}'.", f"There are: {listed}.", param="model")
+def _named(athena: Athena, model: str) -> Persona:
+    """Who is asked by that name; raises `Refusal` for one that `model_names` does not have."""
+    if model in (MODEL, f"{MODEL}:{QUOTES}"):
+        return athena.persona  # without asking a server whether there is a model
+    if model == f"{MODEL}:{AGENT}" and athena.models.language_model()[0] is not None:
+        return athena.persona
+    beginning, _, name = model.partition(":")
+    known = personas(athena)
+    if beginning == MODEL and name in known:
+        path = known[name]
+        return load_persona(path) if path else mission_persona()
+    listed = ", ".join(model_names(athena))
+    raise Refusal(404, f"There is no model '{model:.100}'.", f"There are: {listed}.", param="model")
 
 
 def _persona(athena: Athena, asked: Asked) -> Persona:
     """Who is asked, in the tone that is wished for; raises `Refusal` for an unknown name."""
-    _require_model(athena, asked.model)
-    name, known = asked.model.partition(":")[2], personas(athena)
-    persona = athena.persona
-    if name in known:
-        path = known[name]
-        persona = load_persona(path) if path else mission_persona()
+    persona = _named(athena, asked.model)
     if not asked.tone.strip():
         return persona
     word = secrets.token_hex(WORD_BYTES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import threading
 import zipfile
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import ConfigDict, Field, StrictBool, StrictInt
 from starlette.concurrency import run_in_threadpool
 
-from athena.reading import UPLOADS, kept_in, upload_limits
+from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
 from athena.searching import NO_BUDGET
 from athena.shapes import answer_shape, search_shape
 from athena.stores import require_index
@@ -32,8 +31,6 @@ LONGEST = 100_000  # characters of a question
 LONGEST_GLOB = 1_000
 MOST_GLOBS = 100
 Shape = dict[str, Any]
-changing = threading.Lock()
-"""Held while a document is put or deleted: one that fails puts its former text back, over no other's."""
 
 router = APIRouter(prefix="/api", tags=["Documents"], responses=ERRORS)
 
@@ -141,7 +138,7 @@ def document(source: Source, asks: Caller) -> Shape:
 def put(source: Source, given: Text, asks: Caller) -> Shape:
     """The document as it is indexed now; what an ingest says of it beside."""
     asks.caller.require("write")
-    with changing:
+    with changing_files:
         asks.go_on()
         return _put(uploads.name_of(source), given.text, asks)
 
@@ -177,7 +174,7 @@ def delete(source: Source, asks: Caller) -> Shape:
     """Its file goes along where it was uploaded; another comes back when its folder is indexed again."""
     asks.caller.require("write")
     athena = asks.athena
-    with changing:
+    with changing_files:
         info = athena.store.sections.document(source).info
         athena.delete_document(source)
         folder = kept_in(athena.settings, info)

@@ -40,7 +40,7 @@ class Stored:
 
 
 def _store_note(call: Call, given: StoreNote) -> Stored:
-    from athena.reading import UPLOADS, upload_limits
+    from athena.reading import UPLOADS, changing_files, upload_limits
     from pipeline.ingesting import uploads
 
     title, text = (" ".join(well_formed(given.title).split()), well_formed(given.text).strip())
@@ -54,7 +54,7 @@ def _store_note(call: Call, given: StoreNote) -> Stored:
     source = f"{_slug(title)}-{mark}.md"
     content = _front_matter(title, given.tags) + f"# {title}\n\n{text}\n"
     file = uploads.UploadedFile(source, content.encode())
-    with uploads.put_back(source, folder):
+    with changing_files, uploads.put_back(source, folder):
         uploads.accept([file], folder, limits=upload_limits(call.athena.settings))
         _index(call, folder, source)
     return Stored(source, call.addresses.document(source), True)
@@ -114,17 +114,18 @@ class Deleted:
 
 
 def _delete_document(call: Call, given: DeleteDocument) -> Deleted:
-    from athena.reading import kept_in
+    from athena.reading import changing_files, kept_in
     from pipeline.ingesting import uploads
 
     info = place_of(call.athena, given.source).document.info
     if given.source != info.source:
         raise Refused(f"'{given.source}' is no document's source.", DELETE_DOCUMENT.right_call)
     folder = kept_in(call.athena.settings, info)
-    call.athena.delete_document(info.source)
-    if folder is not None:
-        uploads.remove(info.source, folder)
-        return Deleted(info.source, "deleted")
+    with changing_files:
+        call.athena.delete_document(info.source)
+        if folder is not None:
+            uploads.remove(info.source, folder)
+            return Deleted(info.source, "deleted")
     return Deleted(info.source, "left where it is; it comes back when its folder is indexed again")
 
 

@@ -6,21 +6,25 @@ import errno
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from athena import open_athena
+from athena import Athena, open_athena
 from athena.reading import UPLOADS
 from athena.settings import Settings
 from athena.tools.document_tools import MultiGet, _multi_get
 from athena.tools.tool import Call
+from doors.mcp.writing_tools import DELETE_DOCUMENT, DeleteDocument
 from pipeline.errors import DiskFull, StoreUnavailable
 from tests.doors.conftest import Serve, Served
 from tests.doors.test_callers import ASKED, message
+from ui.documents import page
 from ui.launch import doors_alone
+from ui.shared import process
 
 FIRST = {"text": "# Pump\n\nThe pump hums.\n"}
 OTHER = {"text": "# Pump\n\nThe quokka hums.\n"}
@@ -73,6 +77,37 @@ def test_one_that_fails_takes_nothing_of_another_that_is_put_meanwhile(
     put.set()
     empty.join()
     assert files(served) == {"pump.md": OTHER["text"]}
+
+
+def by_a_tool(athena: Athena) -> None:
+    call = Call(athena, None, None, threading.Event(), print)  # type: ignore[arg-type]
+    DELETE_DOCUMENT.run(call, DeleteDocument(source="pump.md"))
+
+
+def on_the_page(athena: Athena) -> None:
+    page._remove(athena.store.sections.document("pump.md").info)
+
+
+@pytest.mark.parametrize("delete", [by_a_tool, on_the_page])
+def test_what_is_deleted_while_a_put_fails_stays_deleted(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, delete: Callable[[Athena], None]
+) -> None:
+    served = serve()
+    client = served.client()
+    client.put("/api/documents/pump.md", json=FIRST)
+    monkeypatch.setattr(process, "athena", lambda: served.athena)
+    deleting = threading.Thread(target=delete, args=[served.athena])
+
+    def fails(*_: Any, **__: Any) -> None:
+        deleting.start()
+        deleting.join(1)  # it waits for this to end, which puts the former file back
+        raise DiskFull("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(served.athena, "ingest", fails)
+    assert client.put("/api/documents/pump.md", json=OTHER).status_code == 507
+    deleting.join(60)
+    assert files(served) == {}
+    assert client.get("/api/documents/pump.md").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import httpx
 import openai
 import pytest
 
+from athena import Athena
+from doors import asking
 from tests.doors.conftest import Serve, Served
 from tests.fake_llm import FakeLLM
 
@@ -29,6 +31,27 @@ def here(serve: Serve) -> tuple[Served, openai.OpenAI]:
     """Doors that quote, and a client with a key."""
     served = serve()
     return served, client_of(served, served.key("ann"))
+
+
+def test_a_persona_of_a_file_answers_and_is_looked_for_once(
+    here: tuple[Served, openai.OpenAI], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served, client = here
+    folder = served.athena.settings.data_dir / asking.PERSONAS
+    folder.mkdir()
+    (folder / "dry.toml").write_text('name = "Dry"\n', encoding="utf-8")
+    looked, personas = list[Athena](), asking.personas
+
+    def look(athena: Athena) -> Any:
+        looked.append(athena)
+        return personas(athena)
+
+    monkeypatch.setattr(asking, "personas", look)
+    completion = client.chat.completions.create(model="athena:dry", messages=QUESTION)  # type: ignore[arg-type]
+    assert "inverter of bus A" in (completion.choices[0].message.content or "")
+    assert len(looked) == 1
+    with pytest.raises(openai.NotFoundError, match="There are: athena, athena:quotes, athena:dry"):
+        client.chat.completions.create(model="other:dry", messages=QUESTION)  # type: ignore[arg-type]
 
 
 def test_an_answer_has_its_citations_as_annotations_and_whole(here: tuple[Served, openai.OpenAI]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from athena.reading import is_address, upload_limits
+from athena.reading import changing_files, is_address, upload_limits
 from pipeline.errors import AthenaError
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile
@@ -120,7 +120,9 @@ def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
 def _keep(sent: list[UploadedFile], *, replace: bool) -> None:
     folder = uploads_folder()
     try:
-        added = uploads.accept(sent, folder, limits=upload_limits(process.athena().settings), replace=replace)
+        with changing_files:
+            limits = upload_limits(process.athena().settings)
+            added = uploads.accept(sent, folder, limits=limits, replace=replace)
     except AthenaError as error:
         st.error(plain(str(error)))
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from athena.reading import changing_files
 from pipeline.ingesting import uploads
 from pipeline.words import counted
 from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
@@ -53,5 +54,6 @@ def _confirm_deletion(path: str) -> None:
     """Ask before an uploaded file is deleted."""
     st.text(f"{path} will be deleted from the uploads. It was never indexed.")
     if messages.confirmed(no="Keep it", yes="Delete", key="upload"):
-        uploads.remove(path, uploads_folder())
+        with changing_files:
+            uploads.remove(path, uploads_folder())
         end_dialog()

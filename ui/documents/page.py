@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.reading import kept_in
+from athena.reading import changing_files, kept_in
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.ingesting import uploads
 from readers.converting.converted import address_of
@@ -150,13 +150,14 @@ def confirm_removal(source: str) -> None:
 
 
 def _remove(info: DocumentInfo) -> None:
-    try:
-        process.athena().delete_document(info.source)
-    except AthenaError as error:
-        st.toast(plain(str(error)))
-        return
-    if folder := kept_in(process.athena().settings, info):
-        uploads.remove(info.source, folder)
+    with changing_files:
+        try:
+            process.athena().delete_document(info.source)
+        except AthenaError as error:
+            st.toast(plain(str(error)))
+            return
+        if folder := kept_in(process.athena().settings, info):
+            uploads.remove(info.source, folder)
 
 
 def _read(source: str, spans: Sequence[Span] = ()) -> None:
