@@ -286,6 +286,7 @@ class UserMemory:
         if self.turns is not None and self.options.memory_recall == "all" and self.preset.recalls:
             turns = self.turns.search(question, without=without)
         return told(
+            question,
             told_by,
             turns,
             personal=self._is_personal(question),

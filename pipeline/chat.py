@@ -96,7 +96,8 @@ UNEXPECTED = "The answer ended unexpectedly. Ask again."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NO_MODEL_TO_GO_ON = "No language model is connected that could go on with the answer."
-NOTED = "Noted: I find it again when you ask about it. The documents do not seem to say anything about it."
+NOTED = "Noted: I find it again when you ask about it."
+NOT_IN_DOCUMENTS = " The documents do not seem to say anything about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
@@ -197,8 +198,10 @@ class ChatRecipe:
             begun = QuoteStep(limit=len(found.quotes))
             return (yield from turn.trace.take(begun, arranged, turn, found, notice=self._no_model))
         nothing = turn.found.answerability.verdict == "not in the documents" or not turn.found.passages
-        if nothing and turn.recollection.noted:
-            return turn.answer(text=NOTED, mode="reply", verdict="answered", related=())
+        stated = self.parts.llm is None and turn.recollection.stated
+        if turn.recollection.noted and (nothing or stated):
+            text = NOTED + NOT_IN_DOCUMENTS * nothing
+            return turn.answer(text=text, mode="reply", verdict="answered", related=())
         if nothing and not (leads or (self.parts.llm is not None and turn.recollection.fits)):
             return self._abstain(turn)
         if self.parts.llm is None:

@@ -18,6 +18,7 @@ from memory.reading.asking import asked_part, asks, leans, states
 from memory.reading.commands import about_tools
 from memory.reading.guard import secrets_in
 from memory.reading.relations import relations_in
+from memory.reading.statements import statements_in
 from memory.recalling import graph
 from memory.recalling.recall import Reading, within
 from memory.user_memory import UserMemory
@@ -149,6 +150,7 @@ class RememberingChat:
             probability=told.probability,
             asks=asks(message),
             noted=self._is_noted(message),
+            stated=any(item.subject for item in statements_in(message, said_at=memory.clock())),
             personal=told.personal,
             exchange=preset.exchange,
             considered=reading.considered,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-K1, B = 1.2, 0.75  # as in most search engines
+K1, B = 0.8, 0.75  # a turn is short: that a word stands in it twice says little
 
 Postings = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]  # rows, counts, lengths
 

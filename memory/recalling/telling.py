@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
+from memory.reading.asking import asks
+from memory.reading.entities import entity_words, is_given_name
 from memory.reading.guard import reads_as_instruction
 from memory.reading.intervals import Interval, first_interval
 from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
 from memory.recalling.turn_search import verdict_of
 from memory.times import known_begin, local
 from pipeline.answering.recollection import Recalled, named
+from pipeline.finding.verdict_signals import lacks_fact
 
 if TYPE_CHECKING:
     from memory.recalling.recall import FoundMemory
@@ -29,6 +33,7 @@ FACT_TELLS = 0.5  # relevance of a fact that answers; below, turns come first
 MOST_FACTS = 3
 MOST_TURNS = 5
 MOST_RELATIONS = 5
+RECALLED = 0.2  # probability of turns that come to mind although they are not told
 NEAR = 0.45  # share of the best turn's score: what has less is another matter
 ALIKE = 0.55  # share of the best cosine that a message of the user's own has to have
 LONGEST = 600  # characters of a turn that is told whole; of a longer one, its nearest piece
@@ -43,13 +48,14 @@ class Told:
 
     text: str = ""
     shown: tuple[str, ...] = ()  # the ids of the facts and turns in the text
-    turns: tuple[Recalled, ...] = ()  # all that were found, and do not read like an instruction
+    turns: tuple[Recalled, ...] = ()  # those found that do not read like an instruction, told or not
     verdict: MemoryVerdict = "not remembered"
     probability: float = 0.0
     personal: bool = False  # the question is about the user, or somebody whom they spoke of
 
 
 def told(
+    question: str,
     facts: Sequence[FoundMemory],
     turns: FoundTurns,
     *,
@@ -60,6 +66,8 @@ def told(
 ) -> Told:
     """The facts that are `exact`, or relevant enough, the turns that they do not come from, and relations.
 
+    What is not told may still come to mind: of a question about the user always, of any other from
+    `RECALLED` on.
     `personal` where the question is about the user, `named` where it has a name that was said.
     """
     leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
@@ -67,29 +75,59 @@ def told(
     of_facts = max((item.relevance for item in facts), default=0.0)
     of_turns = turns.probability if turns.fit(personal=personal or named) and not _is_order(turns) else 0.0
     probability = 1.0 if exact else max(of_turns, of_facts if leading else 0.0)
-    of_another = turns.of_another and not leading
-    verdict = verdict_of(probability, personal=personal, of_another=of_another)
-    if verdict == "not remembered":
-        return Told(probability=probability, personal=personal)
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
     telling = [item for item in heard if not asks_alone(item.turn)]
     shown = _shown(turns, telling, leading)
+    uncertain = not leading and (
+        turns.of_another or _lacks_what_is_asked(question, shown) or _is_of_another(question, shown)
+    )
+    verdict = verdict_of(probability, personal=personal, uncertain=uncertain)
     of_turns_told = (line for item in shown for line in _turn_lines(item))
     lines = list(dict.fromkeys((*map(_fact_line, leading), *of_turns_told)))
-    if not lines:
-        return Told(probability=probability, personal=personal)
+    found = Told(
+        turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
+        probability=probability,
+        personal=personal,
+    )
+    if verdict == "not remembered" or not lines:
+        is_near = (personal and asks(question)) or turns.probability >= RECALLED
+        return found if is_near and not _is_order(turns) else replace(found, turns=())
     said = {*(memory.id for memory in leading), *(item.turn.id for item in shown)}
     more = [item for item in relations if not said.intersection((item.memory_id, item.turn_id))]
     lines += map(_relation_line, more[:MOST_RELATIONS])
     opening = CLOSEST_INTRO if verdict == "closest" else INTRO
-    return Told(
+    return replace(
+        found,
         text="\n\n".join([opening, "\n".join(lines)]),
         shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
-        turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
         verdict=verdict,
-        probability=probability,
-        personal=personal,
     )
+
+
+def _lacks_what_is_asked(question: str, shown: Sequence[FoundTurn]) -> bool:
+    """Whether a price, an age, a count … is asked for that none of the turns has; each has its day."""
+    texts = [f"{item.turn.text} ({date_words(item.turn.at)})" for item in shown]
+    return lacks_fact(question, texts)
+
+
+def _is_of_another(question: str, shown: Sequence[FoundTurn]) -> bool:
+    """Whether a user asks about themselves what the first turn says of somebody whom they do not name."""
+    of_me = _of_me()
+    if not shown or not of_me.search(question) or of_me.search(shown[0].turn.text):
+        return False
+    somebody = {word for word in re.findall(r"\w+", shown[0].turn.text.casefold()) if _is_somebody(word)}
+    return bool(somebody.difference(re.findall(r"\w+", question.casefold())))
+
+
+@cache
+def _of_me() -> re.Pattern[str]:
+    """The user, or something of theirs that is not a person."""
+    relative = entity_words()["relative"]
+    return re.compile(rf"\b(?:i|we|me|us|im|ive|id|(?:my|our)(?! (?:{relative})))\b", re.IGNORECASE)
+
+
+def _is_somebody(word: str) -> bool:
+    return is_given_name(word) or re.fullmatch(entity_words()["relative"], word) is not None
 
 
 def _is_order(turns: FoundTurns) -> bool:

@@ -30,10 +30,10 @@ class Weights:
     before: float = 0.15  # of the score of the turn before
     before_that: float = 0.2  # of the one before that: in a dialogue, what the same speaker said last
     after: float = 0.2  # of the turn after
-    speaker: float = 0.15  # for turns of the one whom the question names
+    speaker: float = 0.3  # for turns of the one whom the question names
     when: float = 0.2  # for turns that say when, if that is asked
     asking: float = 0.2  # against turns that ask rather than say
-    own: float = 0.3  # for what people said, where an assistant speaks as well
+    own: float = 0.4  # for what people said, where an assistant speaks as well
     session: float = 0.4  # of the best score in the session
 
 
@@ -274,11 +274,12 @@ LEAST_COVERAGE = 0.22
 """Of a question that is not about the user: one word in common is an accident."""
 
 
-def verdict_of(probability: float, *, personal: bool, of_another: bool = False) -> MemoryVerdict:
+def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -> MemoryVerdict:
     """What is said of the best turns for a question, which is `personal` where it is about the user.
 
-    What somebody else than the one whom the question names said better, `of_another`, is no answer for sure.
+    Where somebody else than the one whom the question names said more of it, or no turn has what is asked
+    for, it is `uncertain` whether they answer, however near they are.
     """
-    if probability >= (REMEMBERED if personal else REMEMBERED_OF_OTHERS) and not of_another:
+    if probability >= (REMEMBERED if personal else REMEMBERED_OF_OTHERS) and not uncertain:
         return "remembered"
     return "closest" if probability >= (CLOSEST if personal else CLOSEST_OF_OTHERS) else "not remembered"

@@ -53,6 +53,7 @@ class Recollection:
     probability: float = 0.0  # that the message is answered by what was said
     asks: bool = True
     noted: bool = False  # the message states something of the user, and is found again
+    stated: bool = False  # what it states is read as a fact of theirs: no document knows it
     personal: bool = False  # about the user, or whom they spoke of
     exchange: bool = False  # to be slipped into the history, each as a short exchange
     considered: int = 0

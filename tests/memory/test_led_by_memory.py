@@ -112,3 +112,17 @@ def test_what_goes_on_about_what_was_said_is_noted_rather_than_looked_for(talk: 
     say(talk, "Petra works at Zalando.")
     assert talk.chat().answer("Zalando is based in Germany").mode == "reply"
     assert talk.chat().answer("Siemens is based in Munich").mode != "reply"
+
+
+@pytest.mark.parametrize(
+    ("message", "mode"), [("My oxygen is 34.", "reply"), ("The oxygen is 34.", "quote")]
+)
+def test_a_fact_of_the_users_own_is_noted_though_documents_speak_of_it(
+    talk: Talk, message: str, mode: str
+) -> None:
+    answer = talk.chat().answer(message)
+    assert answer.mode == mode
+    if mode == "reply":
+        assert answer.text == "Noted: I find it again when you ask about it."
+    llm = FakeLLM(["It feeds the cabin [1]."])
+    assert talk.chat(llm=llm).answer(message).mode == "generate"
