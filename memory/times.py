@@ -7,14 +7,11 @@ import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pipeline.stores.memories import Memory
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -117,24 +114,13 @@ class Moment:
         endless = float("inf")
         ended = endless if memory.invalid_at is None else memory.invalid_at
         expired = endless if memory.expired_at is None else memory.expired_at
-        return bool(self._sees(begun, ended, memory.created_at, expired))
-
-    def mask(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """The same for rows of (valid_at, invalid_at, created_at, expired_at); open ends are infinite."""
-        begun, ended, created, expired = times.T
-        return self._sees(begun, ended, created, expired)  # type: ignore[no-any-return]
-
-    def _sees(self, begun: Any, ended: Any, created: Any, expired: Any) -> Any:
-        """For numbers and arrays alike."""
-        endless = float("inf")
         if self.always:
-            return begun == begun
+            return True
+        ended_later = self.known_at is not None and expired < endless
         if self.known_at is not None:
-            known = (created <= self.known_at) & (self.known_at < expired)
-            ended_later = expired < endless
+            known = memory.created_at <= self.known_at < expired
         else:
-            known = (expired > self.now) | (ended < endless if self.as_of is not None else False)
-            ended_later = False
+            known = expired > self.now or (self.as_of is not None and ended < endless)
         if self.as_of is not None:
-            return known & (begun <= self.as_of) & ((self.as_of < ended) | ended_later)
-        return known & ((ended > (self.now if self.known_at is None else self.known_at)) | ended_later)
+            return known and begun <= self.as_of and (self.as_of < ended or ended_later)
+        return known and (ended > (self.now if self.known_at is None else self.known_at) or ended_later)

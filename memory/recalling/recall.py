@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,6 @@ from pipeline.analysis import analyse
 from pipeline.answering.recollection import Recalled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from memory.recalling.user_index import UserIndex
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Memory
@@ -82,22 +81,24 @@ def search(
     """
     vector, terms = encoder.encode_query(query), analyse(query)
     with index.lock:
-        seen = index.seen(moment)
-        relevance = index.relevances(vector)
-        keywords = index.keyword_scores(terms)
+        relevance, words = index.texts.similarities(vector), index.texts.scores(terms)
         around = neighbourhood(index, named_in(index, query), depth=depth) if depth else Neighbourhood()
-        beside = index.rows_of(around.memories)
-        rows = _candidates(seen, relevance, keywords, beside)
-        near = set(index.rows_of(around.direct))
+        beside = [index.memories[known] for known in around.memories if known in index.memories]
+        nearest = islice(index.best(relevance, moment), CANDIDATES)
+        worded = islice(index.best(words, moment), min(CANDIDATES, int(np.count_nonzero(words))))
+        seen = (memory for memory in beside if moment.sees(memory))
+        candidates = {memory.id: memory for memory in (*nearest, *worded, *seen)}
         found = []
-        for row, memory in zip(rows, index.at(rows), strict=True):
+        for memory in candidates.values():
+            row = index.row_of[memory.id]
             relevant = float(max(0.0, relevance[row]))
-            if row in near or (words_suffice and terms and index.keywords.has_all(row, terms)):
+            has_all = words_suffice and terms and index.texts.has_all(row, terms)
+            if has_all or memory.id in around.direct:
                 relevant = max(relevant, threshold)
             if relevant >= threshold:
                 found.append(weighed(memory, relevant, options=options, now=moment.now))
     found.sort(key=lambda item: (-item.score, item.memory.created_at, item.memory.id))
-    return Reading(found=tuple(found), around=around, considered=len(rows))
+    return Reading(found=tuple(found), around=around, considered=len(candidates))
 
 
 def named_in(index: UserIndex, text: str) -> list[str]:
@@ -161,20 +162,3 @@ def within(texts: Sequence[str], *, tokens: int) -> int:
         if left < 0:
             return number
     return len(texts)
-
-
-def _candidates(
-    seen: NDArray[np.bool_],
-    relevance: NDArray[np.float32],
-    keywords: NDArray[np.float32],
-    beside: Sequence[int],
-) -> list[int]:
-    """Rows of all three lists that the moment sees."""
-    if not seen.any():
-        return []
-    dense = np.where(seen, relevance, -np.inf)
-    lexical = np.where(seen, keywords, 0)
-    count = min(CANDIDATES, len(seen))
-    rows = {int(row) for row in np.argpartition(-dense, count - 1)[:count] if seen[row]}
-    rows |= {int(row) for row in np.argpartition(-lexical, count - 1)[:count] if lexical[row] > 0}
-    return sorted(rows | {row for row in beside if seen[row]})

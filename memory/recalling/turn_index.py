@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.reading.asking import corrects, only_asks, only_keywords, only_names
-from memory.recalling.keywords import Keywords
+from memory.recalling.texts import Texts
 from pipeline.analysis import analyse
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ Role = Literal["user", "assistant"]
 SPEAKERS = ("assistant", "you")
 
 NONE = -1  # the number of a turn that is not there
-FIRST_PIECES = 64
 NEXT = 3  # turns that are looked through for what the same person said next
 NOT_KNOWN: Mapping[str, NDArray[np.float32]] = {}
 
@@ -51,13 +50,11 @@ class TurnIndex:
 
     def __init__(self, turns: Sequence[Turn] = (), *, embed: Embed) -> None:
         self._embed = embed
-        self._keywords = Keywords()
+        self._texts = Texts()  # a row for each piece
         self.turns: list[Turn] = []
         self.numbers: dict[str, int] = {}  # of the turns, by id
         self._cuts: list[Pieces] = []
         self._first_pieces: list[int] = []
-        self._pieces = 0
-        self._vectors: NDArray[np.float32] | None = None  # with room for more
         self._before: list[int] = []
         self._after: list[int] = []
         self._sessions: list[int] = []
@@ -98,22 +95,19 @@ class TurnIndex:
         if last != NONE:
             self._after[last] = len(self.turns)
         self._sessions.append(session)
-        self._first_pieces.append(self._pieces)
-        self._vectors = _with(self._vectors, self._pieces, vectors)
+        self._first_pieces.append(self._texts.size)
         said_on = date_words(turn.at)
-        for text in pieces.texts:
-            self._keywords.add(self._pieces, analyse(f"{text} {said_on}"))
-            self._pieces += 1
+        for text, vector in zip(pieces.texts, vectors, strict=True):
+            self._texts.add(analyse(f"{text} {said_on}"), vector)
         self.numbers[turn.id] = len(self.turns)
         self.turns.append(turn)
         self._cuts.append(pieces)
 
     def vectors_of(self, turn_id: str) -> Scores:
         """The vectors of a turn, a row for each of its pieces."""
-        assert self._vectors is not None  # noqa: S101  (there is a turn)
         number = self.numbers[turn_id]
         first = self._first_pieces[number]
-        return self._vectors[first : first + len(self._cuts[number].texts)]
+        return self._texts.vectors[first : first + len(self._cuts[number].texts)]
 
     def correction_of(self, number: int) -> Turn | None:
         """What the same person said next, where it only puts a turn right: "sorry, 35"."""
@@ -132,24 +126,22 @@ class TurnIndex:
 
     def keyword_scores(self, terms: Sequence[str]) -> Scores:
         """BM25 of each turn's best piece."""
-        return self._best(self._keywords.scores(terms, size=self._pieces))
+        return self._best(self._texts.scores(terms))
 
     def similarities(self, vector: NDArray[np.float32]) -> Scores:
         """Cosine of each turn's nearest piece and a vector of unit length."""
-        assert self._vectors is not None  # noqa: S101  (there is a turn)
-        # `@` wakes a thread a core for a millisecond's work, and on a busy machine waits for all of them.
-        return self._best(np.einsum("ij,j->i", self._vectors[: self._pieces], vector))
+        return self._best(self._texts.similarities(vector))
 
     def _best(self, pieces: Scores) -> Scores:
         return np.asarray(np.maximum.reduceat(pieces, self._first_pieces), dtype=np.float32)
 
     def has(self, terms: Sequence[str]) -> bool:
         """Whether each of the terms stands somewhere."""
-        return all(term in self._keywords for term in terms)
+        return all(term in self._texts for term in terms)
 
     def coverage(self, number: int, terms: Sequence[str]) -> float:
         """How many of the terms a turn and those beside it have, by their rarity: 0 to 1."""
-        weights = {term: self._keywords.rarity(term) for term in terms}
+        weights = {term: self._texts.rarity(term) for term in terms}
         there = {term for near in self._beside(number) for term in self._terms_of(near)}
         total = sum(weights.values())
         return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0
@@ -161,7 +153,7 @@ class TurnIndex:
     def _terms_of(self, number: int) -> Iterator[str]:
         first = self._first_pieces[number]
         for piece in range(first, first + len(self._cuts[number].texts)):
-            yield from self._keywords.terms_of(piece)
+            yield from self._texts.terms_of(piece)
 
     @property
     def layout(self) -> Layout:
@@ -180,17 +172,6 @@ class TurnIndex:
                 own=np.array([turn.role == "user" for turn in self.turns], dtype=np.float32),
             )
         return self._layout
-
-
-def _with(vectors: Scores | None, count: int, more: Scores) -> Scores:
-    """The first `count` rows and some more, in an array that has room for others."""
-    size = count + len(more)
-    if vectors is None or size > len(vectors):
-        grown = np.empty((max(2 * size, FIRST_PIECES), more.shape[1]), dtype=np.float32)
-        grown[:count] = vectors[:count] if vectors is not None else 0
-        vectors = grown
-    vectors[count:size] = more
-    return vectors
 
 
 def asks_alone(turn: Turn) -> bool:

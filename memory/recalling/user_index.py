@@ -7,32 +7,27 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory.ids import plain
 from memory.reading.entities import normalised
 from memory.reading.rules import UNREAD, predicate_named
-from memory.recalling.keywords import Keywords
+from memory.recalling.texts import NO_VECTOR, Texts
 from pipeline.analysis import analyse
 from pipeline.errors import MemoriesChanged, StoreError
 from pipeline.stores.memories import Around, Memories, Memory, MemoryChanges, UserMemories
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from numpy.typing import NDArray
 
     from memory.times import Moment
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, MemoryGraph, Mention, Relation
-
-FIRST_ROWS = 64
-ENDLESS = float("inf")
 
 
 class UserIndex:
@@ -49,19 +44,16 @@ class UserIndex:
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
         self.relations: dict[str, Relation] = {}
-        self.keywords = Keywords()
+        self.texts = Texts()  # a row for each memory, and some of none any more
+        self.row_of: dict[str, int] = {}
+        self._ids: dict[int, str] = {}  # by row
         self._encoder = encoder
         self._neighbours = neighbours
         self._names: dict[str, str] = {}  # normalised names and aliases: ids of entities
-        self._texts: dict[str, set[str]] = defaultdict(set)  # plain texts: ids of memories
+        self._said: dict[str, set[str]] = defaultdict(set)  # plain texts: ids of memories
         self._about: dict[tuple[str, str], set[str]] = defaultdict(set)  # subject, predicate: ids of memories
         self._mentioned: dict[str, set[str]] = defaultdict(set)  # ids of entities: of mentions
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of entities: of relations
-        self._row_of: dict[str, int] = {}
-        self._ids: list[str] = []  # by row; "" = of nothing any more
-        self._vectors = np.zeros((FIRST_ROWS, encoder.dimensions), dtype=np.float32)
-        self._times = np.zeros((FIRST_ROWS, 4), dtype=np.float64)
-        self._taken = np.zeros(FIRST_ROWS, dtype=bool)
         for memory in sorted(known.memories, key=lambda memory: (memory.created_at, memory.id)):
             self._put(memory)
         for entity in known.entities:
@@ -84,47 +76,25 @@ class UserIndex:
 
     def _put(self, memory: Memory) -> None:
         before = self.memories.get(memory.id)
-        if before is not None and before.text == memory.text and before.embedding == memory.embedding:
-            row = self._row_of[memory.id]
-        else:
-            if before is not None:
-                self._drop(before)
-            row = self._new_row(memory.id)
-            self.keywords.add(row, analyse(memory.text))
-            if memory.embedding and memory.embedded_by == self._encoder.name:
-                self._vectors[row] = np.frombuffer(memory.embedding, dtype=np.float32)
+        if before is None or before.text != memory.text or before.embedding != memory.embedding:
+            self._drop(memory.id)
+            known = bool(memory.embedding) and memory.embedded_by == self._encoder.name
+            vector = np.frombuffer(memory.embedding, dtype=np.float32) if known else NO_VECTOR
+            row = self.texts.add(analyse(memory.text), vector)
+            self.row_of[memory.id], self._ids[row] = row, memory.id
         self._unlink(before)
-        self._texts[plain(memory.text)].add(memory.id)
+        self._said[plain(memory.text)].add(memory.id)
         self._about[memory.subject, memory.predicate].add(memory.id)
-        self._times[row] = (
-            memory.created_at if memory.valid_at is None else memory.valid_at,
-            ENDLESS if memory.invalid_at is None else memory.invalid_at,
-            memory.created_at,
-            ENDLESS if memory.expired_at is None else memory.expired_at,
-        )
         self.memories[memory.id] = memory
 
-    def _new_row(self, memory_id: str) -> int:
-        row = len(self._ids)
-        self._ids.append(memory_id)
-        if row >= len(self._taken):
-            self._vectors = _doubled(self._vectors)
-            self._times = _doubled(self._times)
-            self._taken = _doubled(self._taken)
-        self._taken[row] = True
-        self._row_of[memory_id] = row
-        return row
-
-    def _drop(self, memory: Memory) -> None:
-        row = self._row_of.pop(memory.id)
-        self.keywords.remove(row)
-        self._vectors[row] = 0
-        self._taken[row] = False
-        self._ids[row] = ""
+    def _drop(self, memory_id: str) -> None:
+        if (row := self.row_of.pop(memory_id, None)) is not None:
+            self.texts.remove(row)
+            del self._ids[row]
 
     def _unlink(self, memory: Memory | None) -> None:
         if memory is not None:
-            self._texts[plain(memory.text)].discard(memory.id)
+            self._said[plain(memory.text)].discard(memory.id)
             self._about[memory.subject, memory.predicate].discard(memory.id)
 
     def _name(self, entity: Entity) -> None:
@@ -145,7 +115,7 @@ class UserIndex:
 
     def _remove(self, gone: str) -> None:
         if memory := self.memories.pop(gone, None):
-            self._drop(memory)
+            self._drop(gone)
             self._unlink(memory)
         elif self.entities.pop(gone, None):
             self._names = {name: known for name, known in self._names.items() if known != gone}
@@ -170,7 +140,7 @@ class UserIndex:
 
     def with_text(self, text: str) -> list[Memory]:
         """The memories that say the same, but for case, blanks and the full stop; history included."""
-        return [self.memories[found] for found in sorted(self._texts.get(plain(text), ()))]
+        return [self.memories[found] for found in sorted(self._said.get(plain(text), ()))]
 
     def about(self, subject: str, predicate: str) -> list[Memory]:
         """The memories of a subject and a predicate; history included."""
@@ -224,37 +194,17 @@ class UserIndex:
         mentions = [mention.id for known in distances for mention in self.mentions_of(known)]
         return Around(distances=distances, relations=tuple(relations), mentions=tuple(mentions))
 
-    def relevances(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of each row and a vector of unit length, shape (rows,); 0 without an embedding."""
-        # `@` wakes a thread a core for a millisecond's work, and on a busy machine waits for all of them.
-        return np.asarray(np.einsum("ij,j->i", self._vectors[: len(self._ids)], vector), dtype=np.float32)
-
-    def keyword_scores(self, terms: Sequence[str]) -> NDArray[np.float32]:
-        """BM25 of each row for analysed terms, shape (rows,)."""
-        return self.keywords.scores(terms, size=len(self._ids))
-
-    def seen(self, moment: Moment) -> NDArray[np.bool_]:
-        """Which rows a moment sees, shape (rows,)."""
-        size = len(self._ids)
-        return moment.mask(self._times[:size]) & self._taken[:size]
-
-    def at(self, rows: Iterable[int]) -> list[Memory]:
-        """The memories of rows."""
-        return [self.memories[self._ids[row]] for row in rows]
-
-    def rows_of(self, ids: Iterable[str]) -> list[int]:
-        """The rows of memories; those that are not there are left out."""
-        return [self._row_of[known] for known in ids if known in self._row_of]
+    def best(self, scores: NDArray[np.float32], moment: Moment) -> Iterator[Memory]:
+        """The memories that a moment sees, by the scores of their rows, best first."""
+        order = np.argsort(-scores, kind="stable").tolist()
+        found = (self.memories[self._ids[row]] for row in order if row in self._ids)
+        return (memory for memory in found if moment.sees(memory))
 
 
 def embedded_text(memory: Memory) -> str:
     """What of a memory is embedded: with its predicate, which questions name more often than its words do."""
     read = memory.kind in ("fact", "observation") and memory.predicate not in UNREAD
     return f"{memory.text} ({memory.predicate})" if read else memory.text
-
-
-def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([array, np.zeros_like(array)])
 
 
 TRIES = 8

@@ -114,9 +114,7 @@ def test_what_goes_on_about_what_was_said_is_noted_rather_than_looked_for(talk: 
     assert talk.chat().answer("Siemens is based in Munich").mode != "reply"
 
 
-@pytest.mark.parametrize(
-    ("message", "mode"), [("My oxygen is 34.", "reply"), ("The oxygen is 34.", "quote")]
-)
+@pytest.mark.parametrize(("message", "mode"), [("My oxygen is 34.", "reply"), ("The oxygen is 34.", "quote")])
 def test_a_fact_of_the_users_own_is_noted_though_documents_speak_of_it(
     talk: Talk, message: str, mode: str
 ) -> None:
