@@ -19,8 +19,7 @@ from memory.reading.intervals import Interval, first_interval
 from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
 from memory.recalling.turn_search import verdict_of
 from memory.times import known_begin, local
-from pipeline.answering.recollection import Recalled, named
-from pipeline.finding.verdict_signals import lacks_fact
+from pipeline.answering.recollection import Recalled, lacks_what_is_asked, named
 
 if TYPE_CHECKING:
     from memory.recalling.recall import FoundMemory
@@ -78,8 +77,9 @@ def told(
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
     telling = [item for item in heard if not asks_alone(item.turn)]
     shown = _shown(turns, telling, leading)
+    texts = [f"{item.turn.text} ({date_words(item.turn.at)})" for item in shown]
     uncertain = not leading and (
-        turns.of_another or _lacks_what_is_asked(question, shown) or _is_of_another(question, shown)
+        turns.of_another or lacks_what_is_asked(question, texts) or _is_of_another(question, shown)
     )
     verdict = verdict_of(probability, personal=personal, uncertain=uncertain)
     of_turns_told = (line for item in shown for line in _turn_lines(item))
@@ -102,12 +102,6 @@ def told(
         shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
         verdict=verdict,
     )
-
-
-def _lacks_what_is_asked(question: str, shown: Sequence[FoundTurn]) -> bool:
-    """Whether a price, an age, a count … is asked for that none of the turns has; each has its day."""
-    texts = [f"{item.turn.text} ({date_words(item.turn.at)})" for item in shown]
-    return lacks_fact(question, texts)
 
 
 def _is_of_another(question: str, shown: Sequence[FoundTurn]) -> bool:
