@@ -38,6 +38,7 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 OF_ENTRY = 0.9  # chance that the entry of a code answers, where the code is the whole question
+AS_LIKELY = 0.4  # of the best quote's chance: a fix that is wanted and has as much goes first
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
@@ -291,9 +292,13 @@ def _whole_list(tables: Sequence[Table]) -> Iterator[Quote]:
 def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
     """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best.
 
-    So is the fix that a code leads to, where another was found sooner.
+    It goes before the best where it is about as likely to answer. The fix that a code leads to is seen, too,
+    where another was found sooner.
     """
     order = list(quotes)
+    if likely := [one for one in order if fix and _is_fix(one) and one.score >= AS_LIKELY * order[0].score]:
+        order.remove(likely[0])
+        order.insert(0, likely[0])
     shown = _how_many(order)
     for wanted in (_is_fix, _is_fix_led_to) if fix else ():
         found = next((place for place, quote in enumerate(order) if wanted(quote)), 0)

@@ -162,6 +162,18 @@ def test_a_fix_that_is_wanted_is_among_those_shown(tmp_path: Path, monkeypatch: 
     store.close()
 
 
+@pytest.mark.parametrize(("likely", "first"), [(0.0, "1. Shed load."), (2.0, "The bus is dead and lost.")])
+def test_a_fix_that_is_wanted_goes_first_where_it_is_about_as_likely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, likely: float, first: str
+) -> None:
+    monkeypatch.setattr(quoting, "AS_LIKELY", likely)
+    meaning, steps = "The bus is dead and lost. The bus is dark.", "1. Shed load.\n2. Move each controller."
+    files = {"bus.md": f"# Bus lost\n\n{meaning}\n", "fix.md": f"# Fix for a dead bus\n\n{steps}\n"}
+    store = make_store(tmp_path, files)
+    assert quotes_for(store, "the bus is dead and lost!")[0].text.startswith(first)
+    store.close()
+
+
 def test_the_fix_that_a_code_leads_to_is_shown_beside_one_that_was_found(tmp_path: Path) -> None:
     files = {
         "alarms.md": "# Alarms\n\n| Code | Alarm | Procedure |\n|---|---|---|\n"
