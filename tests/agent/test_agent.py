@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, open_agent, why_not
-from agent.calling import CHARACTERS_A_TOKEN, LONGEST_SECRET, MOST_TOKENS, as_text
+from agent.calling import CHARACTERS_A_TOKEN, LONGEST_SECRET, MOST_TOKENS, POLL_S, as_text
 from agent.protocol import LONGEST_REPLY, StrictParser
 from agent.tools import named_tools, telemetry_tool
 from athena import Athena, load_settings, open_athena
@@ -216,7 +216,7 @@ def test_a_hanging_tool_is_left_behind(ask: Ask, agent: Agent, fan: Athena) -> N
 
     def hang() -> str:
         """Hang."""
-        ended.wait(20)
+        ended.wait(120)
         return ""
 
     agent.add_tool(hang, reads=True)
@@ -227,7 +227,7 @@ def test_a_hanging_tool_is_left_behind(ask: Ask, agent: Agent, fan: Athena) -> N
     finally:
         fan.settings = fan.settings.model_copy(update={"agent_timeout_s": 60.0})
         ended.set()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert calls(answer)[1].status == "failed" and "was not done within" in calls(answer)[1].detail
 
 
@@ -418,7 +418,7 @@ def test_stop_works_in_the_middle_of_a_tool(fan: Athena, agent: Agent) -> None:
     def hang() -> str:
         """Hang."""
         started.set()
-        ended.wait(20)
+        ended.wait(120)
         return ""
 
     agent.add_tool(hang, reads=True)
@@ -426,7 +426,7 @@ def test_stop_works_in_the_middle_of_a_tool(fan: Athena, agent: Agent) -> None:
     begun = time.monotonic()
     events = list(fan.chat(llm=FakeLLM([call("hang")]), agent=agent).run(QUESTION, stop=stop))
     ended.set()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert isinstance(events[-1], AnswerFinished) and events[-1].answer.status == "stopped"
 
 
@@ -443,17 +443,17 @@ def test_the_loop_itself_takes_little_time(fan: Athena, agent: Agent) -> None:
         if isinstance(event, StepFinished) and isinstance(event.step, ToolStep)
     ]
     steps = [later - sooner for sooner, later in pairwise(ends)]
-    assert len(steps) == 6 and min(steps) < 0.015  # the quickest: the machine may be busy
+    assert len(steps) == 6 and min(steps) < POLL_S  # the quickest: the machine may be busy
 
 
 def test_the_parser_is_not_slow_on_anything() -> None:
-    begun = time.monotonic()
+    begun = time.thread_time()
     for text in ("Action: " * 2_400, "\n" * 19_000, "{" * 19_000, "Thought: " + "a\n" * 9_000 + "Action: x"):
         with pytest.raises(ValueError, match=r"\w"):
             StrictParser().parse(text)
     with pytest.raises(ValueError, match="no JSON object"):
         StrictParser().parse("Action: a\nAction Input: " + '{"a":' * 3_000)
-    assert time.monotonic() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 def test_what_is_asked_in_a_terminal_brings_no_orders_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def test_a_server_that_is_slow_to_start_is_done_without(
     monkeypatch.setattr(module, "START_S", 1.0)
     agent, begun = Agent(athena=fan, servers=start("slow")), time.monotonic()
     answer = fan.ask(QUESTION, llm=FakeLLM([ANSWERED]), agent=agent)
-    assert time.monotonic() - begun < 10 and answer.citations
+    assert time.monotonic() - begun < 60 and answer.citations
     assert agent.servers.problems == {"t": "The MCP server 't' did not start within 1 s."}
 
 
@@ -129,7 +129,7 @@ def test_nobody_waits_for_a_server_that_another_starts_again(fan: Athena, tmp_pa
     starting.start()
     begun = time.monotonic()
     assert _call(tools["u_add"], here, first=1, second=1) == "2 parts" and len(servers.tools()) == len(tools)
-    assert time.monotonic() - begun < 10 and starting.is_alive()
+    assert time.monotonic() - begun < 60 and starting.is_alive()
     here.stop.set()
     starting.join(10)
     assert not starting.is_alive()

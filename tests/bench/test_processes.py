@@ -22,15 +22,17 @@ def test_time_and_output_of_a_process(tmp_path):
 
 
 def test_memory_is_the_peak_and_not_what_is_left(tmp_path):
-    code = "import time; block = bytearray(b'x') * 80_000_000; time.sleep(0.3); del block; time.sleep(0.2)"
+    code = "import time; block = bytearray(b'x') * 80_000_000; time.sleep(1); del block; time.sleep(0.2)"
     assert 80 < run_measured(python(code), cwd=tmp_path).peak_mb < 200
 
 
 def test_memory_of_processes_it_starts_is_added(tmp_path):
-    code = "import time; block = bytearray(b'x') * 60_000_000; time.sleep(0.8)"
+    block = "block = bytearray(b'x') * 60_000_000"
+    child = f"import sys; {block}; print(flush=True); sys.stdin.read()"  # until the other has had its own
     both = (
-        f"import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', {code!r}]);"
-        f"{code}; child.wait()"
+        "import subprocess, sys, time; "
+        f"child = subprocess.Popen([sys.executable, '-c', {child!r}], stdin=-1, stdout=-1); {block}; "
+        "child.stdout.readline(); time.sleep(1); child.communicate()"
     )
     assert 120 < run_measured(python(both), cwd=tmp_path).peak_mb < 250
 

@@ -13,7 +13,7 @@ from pipeline.models.generation import complete
 from pipeline.models.llm import choose_language_model
 from pipeline.options import LanguageModelOptions
 
-PER_SECOND, WORDS = 100.0, 30
+PER_SECOND, WORDS = 20.0, 30
 
 
 @pytest.fixture

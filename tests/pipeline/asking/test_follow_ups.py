@@ -113,6 +113,6 @@ def test_a_number_is_put_right_in_the_question_before(asked: str, message: str, 
 
 def test_a_message_that_puts_nothing_right_is_read_quickly() -> None:
     said = [Message("user", "what feeds fan 1"), Message("assistant", "Breaker B7.")]
-    begun = time.perf_counter()
+    begun = time.thread_time()
     by_rules(said, f"sorry {'-' * 600}{'1' * 600}!x")
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
