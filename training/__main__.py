@@ -14,7 +14,7 @@ from pathlib import Path
 from typer import echo
 
 from training.data import SOURCES, load_sources
-from training.network import CROSS_ENCODER, RECIPE
+from training.network import BEGIN_FROM, CROSS_ENCODER, RECIPE
 
 
 def main() -> None:
@@ -38,6 +38,9 @@ def main() -> None:
         "--pairs", type=int, default=100_000, help="all of them, with what a resumed one has seen"
     )
     training.add_argument("--seed", type=int, default=3)
+    training.add_argument(
+        "--model", type=Path, default=BEGIN_FROM, help="the int8 file whose weights it begins with"
+    )
     training.add_argument("--resume", type=Path, help="a checkpoint to go on from")
     exporting = step(_export, "write a checkpoint as int8 ONNX, and its recipe")
     exporting.add_argument("checkpoint", type=Path)
@@ -66,7 +69,12 @@ def _train(options: argparse.Namespace) -> None:
     from training.train import train
 
     run = train(
-        options.data, into=options.into, pairs=options.pairs, seed=options.seed, resume=options.resume
+        options.data,
+        into=options.into,
+        pairs=options.pairs,
+        seed=options.seed,
+        model=options.model,
+        resume=options.resume,
     )
     echo(f"{run.pairs} pairs, loss {run.loss:.3f}")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
+from pipeline.models.onnx import file_fingerprint
 from training.check import all_held_out, best_scores, line, scored
 from training.data import data_digest, load_data
 from training.minilm_graph import Graph, Weights
@@ -37,7 +37,7 @@ def export(checkpoint: Path, data: Path, *, into: Path) -> None:
     recipe = {
         "model_sha256": file_fingerprint(model),
         "weights_sha256": digest(weights),
-        "begun_from_sha256": file_fingerprint(BUNDLED_FOLDER / MODEL),
+        "begun_from_sha256": state["begun_from"],
         "data_sha256": data_digest(data),
         "licence": "MIT; what it begins from Apache-2.0; sources' licences in training/sources.tsv",
     }

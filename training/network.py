@@ -1,4 +1,4 @@
-"""The network that is trained: the bundled embedding model's weights, a second kind of token, one logit."""
+"""The network that is trained: another one's weights, a second kind of token, one logit."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from training.minilm_graph import HEADS, LAYERS, WIDTH, Weights
 
 CROSS_ENCODER = BUNDLED_FOLDER.with_name("athena-cross-encoder")
 MODEL, RECIPE = "model-int8.onnx", "recipe.json"
+BEGIN_FROM = BUNDLED_FOLDER / MODEL
 LONGEST_PAIR = 96  # tokens, special ones included
 LONGEST_QUESTION = 44
 BEGIN, BETWEEN = 101, 102  # [CLS] and [SEP]
@@ -72,15 +73,22 @@ def padded(pairs: Sequence[Pair]) -> dict[str, Any]:
     return {"input_ids": ids, "token_type_ids": kinds, "attention_mask": mask}
 
 
-def new_network(*, seed: int) -> Any:
-    """The untrained cross-encoder: the embedding model below, a pooler that passes on, a random logit."""
+def new_network(*, seed: int, model: Path = BEGIN_FROM) -> Any:
+    """The cross-encoder that training begins with.
+
+    Of an embedding model it has the weights, a pooler that passes on and a random logit; of a cross-encoder
+    that was exported, all.
+    """
     import torch
 
     torch.manual_seed(seed)
     network = empty_network()
-    weights = {name: torch.tensor(value) for name, value in bundled_weights().items()}
-    network.bert.load_state_dict(weights, strict=False)
+    weights = {
+        name if name.startswith("classifier") else f"bert.{name}": torch.tensor(value)
+        for name, value in onnx_weights(model).items()
+    }
     torch.nn.init.eye_(network.bert.pooler.dense.weight)
+    network.load_state_dict(weights, strict=False)
     return network
 
 
@@ -98,19 +106,20 @@ def empty_network() -> Any:
     return BertForSequenceClassification(shape)
 
 
-def bundled_weights() -> Weights:
-    """The weights of the bundled int8 model as float32, by their published names."""
+def onnx_weights(model: Path) -> Weights:
+    """The weights of an int8 file of `minilm_graph.py` as float32, by their published names."""
     import onnx
     from onnx import numpy_helper
 
-    graph = onnx.load(BUNDLED_FOLDER / "model-int8.onnx").graph
+    graph = onnx.load(model).graph
     known = {constant.name: numpy_helper.to_array(constant) for constant in graph.initializer}
     constants = [(node.op_type, [known[name] for name in node.input if name in known]) for node in graph.node]
 
     def of(operator: str) -> list[list[NDArray[Any]]]:
         return [values for name, values in constants if name == operator and values]
 
-    (words,), (scales,) = of("Gather")
+    (words,), (scales,), *others = of("Gather")
+    second = others[0][0][1] if others else np.load(SECOND_KIND)
     positions = next(value for value in known.values() if value.shape == (512, WIDTH))
     products = [(values[0].astype(np.float32) * values[2]).T for values in of("MatMulIntegerToFloat")]
     norms, sums = of("LayerNormalization"), [values[0] for values in of("Add")]
@@ -118,7 +127,7 @@ def bundled_weights() -> Weights:
     weights: Weights = {
         "embeddings.word_embeddings.weight": words.astype(np.float32) * scales,
         "embeddings.position_embeddings.weight": positions,
-        "embeddings.token_type_embeddings.weight": np.stack([np.zeros(WIDTH), np.load(SECOND_KIND)]),
+        "embeddings.token_type_embeddings.weight": np.stack([np.zeros(WIDTH), second]),
     }
     weights |= _pair("embeddings.LayerNorm", *norms[0])
     for layer in range(LAYERS):
@@ -131,6 +140,8 @@ def bundled_weights() -> Weights:
         weights |= _pair(f"{name}.intermediate.dense", inner, curves[layer][0])
         weights |= _pair(f"{name}.output.dense", outer, sums[2 * layer + 1])
         weights |= _pair(f"{name}.output.LayerNorm", *norms[2 * layer + 2])
+    for name, values, bias in zip(("pooler.dense", "classifier"), of("MatMul"), sums[-2:], strict=False):
+        weights |= _pair(name, values[0].T, bias)  # of a cross-encoder
     return {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from pipeline.models.onnx import file_fingerprint
 from training.data import load_data
 from training.examples import Example, Examples, held_out_examples
-from training.network import Pair, Pairs, empty_network, new_network, padded
+from training.network import BEGIN_FROM, Pair, Pairs, empty_network, new_network, padded
 
 QUESTIONS_A_STEP = 10
 LEARNING_RATE, WARM_UP = 8e-5, 0.05
@@ -37,6 +38,7 @@ class Run:
     device: str
     seed: int
     wanted: int  # pairs, in all
+    begun_from: str  # the SHA-256 of the model whose weights it began with
     pairs: int = 0
     steps: int = 0
     loss: float = 0.0
@@ -57,6 +59,7 @@ class Run:
             "torch": torch.get_rng_state(),
             "seed": self.seed,
             "wanted": self.wanted,
+            "begun_from": self.begun_from,
             "pairs": self.pairs,
             "steps": self.steps,
             "loss": self.loss,
@@ -66,10 +69,12 @@ class Run:
         unfinished.replace(path)
 
 
-def train(folder: Path, *, into: Path, pairs: int, seed: int, resume: Path | None = None) -> Run:
+def train(
+    folder: Path, *, into: Path, pairs: int, seed: int, model: Path = BEGIN_FROM, resume: Path | None = None
+) -> Run:
     """Train on a folder of data, `pairs` in all; checkpoints and the learning curve are written to `into`."""
     data = load_data(folder)
-    run = begin(pairs=pairs, seed=seed, resume=resume)
+    run = begin(pairs=pairs, seed=seed, model=model, resume=resume)
     encoded, examples = Pairs(), Examples(data, run.random)
     held_out = held_out_examples(data, number=HELD_OUT)
     into.mkdir(parents=True, exist_ok=True)
@@ -84,25 +89,25 @@ def train(folder: Path, *, into: Path, pairs: int, seed: int, resume: Path | Non
     return run
 
 
-def begin(*, pairs: int, seed: int, resume: Path | None) -> Run:
-    """A new training, or a checkpoint's, which goes on and may be set to another end."""
+def begin(*, pairs: int, seed: int, model: Path = BEGIN_FROM, resume: Path | None = None) -> Run:
+    """A new training from an exported model's weights, or a checkpoint's, which may be set to another end."""
     import torch
 
     torch.manual_seed(seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    network = (empty_network() if resume else new_network(seed=seed)).to(device)
+    network = (empty_network() if resume else new_network(seed=seed, model=model)).to(device)
     for part in (network.bert.embeddings, *network.bert.encoder.layer[:FROZEN_LAYERS]):
         part.requires_grad_(False)
     learned = [weight for weight in network.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=LEARNING_RATE, weight_decay=0.01)
-    run = Run(network, optimizer, Random(seed), device, seed, pairs)
+    run = Run(network, optimizer, Random(seed), device, seed, pairs, file_fingerprint(model))
     if resume:
         state = torch.load(resume, map_location=device, weights_only=False)  # one of our own
         network.load_state_dict(state["network"])
         optimizer.load_state_dict(state["optimizer"])
         run.random.setstate(state["random"])
         torch.set_rng_state(state["torch"].cpu())
-        for name in ("seed", "pairs", "steps", "loss"):
+        for name in ("seed", "begun_from", "pairs", "steps", "loss"):
             setattr(run, name, state[name])
     return run
 

@@ -10,14 +10,14 @@ from pipeline.models.cross_encoder import OnnxCrossEncoder
 from pipeline.models.cross_encoder_files import ModelFiles
 from pipeline.models.onnx import BUNDLED_FOLDER, open_session
 from training.minilm_graph import WIDTH, Graph
-from training.network import LONGEST_PAIR, Pairs, bundled_weights
+from training.network import LONGEST_PAIR, Pairs, onnx_weights
 
 TEXTS = ["Pump\nThe filter is changed every ninety days.", "The crew eats at noon, in the mess, by turns."]
 
 
 @pytest.mark.slow
 def test_an_untrained_network_embeds_as_the_bundled_model_and_scores_each_pair_alone(tmp_path: Path) -> None:
-    weights = bundled_weights()
+    weights = onnx_weights(BUNDLED_FOLDER / "model-int8.onnx")
     ids = np.array([Pairs().encode("filter", TEXTS[:1])[0].ids])
     onnx.save(Graph(weights, quantized=False).model(), tmp_path / "float.onnx")
     float32, int8 = (
@@ -35,3 +35,8 @@ def test_an_untrained_network_embeds_as_the_bundled_model_and_scores_each_pair_a
     together = model.score("When is the filter changed?", TEXTS)
     assert together.shape == (2,)
     assert [model.score("When is the filter changed?", [text])[0] for text in TEXTS] == list(together)
+    again = onnx_weights(tmp_path / "pairs.onnx")
+    assert again.keys() == weights.keys()
+    assert all(
+        np.abs(again[name] - value).max() <= np.abs(value).max() / 60 for name, value in weights.items()
+    )
