@@ -61,6 +61,7 @@ def _last_words(name: str, words: str) -> Iterator[tuple[str, str]]:
     for last in range(1, len(parts)):
         for begin in range(max(0, last + 1 - LONGEST_FORM), last):
             rest = iter("".join(parts[begin : last + 1]))
-            if len(letters) > 1 and parts[begin][0] == letters[0] and all(one in rest for one in letters):
+            short = len(letters) > 1 and letters not in parts[begin]  # "OPEN" is not "open valve"
+            if short and parts[begin][0] == letters[0] and all(one in rest for one in letters):
                 yield name, parts[last]
                 break

@@ -18,6 +18,7 @@ The LOX tank has a valve. A LOX tank that leaks is closed. An oxygen sensor is b
 - **LOX**: liquid oxygen; it is cold.
 - **LN2**: liquid nitrogen.
 - **OXO**: a game that needs oxygen.
+- **OPEN**: open valve; it is OPEN when OPEN lamps are lit.
 
 The control system, in short CS, has a fan.
 """
@@ -32,6 +33,7 @@ The control system, in short CS, has a fan.
         ("oxygen (LOX) tank leaks", ""),
         ("control system fan", ""),  # "CS fan" is nowhere
         ("does the oxygen leak", ""),
+        ("is the valve lamps dark", ""),  # OPEN is no short form of "open valve"
     ],
 )
 def test_a_word_is_joined_with_the_documents_name_where_they_use_that_before_the_next_word(
