@@ -81,6 +81,7 @@ def test_another_users_conversation_is_not_shown(athena: Athena, run_app: Run) -
 
 def test_a_private_conversation_is_in_no_file_and_gone_afterwards(athena: Athena, run_app: Run) -> None:
     app = run_app(athena)
+    assert not app.toggle(key="private-False").help  # its tip would lie on the last row above it
     app.toggle(key="private-False").set_value(True).run()
     assert not app.exception
     assert "Nothing of this conversation is stored" in texts(app)

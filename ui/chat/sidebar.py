@@ -83,7 +83,6 @@ def sidebar() -> None:
                 "Private conversation",
                 value=whose.is_private(),
                 key=f"private-{whose.is_private()}",
-                help="Nothing of it is stored or remembered.",
                 on_change=_switch_privacy,
                 args=(not whose.is_private(),),  # as drawn: a browser sends it again until it has drawn anew
             )
