@@ -277,8 +277,8 @@ def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPat
     Athena(Settings(embedding_model="ollama/nomic", ollama_url="http://127.0.0.1:9")).warm_up()
     assert started == []
     Athena(Settings()).warm_up(serving=True)
-    assert started == ["warm-up"] * 2  # the model, and the words that spelling is compared with
+    assert started == ["warm-up"] * 3  # the model, the documents' words for spelling, their abbreviations
     Athena(Settings(store="server")).warm_up()
-    assert started == ["warm-up"] * 3
+    assert started == ["warm-up"] * 4
     Athena(Settings(store="server")).warm_up(serving=True)
-    assert started == ["warm-up"] * 6  # and the sections
+    assert started == ["warm-up"] * 8  # and the sections
