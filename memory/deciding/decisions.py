@@ -17,13 +17,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from memory.deciding.naming import canonical, same_as
 from memory.deciding.writing import Writing
 from memory.ids import new_id, plain
 from memory.reading.corrections import opposed
-from memory.reading.facts import USER, words_of_thing
+from memory.reading.facts import USER, stems, words_of_thing
 from memory.reading.intervals import UNKNOWN, validity_of
 from memory.reading.records import Statement
 from memory.reading.rules import UNREAD, has_several, single_valued
@@ -38,6 +39,10 @@ GIVEN_UP = ("owns", "uses", "prefers", "preferred ", "works on", "studies", "die
 _NUMBER = re.compile(
     r"\d+(?:[.,:]\d+)*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
 )
+
+_OF_WHAT = re.compile(r" (?:of|from|for|with|in|about) ")
+_OF_ME = re.compile(r"(?:i|we)\b", re.IGNORECASE)
+_OF_MINE = re.compile(r"(?:my|our)\b", re.IGNORECASE)
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
 
@@ -93,6 +98,8 @@ class Deciding(Writing):
         later = [old for old in contradicted if old not in ended]
         if later and new.invalid_at is None:  # told afterwards: it was true until then
             new = replace(new, invalid_at=min(map(begun, later)))
+        if said.ends and said.only_of_known and not contradicted:  # asked for: that it is over is to be kept
+            new = replace(new, subject="", predicate="note", object=new.text, valid_at=until, invalid_at=None)
         self.write("ADD", new)
         for old in ended:
             self._end(old, by=new, until=until)
@@ -185,6 +192,8 @@ class Deciding(Writing):
                 return named
         if not new.predicate:
             return self._whatever(new) if said.ends else []
+        if new.predicate == "habit":
+            return _of_one_thing(self._done(new), new)
         same = self._same(new)
         if said.ends and not new.object:  # "I quit": whatever it was
             return [*same, *self._same(replace(new, predicate="job"))]
@@ -201,27 +210,44 @@ class Deciding(Writing):
         return opposites
 
     def _whatever(self, new: Memory) -> list[Memory]:
-        """What is had, used or done of a thing that is given up: "sold the car"."""
+        """What is had, used or done of the one thing that is given up: "sold the car"."""
         head = (new.object.split() or [""])[-1].casefold()
         live = self._live(self.index.memories.values(), new)
         called = [old.subject for old in live if old.predicate == "name" and plain(old.object) == head]
         if new.subject == USER and called:
             head = called[0].removeprefix(f"{USER}'s ")
             new = replace(new, object=head)
-        return [
+        given_up = [
             old
             for old in live
-            if (
-                old.subject in self._names
-                and old.predicate.startswith(GIVEN_UP)
-                and same_thing(new.object, old.object)
-            )
-            or (
-                new.subject == USER
-                and old.subject == f"{USER}'s {head}"
-                and old.predicate in ("is", "name", "age")
+            if old.subject in self._names
+            and old.predicate.startswith(GIVEN_UP)
+            and is_meant(new.object, old.object)
+        ]
+        told_of_it = [
+            old
+            for old in live
+            if new.subject == USER
+            and (
+                (old.subject == f"{USER}'s {head}" and old.predicate in ("is", "name", "age"))
+                or (old.predicate == "note" and _OF_MINE.match(old.object) and _says(new, old))
             )
         ]
+        return [*_of_one_thing(given_up, new), *told_of_it]
+
+    def _done(self, new: Memory) -> list[Memory]:
+        """What is done no longer: all its words are of what is known, "smoking" of "I smoke"."""
+        found = []
+        for old in self._live(self.index.memories.values(), new):
+            if old.predicate == "note":
+                own = new.subject == USER and _OF_ME.match(old.object)
+                found += [old] if own and _says(new, old) else []
+            elif old.subject in self._names and old.predicate != new.predicate:
+                words, known = set(stems(new.object)), set(stems(old.object))
+                of_it = set(stems(old.predicate))
+                named = words & of_it or old.predicate.startswith(GIVEN_UP)
+                found += [old] if named and words & known and words <= known | of_it else []
+        return found
 
     def _fulfils(self, new: Memory, old: Memory) -> bool:
         """Whether what was planned is so now."""
@@ -340,6 +366,26 @@ def same_thing(one: str, other: str) -> bool:
     return bool(first and second) and (first <= second or second <= first)
 
 
+def is_meant(thing: str, known: str) -> bool:
+    """Whether a thing is one that is known: "the company laptop" is "a laptop", "the bike rack" no "bike"."""
+    words = words_of_thing(known)
+    head = words_of_thing((_OF_WHAT.split(thing)[0].split() or [""])[-1])
+    return same_thing(thing, known) and (words_of_thing(thing) <= words or bool(head & words))
+
+
+def _says(new: Memory, old: Memory) -> bool:
+    """Whether a note says of itself, before all else, what is over."""
+    words, known = set(stems(new.object)), stems(old.object)
+    return bool(known) and known[0] in words and words <= set(known)
+
+
+def _of_one_thing(found: list[Memory], new: Memory) -> list[Memory]:
+    """What was found where it is one thing; of several, those that it names in the same words; or nothing."""
+    if all(same_thing(one.object, other.object) for one, other in combinations(found, 2)):
+        return found
+    return [old for old in found if words_of_thing(old.object) == words_of_thing(new.object)]
+
+
 def denied(memory: Memory) -> bool:
     """Whether a statement says that its object is not so."""
     return _DENIES.search(_HELD_FOR_ANOTHER.sub("", memory.text, 1)) is not None
@@ -369,7 +415,7 @@ def names(old: Memory, new: Memory, said: Statement) -> bool:
     wrong = plain(said.replaces)
     if new.predicate and (old.subject, old.predicate) != (new.subject, new.predicate):
         return new.predicate in _USED and old.predicate.startswith(_USED) and plain(old.object) == wrong
-    if plain(old.object) == wrong:
+    if plain(old.object) == wrong or (new.predicate == "owns" and is_meant(said.replaces, old.object)):
         return True
     return old.predicate in UNREAD and bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text)))
 

@@ -19,6 +19,11 @@ _ATTRIBUTE = re.compile(
     r"(?:my|our) (?:new |current |present )?(?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are)"
     r"(?: now| actually| really)? (?P<object>.+)"
 )
+_HAS_NUMBER = re.compile(
+    r"(?:I|we) (?:have got|have|got) (?P<attribute>locker|bunk|berth|bed|cabin|room|desk|seat|badge|mailbox"
+    r"|bay|slot|parking (?:space|spot)) (?P<object>(?:(?:number|num|nr|no)\.? ?)?\w{0,3}\d[\w-]*)"
+)
+"""What somebody was given that has a number: "I have locker 34"."""
 _NUMBER_WORD = re.compile(r"(?:number|num|nr|no)\.? ?(?=\d)", re.IGNORECASE)  # "number 6" is 6
 _LASTING = re.compile(r"(?:an? (?!bit|lot|mess|pain|nightmare|joke|disaster|wreck|write)|\d)")
 """What a thing is for longer than a day: "a poodle", and not "broken"."""
@@ -37,7 +42,7 @@ POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECAS
 
 def attribute(text: str, *, asked_for: bool) -> Statement | None:
     """What "my X is Y" says: of the user where X is an attribute, else of the user's X."""
-    match = _ATTRIBUTE.fullmatch(text)
+    match = _ATTRIBUTE.fullmatch(text) or _HAS_NUMBER.fullmatch(text)
     if not match:
         return None
     attributes = rules_of("statements")["attributes"]
@@ -128,6 +133,8 @@ FEW_WORDS = 5
 _ARTICLES = frozenset(
     ("a", "an", "the", "my", "our", "his", "her", "their", "one", "some", "any", "new", "old")
 )
+
+_LITTLE = frozenset(("i", "we", "am", "is", "are", "do", "to", "on", "at", "in", "of", "for", "with"))
 
 
 def undated(text: str, *, said_at: float, zone: tzinfo) -> str:
@@ -230,6 +237,13 @@ def _never(of: str) -> re.Pattern[str]:
 def one_of(word: str) -> str:
     """A noun in the singular, as far as that is told by its end."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+
+
+def stems(text: str) -> list[str]:
+    """What a text says, by the stems of its words in order: "smoking" and "I smoke" are both "smok"."""
+    words = (word for word in re.findall(r"\w+", text.casefold()) if word not in _ARTICLES | _LITTLE)
+    ended = (re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word) for word in words)
+    return [re.sub(r"(\w)\1$", r"\1", word) for word in ended]
 
 
 def words_of_thing(thing: str) -> frozenset[str]:

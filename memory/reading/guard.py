@@ -122,7 +122,8 @@ def _shaped(text: str) -> Iterator[Span]:
         for match in _compiled(row["pattern"]).finditer(text):
             start, end = match.span("value" if "value" in match.re.groupindex else 0)
             value = text[start:end]
-            if _looks(row.get("looks", ""), value) and not _of("no_value").fullmatch(value.split()[0]):
+            first = match.groupdict().get("first") or value.split()[0]
+            if _looks(row.get("looks", ""), value) and not _of("no_value").fullmatch(first):
                 yield start, end, SecretKind(row["kind"])
 
 

@@ -71,6 +71,7 @@ class Rule:
     ends: bool = False
     negated: bool = False
     of: str = ""  # what its object is
+    over: bool = False  # it reads only what is said in so many words to be so no longer
 
 
 @lru_cache(maxsize=1)

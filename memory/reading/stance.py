@@ -31,6 +31,8 @@ _SPELT: tuple[tuple[str, str], ...] = (
     (r"\b(I|we|he|she|they|you)'d\b", r"\1 would"),
     (r"\b(he|she)'?s\b", r"\1 is"),
     (r"^(\w+|(?:my|our) \w+) no longer (?=vegan|vegetarian|an? |in |at |on )", r"\1 is no longer "),
+    (r"^not (?=.+ any ?(?:more|longer)$)", "I am not "),
+    (r"^off (?=.+ (?:now|any ?(?:more|longer))$)", "I am off "),
     (r"^the (?=(?:dog|cat|puppy|kitten|hamster|parrot|rabbit)\b)", "my "),
     (r"(?:[ ,]+(?:fyi|lol|btw|tho|haha|again|xx?|:\(|:\)|!+))+$", ""),
 )
@@ -43,7 +45,8 @@ _IS_NOT_BUT = re.compile(
 _NO_SUBJECT = re.compile(
     r"(?P<not>not )?(?=(?P<begin>(?:just |finally |recently )?(?:sold|moved|moving|left|quit|switched"
     r"|cancell?ed|stopped|started|starting|bought|adopted|got|joined|leaving|selling|quitting"
-    r"|work(?:ing)? (?:at|for|as)|live in|living in|retired|resigned|gave up|no longer"
+    r"|work(?:ing)? (?:at|for|as)|live in|living in|retired|resigned|gave|given|no longer"
+    r"|returned|handed|sent|traded|swapped|dropped"
     r"|done with|finished))\b)",
     re.IGNORECASE,
 )
@@ -71,6 +74,7 @@ class Stance:
 
     text: str
     ends: bool = False  # it was so and is no longer
+    over: bool = False  # the same in so many words: "no longer", "stopped", and not by its tense
     negated: bool = False  # it is not so
     planned: bool = False  # it is to be so
 
@@ -98,6 +102,7 @@ def stance_of(text: str) -> Stance:
             stance = Stance(
                 changed.strip(),
                 ends=stance.ends or "ends" in kinds,
+                over=stance.over or "over" in kinds,
                 negated=stance.negated or "negated" in kinds,
                 planned=stance.planned or "planned" in kinds,
             )
@@ -131,11 +136,12 @@ Instead = str | Callable[[re.Match[str]], str]
 def _changes() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Instead], ...]:
     """What each way to say it says, and what is left without it; in order."""
     rows: tuple[tuple[str, str, Instead], ...] = (
-        ("ends", r"\bno longer ", ""),
-        ("ends", r"\b(?:do|does) not (.+?),? any ?(?:more|longer)$", r"\1"),
-        ("ends", r"\b(am|is|are) not (.+?),? any ?(?:more|longer)$", r"\1 \2"),
-        ("ends", r"\bused to (?=[a-z])", ""),
-        ("ends", r"\b(?:stopped|quit|gave up) (us|smok|driv|danc|cycl|rid)ing\b", r"\1e"),
+        ("ends over", r"\bno longer ", ""),
+        ("ends over", r"\b(?:do|does) not (.+?),? any ?(?:more|longer)$", r"\1"),
+        ("ends over", r"\b(am|is|are) not (.+?),? any ?(?:more|longer)$", r"\1 \2"),
+        ("ends over", r"\b(am|is|are) off (?!to\b|for\b|on\b|sick\b|work\b)", r"\1 on "),
+        ("ends over", r"\bused to (?=[a-z])", ""),
+        ("ends over", r"\b(?:have |has )?(?:stopped|quit|given up|gave up) (?=[a-z]{2,}ing\b)", "am "),
         (
             "ends",
             r"(?<!have )(?<!has )(?<!who )\b(lived|worked|studied|owned|had(?= an? )|drove)\b(?!.*\bsince\b)",

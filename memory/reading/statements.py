@@ -269,7 +269,7 @@ class _Reader:
 
     def _by_rule(self, stance: Stance) -> Sequence[Statement]:
         for rule in statement_rules():
-            for pattern in rule.patterns:
+            for pattern in rule.patterns if stance.over or not rule.over else ():
                 match = pattern.fullmatch(stance.text)
                 subject, role = self._subject(match.groupdict(), stance.text) if match else ("", "")
                 if match and subject:
@@ -340,7 +340,7 @@ def _with_object(
     for thing in things:
         key = _key(rule, words, thing)
         predicate = predicate_named(rule.predicate.replace("{thing}", words.get("thing") or ""))
-        if key and predicate == "prefers":
+        if key and (predicate == "prefers" or key == "drink"):  # nobody uses coffee
             predicate = f"preferred {key}"
         found.append(
             Statement(
@@ -352,7 +352,7 @@ def _with_object(
                 negated=denied,
                 ends=ends or (denied and rule.ends),
                 planned=stance.planned,
-                only_of_known=not predicate or not sure,
+                only_of_known=not predicate or rule.over or not sure,
                 replaces=replaces,
                 whole=with_other(thing, given, match[0]) if len(things) > 1 else "",
             )
