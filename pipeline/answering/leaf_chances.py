@@ -201,8 +201,7 @@ FIX = re.compile(
     r"|resolution|troubleshoot\w*|using|creating|adding|setting|configur\w*|install\w*|enabl\w*|running)\b",
     re.IGNORECASE,
 )
-
-
+CAUSES = re.compile(r"\b(?:causes?|reasons?|symptoms?|signs)\b", re.IGNORECASE)
 TROUBLE = re.compile(
     r"\b(?:dead|lost|broken?|stop(?:s|ped)?|fail(?:s|ed|ure)?|gone|dark|error|alarm|warning|stuck|leak\w*"
     r"|won'?t|can'?t|cannot|doesn'?t|not work\w*|offline|wrong|refus\w*|reject\w*|crash\w*|hurts?"

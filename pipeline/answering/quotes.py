@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Passage, Retrieval, UnitKind
-from pipeline.answering.leaf_chances import ACTION, FIX, Candidate, Floats, chances, leaf_signals, wants_fix
+from pipeline.answering.leaf_chances import ACTION, CAUSES, FIX, Candidate, Floats, chances, leaf_signals, wants_fix
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
@@ -309,7 +309,12 @@ def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
 
 
 def _is_fix(quote: Quote) -> bool:
-    """True for steps, for what stands under a heading such as Fix, and for what opens with an order."""
+    """True for steps, for what stands under a heading such as Fix, and for what opens with an order.
+
+    Causes that are numbered, as the likeliest first, are no steps.
+    """
+    if CAUSES.search("".join(quote.best.metadata["heading_path"][-1:])):
+        return False
     return quote.kind == "steps" or _has_fix_heading(quote.best) or bool(ACTION.match(quote.best.text))
 
 

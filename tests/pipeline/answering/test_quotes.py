@@ -174,6 +174,18 @@ def test_a_fix_that_is_wanted_goes_first_where_it_is_about_as_likely(
     store.close()
 
 
+def test_numbered_causes_are_no_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quoting, "AS_LIKELY", 0.0)
+    files = {
+        "leak.md": "# Coolant leak\n\n## Possible causes of a coolant leak\n\n"
+        "1. The coolant pipe has a leak.\n2. The coolant pump has a leak.\n",
+        "fix.md": "# Stopping\n\nClose the coolant valve.\n",
+    }
+    store = make_store(tmp_path, files)
+    assert quotes_for(store, "coolant leak, what to do")[0].text == "Close the coolant valve."
+    store.close()
+
+
 def test_the_fix_that_a_code_leads_to_is_shown_beside_one_that_was_found(tmp_path: Path) -> None:
     files = {
         "alarms.md": "# Alarms\n\n| Code | Alarm | Procedure |\n|---|---|---|\n"
