@@ -15,7 +15,17 @@ import numpy as np
 
 from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Passage, Retrieval, UnitKind
-from pipeline.answering.leaf_chances import ACTION, CAUSES, FIX, Candidate, Floats, chances, leaf_signals, wants_fix
+from pipeline.answering.leaf_chances import (
+    ACTION,
+    CAUSES,
+    FIX,
+    Candidate,
+    Floats,
+    chances,
+    leaf_signals,
+    wants_fix,
+)
+from pipeline.answering.newest import newest_leaves
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
@@ -140,6 +150,7 @@ def choose_quotes(
         chance = _with_entry(chance, _defining(retrieval.question, candidates))
     elif called := calls(retrieval.question):
         chance = _with_entry(chance, [called(item.passage.section) for item in candidates])
+    chance = _with_entry(chance, newest_leaves(retrieval.question, candidates))
     spans = list(_spans(sections, asked))
     if not spans:  # nothing but markup
         return []

@@ -174,6 +174,22 @@ def test_a_fix_that_is_wanted_goes_first_where_it_is_about_as_likely(
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("days", "first"),
+    [(("11 January", "2 March"), "0047"), (("March 2, 2024", "January 11, 2025"), "0031"),
+     (("2024-03-02", "2024-01-11"), "0047")],
+)  # fmt: skip
+def test_what_is_so_now_is_in_the_newest_entry(tmp_path: Path, days: tuple[str, str], first: str) -> None:
+    older, newer = sorted(days, key=lambda day: "March" in day or "-03-" in day)
+    log = (
+        f"# Log\n\n## {older}: radio delivered\n\nThe serial number of the radio is 0031.\n\n"
+        f"## {newer}: radio exchanged\n\nA radio was built in with the serial number 0047, and it hums.\n"
+    )
+    store = make_store(tmp_path, {"log.md": log})
+    assert first in quotes_for(store, "serial number of the radio in use now")[0].text
+    store.close()
+
+
 def test_numbered_causes_are_no_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "AS_LIKELY", 0.0)
     files = {
