@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.chat import ChatRecipe
 
 MARKER = re.compile(r"\[(\d+)\]")
+NOBODY = "nobody, as it is an evaluation"  # a user who never said anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,12 @@ class Judged:
 def hear(athena: Athena, query: Question, *, generated: bool = False, traced: bool = False) -> Heard:
     """What a chat without a language model finds and quotes after the history; nothing of it is kept.
 
+    It is nobody's: what people said in chats over the same index is no part of what the documents answer.
     The turns of a history without replies are asked as well. Where it abstains, the quotes are those that it
     would show. `generated` is with the model that the settings name, if they do: the quotes are then those
     of what it was given. `traced` sends what is asked to Phoenix, where the settings name one.
     """
-    chat = athena.chat(private=True)
+    chat = athena.chat(private=True, user=NOBODY)
     if not generated:
         chat.parts = replace(chat.parts, llm=None)
     if traced and athena.tracer:

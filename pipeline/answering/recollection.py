@@ -22,7 +22,6 @@ NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
 BLOCK = "█"  # stands for each character that was overwritten
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
-OWN = 0.15  # probability of what was said that comes before documents that hardly answer, of the user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +87,7 @@ class Recollection:
             return better or documents.verdict != "answered"
         if self.verdict != "closest" or documents.verdict == "answered":
             return False
-        least = OWN if self.personal else documents.probability
-        return documents.verdict == "not in the documents" or self.probability >= least
+        return documents.verdict == "not in the documents" or self.probability >= documents.probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ class SentenceIndex(Protocol):
     def abbreviations(self) -> Abbreviations:
         """Which abbreviations the sections have before which words, instead of what they stand for.
 
-        Gathered when first needed after a change: two to three seconds for 14 MB of text.
+        Gathered when first needed after a change: about a second for 14 MB of text.
         """
 
 

@@ -13,7 +13,7 @@ from athena.settings import Settings
 from evals.answers import AnswersReport, evaluate_answers, failures_of, judge_answers, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
-from evals.judging import Heard, Judged, Shown, contains
+from evals.judging import Heard, Judged, Shown, contains, hear
 from evals.judging import judge as judge_quotes
 from pipeline.answer import Answerability, Retrieval, Verdict
 from tests.pipeline.otlp_receiver import OtlpReceiver
@@ -96,6 +96,16 @@ def test_questions_are_asked_and_counted() -> None:
         report=lambda done, total: told.append((done, total)),
     )
     assert (asked, told) == (["one", "it?", "two"], [(1, 2), (2, 2)])
+
+
+def test_what_somebody_said_over_the_same_index_answers_no_evaluation(tmp_path: Path) -> None:
+    (tmp_path / "lockers.md").write_text("# Lockers\n\nEach of the crew has a locker.\n", encoding="utf-8")
+    with open_athena(Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none")) as athena:
+        athena.ingest([tmp_path / "lockers.md"])
+        athena.ask("my locker is 34")
+        assert athena.ask("which locker is mine").mode == "memory"
+        answer = hear(athena, Question(_id="q", text="which locker is mine")).answer
+        assert answer and answer.mode == "quote"
 
 
 def judged(

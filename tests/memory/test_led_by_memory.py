@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.answer import Answer
-from pipeline.answering.recollection import filled_in, memories_named
+from pipeline.answer import Answer, Answerability
+from pipeline.answering.recollection import Recollection, filled_in, memories_named
 from pipeline.steps.records import RecallStep, step_of
 from tests.fake_llm import FakeLLM
 from tests.memory.talks import Talk
@@ -112,6 +112,16 @@ def test_what_goes_on_about_what_was_said_is_noted_rather_than_looked_for(talk: 
     say(talk, "Petra works at Zalando.")
     assert talk.chat().answer("Zalando is based in Germany").mode == "reply"
     assert talk.chat().answer("Siemens is based in Munich").mode != "reply"
+
+
+@pytest.mark.parametrize(("ours", "leads"), [(0.28, False), (0.36, True)])
+def test_what_was_said_and_what_is_documented_are_both_closest_the_likelier_leads(
+    ours: float, leads: bool
+) -> None:
+    documents = Answerability(0.35, threshold=0.2, sure=0.5)
+    assert documents.verdict == "closest"
+    said = Recollection(told="You said: “im hot”", verdict="closest", probability=ours, personal=True)
+    assert said.leads(documents) is leads
 
 
 @pytest.mark.parametrize(("message", "mode"), [("My oxygen is 34.", "reply"), ("The oxygen is 34.", "quote")])
