@@ -231,8 +231,10 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     expect(app.turn(1).get_by_label("Edit the question")).to_be_focused()
     app.turn(2).get_by_label("Edit the question").click()
     expect(app.turn(2)).to_contain_text("It is answered here; this version stays, with what follows it.")
-    ask = box(app.turn(2).get_by_role("button", name="Ask", exact=True))
-    assert ask["y"] + ask["height"] < box(app.question)["y"]  # the whole form is in view
+    ask = app.turn(2).get_by_role("button", name="Ask", exact=True)
+    app.until(
+        lambda: box(ask)["y"] + box(ask)["height"] < box(app.question)["y"]
+    )  # the whole form is in view
     if not window["dark"]:
         looked_at(app, "question-edited")
     field = app.turn(2).get_by_label("Your question")

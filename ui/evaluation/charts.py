@@ -12,8 +12,9 @@ Row = dict[str, Any]
 ROW_HEIGHT = 34  # pixels of a line of dots
 LONGEST_LABEL = 190  # pixels of a line's name; the rest is told by pointing at it
 HEIGHT = 300
-PADDING = {"left": 0, "top": 0, "right": 16, "bottom": 20}
-"""Pixels around a plot: the last number of an axis stands half beside it."""
+PADDING = {"left": 8, "top": 0, "right": 16, "bottom": 20}
+"""Pixels around a plot: the last number of an axis stands half beside it, and beside numbers of one
+figure the axis's name reaches over the edge."""
 GREY = "#6b6d73"
 """Labels where the ground is light: Streamlit's own are too faint there."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -70,8 +71,12 @@ def lines(rows: Sequence[Row], *, value: str, key: str) -> None:
 
 
 def bars(rows: Sequence[Row], *, value: str, key: str) -> None:
-    """Draw a bar a row of its "value" over its "day"."""
+    """Draw a bar a row of its "value", from 0, over its "day"."""
     width = max(2, min(36, 280 // len(rows)))
+    amount = _amount("value", value)
+    amount["scale"] = {"zero": True}  # the heights of bars are compared
+    if all(isinstance(row["value"], int) for row in rows):
+        amount["axis"] |= {"tickMinStep": 1, "format": ",d"}
     encoding = {
         "x": {
             "field": "day",
@@ -79,7 +84,7 @@ def bars(rows: Sequence[Row], *, value: str, key: str) -> None:
             "title": None,
             "axis": {"labelAngle": 0, "labelOverlap": True},
         },
-        "y": _amount("value", value),
+        "y": amount,
         "tooltip": [{"field": "day", "title": "day"}, _number("value")],
     }
     _draw(
