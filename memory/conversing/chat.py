@@ -152,6 +152,7 @@ class RememberingChat:
             noted=self._is_noted(message),
             stated=any(item.subject for item in statements_in(message, said_at=memory.clock())),
             personal=told.personal,
+            asked=told.asked,
             exchange=preset.exchange,
             considered=reading.considered,
             threshold=memory.threshold,

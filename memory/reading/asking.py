@@ -20,6 +20,12 @@ _QUESTION = re.compile(
     r"|search|look|help|any|what's|whats|where's|who's|when's|how's)\b",
     re.IGNORECASE,
 )
+_ASKS_AFTER = re.compile(
+    r"\b(?:how(?: \w+){0,3}?|what|why|where|when) (?:do|did|have|can|could|should|must|will|would|shall|may|am|are)"
+    r" (?:i|we)\b",
+    re.IGNORECASE,
+)
+"""A question about oneself, after what leads to it: in a hurry nothing parts the two."""
 _STATES = re.compile(
     _LEAD
     + r"(?:(?:i|we|my|our|it|that|this|he|she|they|his|her|their|there|the|no|not|actually|remember|note)\b"
@@ -63,7 +69,7 @@ FEW_WORDS = 4  # of a message that names what it looks for: "bunk number"
 def asks(message: str) -> bool:
     """Whether a message asks something: it is no question only where it states something."""
     text = mended(message.strip()).text
-    if "?" in text or _QUESTION.match(text):
+    if "?" in text or _QUESTION.match(text) or _ASKS_AFTER.search(text):
         return True
     return only_names(text)
 
@@ -83,8 +89,15 @@ def only_keywords(text: str) -> bool:
 
 def only_asks(message: str) -> bool:
     """Whether a message tells nothing beside what it asks."""
-    parts = [part.strip() for part in _SENTENCE.split(message) if part.strip()]
-    return all(is_question(part) or _QUESTION.match(mended(part).text) for part in parts)
+    return all(map(_only_asks, filter(None, map(str.strip, _SENTENCE.split(message)))))
+
+
+def _only_asks(sentence: str) -> bool:
+    text = mended(sentence).text
+    if is_question(sentence) or _QUESTION.match(text):
+        return True
+    after = _ASKS_AFTER.search(text)
+    return after is not None and not states(text[: after.start()])
 
 
 def asked_part(message: str) -> str:

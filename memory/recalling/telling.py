@@ -38,6 +38,9 @@ ALIKE = 0.55  # share of the best cosine that a message of the user's own has to
 LONGEST = 600  # characters of a turn that is told whole; of a longer one, its nearest piece
 INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
+_OF_TALK = re.compile(
+    r"\b(?:i|we|you)(?: \w+)? (?:ask|sa(?:y|id)|t(?:ell|old)|mention|answer)", re.IGNORECASE
+)
 _PIECE = re.compile(r"(?P<turn>.+)-p(?P<piece>\d+)")
 
 
@@ -51,6 +54,7 @@ class Told:
     verdict: MemoryVerdict = "not remembered"
     probability: float = 0.0
     personal: bool = False  # the question is about the user, or somebody whom they spoke of
+    asked: bool = False  # it is what the user asked once, in words that tell something, too
 
 
 def told(
@@ -101,6 +105,7 @@ def told(
         text="\n\n".join([opening, "\n".join(lines)]),
         shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
         verdict=verdict,
+        asked=not leading and asks(shown[0].turn.text) and not _OF_TALK.search(question),
     )
 
 

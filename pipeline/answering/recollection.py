@@ -55,6 +55,7 @@ class Recollection:
     noted: bool = False  # the message states something of the user, and is found again
     stated: bool = False  # what it states is read as a fact of theirs: no document knows it
     personal: bool = False  # about the user, or whom they spoke of
+    asked: bool = False  # what is told was asked once: documents that answer know more than who asks
     exchange: bool = False  # to be slipped into the history, each as a short exchange
     considered: int = 0
     threshold: float = 0.0
@@ -83,7 +84,7 @@ class Recollection:
         if not (self.asks and self.told):
             return False
         if self.verdict == "remembered":
-            better = self.personal and self.probability >= documents.probability
+            better = self.personal and not self.asked and self.probability >= documents.probability
             return better or documents.verdict != "answered"
         if self.verdict != "closest" or documents.verdict == "answered":
             return False

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers, without_markers
 from pipeline.answering.recollection import BLOCK, looked_up
+from pipeline.asking.several import is_question
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
@@ -301,13 +302,14 @@ def said_in(question: str, text: str) -> str:
 def told_in(answer: Answer) -> str | None:
     """What a turn is found again by beside its question; None where that is not to be found, either.
 
-    A question or a command to the memory that left nothing there is nothing that was said; what could not be
-    answered was not told; and what was quoted is found in its document.
+    A command to the memory that left nothing there is nothing that was said, and a question to it is what was
+    asked; what could not be answered was not told; and what was quoted is found in its document.
     """
     if answer.mode == "memory":
         step = step_of(answer.steps, RememberStep)
         kept = any((step.added, step.known, step.touched, step.replaced))
-        return "" if kept or looked_up(answer) else None  # what is no request may tell something, too
+        is_said = kept or looked_up(answer) or is_question(answer.question)
+        return "" if is_said else None  # what is no request may tell something, too
     is_told = answer.status == "complete" and answer.verdict == "answered" and not answer.abstained
     return told_as(answer.text) if is_told and answer.mode == "generate" else ""
 

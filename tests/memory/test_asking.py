@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.reading.asking import asked_part, asks, is_personal, only_keywords, states
+from memory.reading.asking import asked_part, asks, is_personal, only_asks, only_keywords, states
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,8 @@ from memory.reading.asking import asked_part, asks, is_personal, only_keywords, 
         ("yes", False),
         ("remember that I like tea", False),
         ("Tim, not Tom", False),
+        ("co2 is 1.6 cant think straight, how much time have i got left", True),
+        ("i had a headache how long it lasted i dont know", False),
     ],
 )
 def test_what_asks(message: str, asking: bool) -> None:
@@ -42,6 +44,18 @@ def test_what_asks(message: str, asking: bool) -> None:
 )
 def test_what_is_keywords_and_tells_nothing(message: str, keywords: bool) -> None:
     assert only_keywords(message) is keywords
+
+
+@pytest.mark.parametrize(
+    ("message", "only"),
+    [
+        ("co2 is 1.6 cant think straight, how much time have i got left", True),
+        ("my locker is 12, where do i put the spare suit", False),
+        ("What feeds the fan? How loud is it?", True),
+    ],
+)
+def test_what_leads_to_a_question_tells_nothing_but_of_the_user(message: str, only: bool) -> None:
+    assert only_asks(message) is only
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,14 @@ def test_what_was_said_and_what_is_documented_are_both_closest_the_likelier_lead
     assert said.leads(documents) is leads
 
 
+def test_what_was_asked_once_does_not_lead_over_documents_that_answer() -> None:
+    documents = Answerability(0.79, threshold=0.2, sure=0.5)
+    said = Recollection(told="You said: “im dizzy …”", verdict="remembered", probability=0.97, personal=True)
+    assert said.leads(documents)
+    assert not replace(said, asked=True).leads(documents)
+    assert replace(said, asked=True).leads(Answerability(0.1, threshold=0.2, sure=0.5))
+
+
 @pytest.mark.parametrize(("message", "mode"), [("My oxygen is 34.", "reply"), ("The oxygen is 34.", "quote")])
 def test_a_fact_of_the_users_own_is_noted_though_documents_speak_of_it(
     talk: Talk, message: str, mode: str

@@ -254,3 +254,15 @@ def test_a_preset_that_keeps_nothing_says_which(talk: Talk, preset: str, says: s
     assert says in answer.text
     assert ("switched off" in step_of(answer.steps, RememberStep).detail) == (preset == "none")
     assert talk.texts() == []
+
+
+def test_what_was_asked_before_has_the_questions_that_the_memory_answered(talk: Talk) -> None:
+    for message in ("Remember that my bunk is 4.", "which bunk is mine?", "What feeds the cabin fan?"):
+        talk.chat().answer(message)
+    assert [turn.text for turn in talk.memory.last_said()][:2] == [
+        "What feeds the cabin fan?",
+        "which bunk is mine?",
+    ]
+    asked = talk.answer("what did I ask you before?").text
+    assert "which bunk is mine?" in asked
+    assert "Remember" not in asked

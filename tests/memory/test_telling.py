@@ -105,6 +105,18 @@ def test_what_was_said_of_another_is_not_remembered_of_the_user_for_sure(
 
 
 @pytest.mark.parametrize(
+    ("question", "said", "asked"),
+    [
+        ("how long do i have before i faint", "im dizzy, how long do i have", True),
+        ("what did i say of how long i have", "im dizzy, how long do i have", False),
+        ("how long do i have before i faint", "I have two hours before I faint.", False),
+    ],
+)
+def test_what_was_asked_once_is_told_apart(question: str, said: str, asked: bool) -> None:
+    assert told(question, [], FoundTurns((found(said),), 0.9), personal=True).asked is asked
+
+
+@pytest.mark.parametrize(
     ("text", "meant"),
     [
         ("I was at the group yesterday", "yesterday: Sunday 7 May 2023"),
