@@ -21,8 +21,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _ASKS_AFTER = re.compile(
-    r"\b(?:how(?: \w+){0,3}?|what|why|where|when) (?:do|did|have|can|could|should|must|will|would|shall|may|am|are)"
-    r" (?:i|we)\b",
+    r"\b(?:how(?: \w+){0,3}?|what|why|where|when)"
+    r" (?:do|did|have|can|could|should|must|will|would|shall|may|am|are) (?:i|we)\b",
     re.IGNORECASE,
 )
 """A question about oneself, after what leads to it: in a hurry nothing parts the two."""

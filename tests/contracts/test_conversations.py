@@ -320,8 +320,9 @@ FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
     ({"abstained": True}, ("Why?", "")),
     ({"mode": "reply"}, ("Why?", "")),
     ({"mode": "reply", "steps": (NOTHING_KEPT,)}, ("Why?", "")),
-    ({"mode": "memory"}, ("", "")),
-    ({"mode": "memory", "steps": (NOTHING_KEPT,)}, ("", "")),
+    ({"mode": "memory"}, ("Why?", "")),
+    ({"mode": "memory", "question": "Forget it."}, ("", "")),
+    ({"mode": "memory", "question": "Forget it.", "steps": (NOTHING_KEPT,)}, ("", "")),
     *(
         ({"mode": "memory", "steps": (RememberStep(**{kept: ("m",)}),)}, ("Why?", ""))  # type: ignore[arg-type]
         for kept in ("added", "known", "touched", "replaced")
@@ -349,10 +350,11 @@ def test_turns_are_found_again_by_what_was_said_and_answered(conversations: Conv
 
 def test_what_the_memory_keeps_after_its_answer_decides_again(conversations: Conversations) -> None:
     id_ = conversations.create().info.id
-    turn = conversations.save_turn(id_, answer(mode="memory", steps=(RememberStep(pending=True),)))
+    asked = answer("Note it.", mode="memory", steps=(RememberStep(pending=True),))
+    turn = conversations.save_turn(id_, asked)
     assert recalled(conversations, id_) == [("", "")]
     conversations.change_answer(turn, lambda found: replace(found, steps=(RememberStep(added=("m",)),)))
-    assert recalled(conversations, id_) == [("Why?", "")]
+    assert recalled(conversations, id_) == [("Note it.", "")]
 
 
 def test_what_is_left_out_stays_so_and_in_its_conversation(conversations: Conversations) -> None:
