@@ -36,11 +36,12 @@ from agent.protocol import (
 from agent.servers import Servers
 from agent.tools import OWN, AgentTool, function_tool, named_tools, search_tool
 from memory.recalling.recall import named_in
-from pipeline.answering.prompts import count_tokens, escaped_markers, fitting_history, memory_messages
+from pipeline.answering.prompts import escaped_markers, fitting_history, memory_messages
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
+from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Events, TokenArrived
 from pipeline.steps.records import STOPPED, ThinkStep, ToolKind, ToolStep
 from pipeline.stores.private import PrivateConversations

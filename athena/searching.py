@@ -37,8 +37,8 @@ def make_search(
     admission: Admission,
 ) -> HybridSearch:
     """A search over a store; `llm` writes its hypotheses."""
-    from pipeline.answering.prompts import count_tokens
     from pipeline.finding.verdict_weights import calibrated
+    from pipeline.models.tokens import count_tokens
     from pipeline.retrieve import HybridSearch
 
     return HybridSearch(

@@ -18,7 +18,7 @@ from pipeline.answering.comparisons import compared
 from pipeline.answering.kept_conversation import History, KeptConversation, conversation_of
 from pipeline.answering.overviews import outlined
 from pipeline.answering.parts import found_together, together
-from pipeline.answering.prompts import condense_prompt, count_tokens, fitting_history
+from pipeline.answering.prompts import condense_prompt, fitting_history
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
@@ -56,6 +56,7 @@ from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, que
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
+from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (

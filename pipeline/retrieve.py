@@ -23,11 +23,12 @@ from pipeline.finding.fusion import Fused, fuse_sections, list_weights, sentence
 from pipeline.finding.hyde import Hypothesize
 from pipeline.finding.links import follow
 from pipeline.finding.merging import merge_up
-from pipeline.finding.passages import CountTokens, gather, select
+from pipeline.finding.passages import gather, select
 from pipeline.finding.tree import Trees, heading_path
 from pipeline.finding.verdict_signals import IndexFacts
 from pipeline.finding.verdict_weights import Calibration
 from pipeline.models.base import CrossEncoder, Encoder
+from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Events, outcome
 from pipeline.steps.records import (

@@ -6,16 +6,10 @@ Numbered sources, as much history as fits, the message. User and document text i
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import secrets
-from binascii import a2b_base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
@@ -23,11 +17,10 @@ from pipeline.answering.citations import CODE, MARKER
 from pipeline.answering.recollection import Recalled, Recollection, named
 from pipeline.answering.section_blocks import SectionLeaves, start_of
 from pipeline.messages import Message
+from pipeline.models.tokens import ELLIPSIS, CountTokens, count_tokens, cut_to
 from pipeline.nodes import Node
 
 if TYPE_CHECKING:
-    from tiktoken import Encoding
-
     from pipeline.answering.persona import Persona
 
 
@@ -144,18 +137,9 @@ SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the rest is 
 LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
 CHARACTERS_A_TOKEN = 4
 WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
-ELLIPSIS = " …"
 NO_FENCES = str.maketrans("`~", "'-")
-CountTokens = Callable[[str], int]
 NO_LEAVES: Mapping[str, Sequence[Node]] = {}
-CL100K_WORDS = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)  # how cl100k takes a text apart before it looks up the pieces
-O200K = "fb374d419588a4632f3f557e76b4b70aebbca790"  # o200k_base in tiktoken's cache, and its SHA-256
-O200K_HASH = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 STAYING = 5  # the last messages, which leave only where the context has no room
-COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,53 +168,6 @@ class Prompt:
     sources: tuple[Source, ...]
     history_left_out: int = 0
     message_cut: bool = False
-
-
-@lru_cache(maxsize=1)
-def _encoding() -> Encoding:
-    """cl100k, from our own copy: tiktoken would download it."""
-    import tiktoken
-
-    parts = (files("pipeline.models") / "bundled/cl100k_base.tiktoken").read_bytes().split()
-    ranks = dict(zip(map(a2b_base64, parts[::2]), map(int, parts[1::2]), strict=True))
-    return tiktoken.Encoding("cl100k", pat_str=CL100K_WORDS, mergeable_ranks=ranks, special_tokens={})
-
-
-@lru_cache(maxsize=COUNTED_TEXTS)
-def count_tokens(text: str) -> int:
-    """Tokens of a text by cl100k, which stands for the tokenizers that cannot be had here."""
-    return len(_encoding().encode(text, disallowed_special=()))
-
-
-@lru_cache(maxsize=4)
-def counter_for(model: str) -> CountTokens:
-    """What counts tokens as a model does, by its full name; `count_tokens` where that is not known here.
-
-    OpenAI's newer models have an encoding that tiktoken downloads: it is used where `TIKTOKEN_CACHE_DIR` has
-    it, and never fetched.
-    """
-    provider, _, name = model.partition("/")
-    if provider != "openai":
-        return count_tokens
-    import tiktoken
-
-    try:
-        encoding_name = tiktoken.model.encoding_name_for_model(name)
-    except KeyError:
-        return count_tokens
-    if encoding_name != "o200k_base" or not _is_kept(O200K, O200K_HASH):
-        return count_tokens
-    encoding = tiktoken.get_encoding(encoding_name)
-    return lambda text: len(encoding.encode(text, disallowed_special=()))
-
-
-def _is_kept(name: str, content_hash: str) -> bool:
-    """Whether tiktoken has a file and would not fetch it anew."""
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
-    kept = Path(folder) / name
-    if not folder or not kept.is_file():
-        return False
-    return hashlib.sha256(kept.read_bytes()).hexdigest() == content_hash
 
 
 def assemble_prompt(
@@ -289,7 +226,7 @@ def number_sources(
             frame = count_tokens(source_block(number, place, "", word=word))
             if left - frame < LEAST_SOURCE_TOKENS:
                 break
-            text, size = source_block(number, place, _cut(body, left - frame), word=word), left
+            text, size = source_block(number, place, cut_to(body, left - frame), word=word), left
         sources.append(Source(number, passage, text))
         left -= size
     return sources
@@ -317,7 +254,7 @@ def fitting_history(
 
 def fitting_message(message: str, *, budget: int) -> str:
     """The message, cut at a word where it is longer than the budget."""
-    return message if count_tokens(message) <= budget else _cut(message, budget)
+    return message if count_tokens(message) <= budget else cut_to(message, budget)
 
 
 def _place(passage: Passage) -> str:
@@ -377,12 +314,3 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
-
-
-def _cut(text: str, tokens: int) -> str:
-    """The text cut at a word so that it fits."""
-    encoding = _encoding()
-    cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
-    whole = cut.rstrip("\ufffd")
-    words = (whole.rsplit(maxsplit=1) or [""])[0]
-    return (words if len(words) >= len(whole) / 2 else whole) + ELLIPSIS  # not every script has spaces

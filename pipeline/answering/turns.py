@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.answer import Answer, Passage, Retrieval
-from pipeline.answering.prompts import counter_for
 from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
+from pipeline.models.tokens import counter_for
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.steps.events import Events
 from pipeline.steps.records import CondenseStep, GenerateStep, RememberStep, Step, ThinkStep, step_of
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.answering.persona import Persona
-    from pipeline.answering.prompts import CountTokens, Source
+    from pipeline.answering.prompts import Source
     from pipeline.asking.about_talk import AboutTalk
     from pipeline.asking.follow_ups import Condensed
     from pipeline.models.base import ModelChoice
+    from pipeline.models.tokens import CountTokens
     from pipeline.retrieve import HybridSearch
     from pipeline.stores.conversations import Conversations
 

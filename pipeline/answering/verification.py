@@ -7,13 +7,10 @@ fits the weights again, `athena eval support evals/data/support/test.jsonl` meas
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from cachetools import LRUCache
 
 from pipeline.answer import Citation, Passage, Support
 from pipeline.answering.citations import Piece, Place, cite, sentences_of, without_markers
@@ -21,49 +18,9 @@ from pipeline.answering.prompts import Source
 from pipeline.answering.sentence_support import Evidence, Leaf, evidence_of, leaf_scores, signals_of
 from pipeline.finding.verdict_weights import sigmoid
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentStore, Vector
+from pipeline.models.recent_vectors import passage_vectors
+from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
-
-KEPT_TEXTS = 2000  # of each encoder, the last ones: 4 MB with 384 dimensions
-
-
-class RecentVectors:
-    """The vectors of the texts that were used last; safe to use from several threads."""
-
-    def __init__(self, kept_texts: int = KEPT_TEXTS) -> None:
-        self._vectors: LRUCache[str, Vector] = LRUCache(kept_texts)
-        self._lock = threading.Lock()
-
-    def of(self, texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
-        """The vectors of some texts; those that are not kept are embedded together, each once."""
-        known = self._known(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        if missing:
-            embedded = dict(zip(missing, encoder.encode_passages(missing), strict=True))
-            self._keep(embedded)
-            known |= embedded
-        return [known[text] for text in texts]
-
-    def _known(self, texts: Iterable[str]) -> dict[str, Vector]:
-        with self._lock:
-            return {text: self._vectors[text] for text in texts if text in self._vectors}
-
-    def _keep(self, vectors: dict[str, Vector]) -> None:
-        with self._lock:
-            for text, vector in vectors.items():
-                self._vectors[text] = vector.copy()  # a row alone: it would hold the whole matrix
-
-
-_lock = threading.Lock()
-_recent: WeakKeyDictionary[Encoder, RecentVectors] = WeakKeyDictionary()
-
-
-def passage_vectors(texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
-    """The vectors of some texts as passages, from memory where they were embedded a short while ago."""
-    with _lock:
-        recent = _recent.setdefault(encoder, RecentVectors())
-    return recent.of(texts, encoder=encoder)
-
 
 # Fitted and chosen on the development half of the labelled sentences and on three other collections:
 # docs/decisions/citation-verification.md.

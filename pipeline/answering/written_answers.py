@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
 from pipeline.answering.citations import renamed_markers
-from pipeline.answering.prompts import Budget, Prompt, Source, assemble_prompt, count_tokens, memory_messages
+from pipeline.answering.prompts import Budget, Prompt, Source, assemble_prompt, memory_messages
 from pipeline.finding.passages import passage_leaves
 from pipeline.messages import Message
+from pipeline.models.tokens import count_tokens
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Events, TokenArrived
 from pipeline.steps.records import GenerateStep, PromptStep, ToolStep, VerifyStep, step_of

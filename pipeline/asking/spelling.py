@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nlargest
@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.analysis import analyse
 from pipeline.asking.language import english_words, language_of, rank
 from pipeline.steps.records import Corrected, CorrectStep
-from pipeline.stores.base import SearchRequest
-from pipeline.terms import STOP_WORDS, content_terms, share, stop_terms
+from pipeline.terms import STOP_WORDS, stop_terms
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 LONGEST = 600  # characters of a question that is corrected: what is longer was pasted
 SHORTEST = 4  # letters of a word that is corrected: shorter ones have too many neighbours
 SHORTEST_SMALL = 3  # letters of "teh" and "wat", which are only taken for small words: "the" and "what"
-SHORTEST_JOINED = 8  # letters of two words that are one in the documents
 EDITS_A_LETTER = 0.25
 """How much of a word may be wrong: one edit of four letters, two of eight. Four of five misspellings are one
 edit (Damerau, 1964)."""
@@ -46,13 +44,9 @@ USUAL = 8_000  # English words, by rank, that a question is corrected to though 
 RANKS = 30_522
 """Of English words: the first counts as much as a word that stands in the documents a hundred times, the last
 as one that stands there once."""
-PHRASE_HITS = 20  # sentences that are looked at for words beside each other
-IN_CONTEXT = 0.5  # of the question's other words, in a sentence with a word that is unsure by itself
 
 _WORD = re.compile(r"[(\['‘*]*([^\W\d_]+)[)\]'’*,;:.!?…]*")
 _CHUNK = re.compile(r"\S+")
-_NEXT = re.compile(r"\s+[a-z]+(?![\w-])")
-_PREVIOUS = re.compile(r"(?<![\w-])[a-z]+\s+$")
 _PAIR = re.compile(r"(?<![\w-])(?=([a-z]{4,}) ([a-z]+)(?![\w-]))", re.IGNORECASE)
 _LITERAL = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»", re.DOTALL)
 _AMERICAN = re.compile(r"(?<=[a-z]{3})is(?=(?:e[drs]?|ers|ing|ations?)$)")  # "summarise" is "summarize"
@@ -109,8 +103,10 @@ def correct(
 
 def _named_shortly(question: str, index: SentenceIndex) -> Iterator[Corrected]:
     """Words that the documents abbreviate before the next one, with that: "oxygen (LOX) tank"."""
-    for pair in _PAIR.finditer(question):
-        name = index.abbreviations().get((pair[1].lower(), pair[2].lower()))
+    pairs = list(_PAIR.finditer(question))
+    names = index.abbreviations() if pairs else {}
+    for pair in pairs:
+        name = names.get((pair[1].lower(), pair[2].lower()))
         if name and name not in question.split() and stop_terms().isdisjoint(analyse(f"{pair[1]} {pair[2]}")):
             yield Corrected(pair.start(1), pair[1], f"{pair[1]} ({name})")
 
@@ -141,16 +137,11 @@ def _wrong(question: str, index: SentenceIndex) -> list[Corrected]:
     if not unknown or _is_foreign(question, index):
         return []
     vocabulary = index.vocabulary()
-    unknown = [(place, word) for place, word in unknown if word.lower() not in vocabulary]
-    around = set(content_terms(question)).difference(*(terms[place] for place, _ in unknown))
-    found: list[Corrected] = []
-    for place, word in unknown:
-        written_so = _joined(question, place, word, vocabulary) or Corrected(
-            place, word, _correction(word.lower(), vocabulary, index, around)
-        )
-        if written_so.right and (not found or found[-1].start + len(found[-1].wrong) <= written_so.start):
-            found.append(written_so._replace(right=_cased(written_so.right, written_so.wrong)))
-    return found
+    return [
+        Corrected(place, word, _cased(right, word))
+        for place, word in unknown
+        if word.lower() not in vocabulary and (right := _correction(word.lower(), vocabulary))
+    ]
 
 
 def with_words(question: str, words: Iterable[Corrected]) -> str:
@@ -199,13 +190,8 @@ def _is_foreign(question: str, index: SentenceIndex) -> bool:
 # -- one word ---------------------------------------------------------------------------------------------
 
 
-def _correction(
-    word: str, vocabulary: Mapping[str, int], index: SentenceIndex, around: Collection[str]
-) -> str:
-    """What a word that the documents lack was meant to be; "" where that is not sure.
-
-    `around` are the terms of the words beside it.
-    """
+def _correction(word: str, vocabulary: Mapping[str, int]) -> str:
+    """What a word that the documents lack was meant to be; "" where that is not sure."""
     if word in _SLIPS:
         return _SLIPS[word]
     if len(word) < SHORTEST:
@@ -217,48 +203,10 @@ def _correction(
     american = _AMERICAN.sub("iz", word)
     if american != word and american in vocabulary:
         return american
-    if rank(american) is not None or _is_verb_of_known(word, vocabulary):
+    if rank(american) is not None:
         return ""
-    derived = _is_derived(word, vocabulary)
     near = sorted(_candidates(word, vocabulary, of=(vocabulary, english_words())))
-    right = _nearest(word, near, most=CHEAP if derived else MOST_EDITS)
-    if right in vocabulary:
-        return right
-    # A word that the documents have beside these goes before one that they lack.
-    beside = "" if derived else _beside(word, near, vocabulary, index, around)
-    return beside or right or _split(word, vocabulary, index)
-
-
-def _lacks_a_letter(word: str, meant: str) -> bool:
-    """Whether a word is another without one of its letters but the first."""
-    return any(word == meant[:at] + meant[at + 1 :] for at in range(1, len(meant)))
-
-
-def _joined(question: str, place: int, word: str, vocabulary: Mapping[str, int]) -> Corrected | None:
-    """The word of the documents that is written as two here: "splash down"; None where they have none."""
-    after, before = _NEXT.match(question, place + len(word)), _PREVIOUS.search(question, 0, place)
-    for start, end in (
-        (place, after.end() if after else place),
-        (before.start() if before else place, place + len(word)),
-    ):
-        written = question[start:end]
-        parts = written.lower().split()
-        if len(parts) != 2 or len("".join(parts)) < SHORTEST_JOINED or min(map(len, parts)) < SHORTEST_SMALL:
-            continue
-        compound = "".join(parts)
-        right = compound if compound in vocabulary else ""
-        if not right and rank(word.lower()) is None:
-            near = sorted(_candidates(compound, vocabulary, of=(vocabulary,)))
-            right = _nearest(compound, near, most=1)
-        if right:
-            return Corrected(start, written, right)
-    return None
-
-
-def _is_verb_of_known(word: str, vocabulary: Mapping[str, int]) -> bool:
-    """Whether it is "summarise" beside "summary", or "initialise" beside "initial"."""
-    stem, found, _ = _AMERICAN.sub("\n", word).partition("\n")
-    return bool(found) and any(rank(noun) is not None or noun in vocabulary for noun in (stem, f"{stem}y"))
+    return _nearest(word, near, most=CHEAP if _is_derived(word, vocabulary) else MOST_EDITS)
 
 
 def _compound(word: str, vocabulary: Mapping[str, int]) -> str:
@@ -296,31 +244,6 @@ def _nearest(word: str, near: Sequence[_Candidate], *, most: float) -> str:
         return ""
     others = [other for other in near[1:] if analyse(other.word) != analyse(best.word)]
     return best.word if not others or others[0].cost - best.cost >= LEAD else ""
-
-
-def _beside(
-    word: str,
-    near: Sequence[_Candidate],
-    vocabulary: Mapping[str, int],
-    index: SentenceIndex,
-    around: Collection[str],
-) -> str:
-    """The one word with a letter more that the documents have beside half of the words around it.
-
-    "prge" alone may be anything, beside "fuel cell" it is "purge". A letter left out is a slip; another one
-    in its place is as often another word, or a name.
-    """
-    found: dict[tuple[str, ...], str] = {}
-    for item in near:
-        if item.word not in vocabulary or not around or not _lacks_a_letter(word, item.word):
-            continue
-        hits = index.search(SearchRequest(" ".join([item.word, *around]), None, PHRASE_HITS)).bm25_sentences
-        texts = index.get_many([hit.node_id for hit in hits[:PHRASE_HITS]]).values()
-        terms = (set(analyse(node.text)) for node in texts)
-        own = set(analyse(item.word))
-        if any(own <= seen and share(around, seen) >= IN_CONTEXT for seen in terms):
-            found.setdefault(tuple(sorted(own)), item.word)
-    return next(iter(found.values())) if len(found) == 1 else ""
 
 
 def _candidates(
@@ -375,18 +298,6 @@ def _differs_in_vowels(word: str, other: str) -> bool:
         return False
     one, two = ([letter for letter in text if letter not in _VOWELS] for text in (word, other))
     return one == two
-
-
-def _split(word: str, vocabulary: Mapping[str, int], index: SentenceIndex) -> str:
-    """Two words that were written as one, where the documents have them beside each other; "" else."""
-    cuts = [(word[:cut], word[cut:]) for cut in range(3, len(word) - 2)]
-    cuts = [cut for cut in cuts if cut[0] in vocabulary and cut[1] in vocabulary]
-    for first, second in sorted(cuts, key=lambda cut: -min(vocabulary[cut[0]], vocabulary[cut[1]]))[:2]:
-        hits = index.search(SearchRequest(f"{first} {second}", None, PHRASE_HITS)).bm25_sentences
-        texts = index.get_many([hit.node_id for hit in hits[:PHRASE_HITS]]).values()
-        if any(re.search(rf"\b{first}\s+{second}", node.text, re.IGNORECASE) for node in texts):
-            return f"{first} {second}"
-    return ""
 
 
 def _cased(right: str, wrong: str) -> str:

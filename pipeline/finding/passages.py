@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,10 @@ import numpy as np
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
+from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, by_section
 from pipeline.steps.records import Dropped, FetchedSection
 from pipeline.stores.base import DocumentStore, SearchResponse, Vector
-
-CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class ChatStream(Iterator[str]):
         """Note what it took, unless it failed before the first word."""
         if self._account is None or not (self.text or self.generation):
             return
-        from pipeline.answering.prompts import count_tokens
+        from pipeline.models.tokens import count_tokens
 
         read, wrote = self._end.prompt_tokens, self._end.answer_tokens
         estimated = not read or (wrote is None)

@@ -14,8 +14,8 @@ from athena.cli import app
 from athena.settings import Settings
 from athena.usage import usage
 from pipeline.answer import Usage
-from pipeline.answering.prompts import count_tokens
 from pipeline.errors import ModelError
+from pipeline.models.tokens import count_tokens
 from pipeline.options import PriceOptions
 from pipeline.steps.spending import Spent, usage_of
 from tests.servers import OllamaServer, Reply

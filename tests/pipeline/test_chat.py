@@ -18,7 +18,6 @@ from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
 from pipeline.answering.kept_conversation import NOT_STORED
 from pipeline.answering.persona import Persona
-from pipeline.answering.prompts import count_tokens
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import FinishedTurn
 from pipeline.answering.written_answers import GO_ON, MESSAGE_CUT
@@ -33,6 +32,7 @@ from pipeline.errors import (
 from pipeline.finding.hyde import Hypothesis
 from pipeline.messages import Message, Role
 from pipeline.models.generation import complete
+from pipeline.models.tokens import count_tokens
 from pipeline.retrieve import RetrievalOptions
 from pipeline.steps.events import (
     AnswerFinished,

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answer import Passage
-from pipeline.answering import prompts
 from pipeline.answering.citations import sentences_of
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import (
@@ -25,8 +24,6 @@ from pipeline.answering.prompts import (
     asking_prompt,
     assemble_prompt,
     condense_prompt,
-    count_tokens,
-    counter_for,
     fitting_history,
     fitting_message,
     hypothesis_prompt,
@@ -35,6 +32,8 @@ from pipeline.answering.prompts import (
     system_prompt,
 )
 from pipeline.messages import Message, Role
+from pipeline.models import tokens
+from pipeline.models.tokens import count_tokens, counter_for
 from pipeline.nodes import ScoredNode
 from tests.pipeline.answering.leaves import section_leaves, section_node
 from tests.pipeline.passages import make_passage
@@ -113,10 +112,10 @@ def test_tokens_are_counted_as_the_model_does_where_its_encoding_is_here(
 ) -> None:
     """cl100k is taken for all others; nothing is fetched."""
     content = b"IQ== 0\n"  # the encoding of one character
-    file = tmp_path / prompts.O200K
+    file = tmp_path / tokens.O200K
     file.write_bytes(content if kept else b"cut off")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(prompts, "O200K_HASH", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(tokens, "O200K_HASH", hashlib.sha256(content).hexdigest())
     own = tiktoken.Encoding("o200k_base", pat_str=".", mergeable_ranks={b"!": 0}, special_tokens={})
     monkeypatch.setattr(tiktoken, "get_encoding", {"o200k_base": own}.__getitem__)
     counter_for.cache_clear()

@@ -13,12 +13,11 @@ from pipeline.answering.citations import sentences_of
 from pipeline.answering.sentence_support import Evidence, evidence_of
 from pipeline.answering.verification import (
     Judge,
-    RecentVectors,
     SentenceLocator,
-    passage_vectors,
     support_score,
     verify,
 )
+from pipeline.models.recent_vectors import RecentVectors, passage_vectors
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.answering.evidences import evidence

@@ -12,7 +12,6 @@ import pytest
 from pipeline.analysis import analyse
 from pipeline.asking.spelling import misspelt, with_words
 from pipeline.steps.records import CorrectStep
-from pipeline.stores.base import Hit, SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.vocabulary import count_words
 from tests.pipeline.searching import make_search, the_step
@@ -36,13 +35,6 @@ class Words:
 
     def vocabulary(self) -> Any:
         return self._vocabulary
-
-    def search(self, request: SearchRequest) -> SearchResponse:
-        return SearchResponse((), (Hit("s", "s", 1.0),), (), ())
-
-    def get_many(self, node_ids: Collection[str]) -> Any:
-        node = type("Node", (), {"text": self._text})
-        return dict.fromkeys(node_ids, node)
 
 
 def corrected(question: str, text: str = TEXT) -> str:
@@ -85,11 +77,6 @@ def test_a_long_word_may_have_its_vowels_wrong_or_elsewhere() -> None:
 def test_a_compound_may_begin_with_one_letter() -> None:
     assert corrected("whats sband", "The S-band key. " * 9) == "whats s-band"
     assert corrected("whats sband", "The band plays. " * 9) == "whats sband"
-
-
-def test_two_words_are_split_only_where_they_stand_together() -> None:
-    assert corrected("pumpvalve", "The pump valve leaks. " * 9) == "pump valve"
-    assert corrected("pumpvalve", "A valve and a pump leak. " * 9) == "pumpvalve"
 
 
 def test_the_documents_may_be_in_another_language() -> None:
