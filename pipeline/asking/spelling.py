@@ -40,7 +40,6 @@ TEN_TIMES = 0.5  # edits that a word may be farther if it is ten times as freque
 IN_DOCUMENTS = 0.25  # edits that it may be farther if the documents have it
 LEAD = 0.35  # edits by which the best word must be nearer than the next that means something else
 COMMON = 60  # of the commonest words, half are small ones in any language
-USUAL = 8_000  # English words, by rank, that a question is corrected to though no document has them
 RANKS = 30_522
 """Of English words: the first counts as much as a word that stands in the documents a hundred times, the last
 as one that stands there once."""
@@ -83,7 +82,6 @@ class _Candidate(NamedTuple):
     cost: float  # the edits, less what its frequency is worth
     word: str
     edits: float
-    usual: bool  # it is in the documents, or commonplace
 
 
 def correct(
@@ -206,7 +204,9 @@ def _correction(word: str, vocabulary: Mapping[str, int]) -> str:
     if rank(american) is not None:
         return ""
     near = sorted(_candidates(word, vocabulary, of=(vocabulary, english_words())))
-    return _nearest(word, near, most=CHEAP if _is_derived(word, vocabulary) else MOST_EDITS)
+    right = _nearest(word, near, most=CHEAP if _is_derived(word, vocabulary) else MOST_EDITS)
+    # What no document has finds nothing, and may be wrong: "login" is no "logan".
+    return right if right in vocabulary or right in _known_anyway() else ""
 
 
 def _compound(word: str, vocabulary: Mapping[str, int]) -> str:
@@ -240,7 +240,7 @@ def _nearest(word: str, near: Sequence[_Candidate], *, most: float) -> str:
     if not near:
         return ""
     best = near[0]
-    if best.edits > most or best.cost > (len(word) - SHORTEST) * EDITS_A_LETTER or not best.usual:
+    if best.edits > most or best.cost > (len(word) - SHORTEST) * EDITS_A_LETTER:
         return ""
     others = [other for other in near[1:] if analyse(other.word) != analyse(best.word)]
     return best.word if not others or others[0].cost - best.cost >= LEAD else ""
@@ -260,9 +260,7 @@ def _candidates(
             edits = _edits(word, other, distance)
             within = edits <= (len(word) * EDITS_A_LETTER if len(other) >= SHORTEST else CHEAP)
             if within and "-" not in other:
-                count, place = vocabulary.get(other, 0), rank(other)
-                usual = bool(count) or (place is not None and place < USUAL)
-                yield _Candidate(edits - _frequency(count, place), other, edits, usual)
+                yield _Candidate(edits - _frequency(vocabulary.get(other, 0), rank(other)), other, edits)
 
 
 def _frequency(count: int, place: int | None) -> float:
