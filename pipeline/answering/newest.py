@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections.abc import Sequence
 
 from pipeline.answering.leaf_chances import Candidate
@@ -13,10 +14,7 @@ _NOW = re.compile(
     r"|at present)\b",
     re.IGNORECASE,
 )
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+_MONTHS = [name.lower() for name in month_name[1:]]
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import analyse
 from pipeline.asking.about_talk import about_talk
 from pipeline.asking.several import asked_in, is_question, questions_in
+from pipeline.asking.small_talk import small_talk
 from pipeline.errors import ModelError
 from pipeline.finding.beside import Beside
 from pipeline.messages import Message
@@ -67,11 +68,6 @@ GOING_ON = re.compile(
 NEW_TOPIC = re.compile(
     r"^\W*(changing|different|another|new|next|unrelated|on another|switching)\b.{0,30}"
     r"\b(subject|topic|question|note)\b\W*",
-    re.IGNORECASE,
-)
-COURTESY = re.compile(
-    r"^\W*(thanks?|thank you|thx|great|good|nice|perfect|cool|hello|hi|hey|bye|goodbye|okay|ok)"
-    r"( (so|very) much| a lot| you| there)*\W*$",
     re.IGNORECASE,
 )
 
@@ -178,7 +174,7 @@ def condense(
 
 def by_rules(history: Sequence[Message], message: str) -> Condensed:
     """The message with the topic that it leans on, or as it is; then its other reading, if there is one."""
-    if COURTESY.match(message):
+    if small_talk(message):
         return Condensed(message)
     said = [item.text for item in history if item.role == "user"]
     if said and (right := _put_right(said[-1], message)):
@@ -256,7 +252,7 @@ def _asked(history: Sequence[Message]) -> list[str]:
     for text in said:
         if asked and (right := _put_right(asked[-1], text)):
             asked[-1] = right
-        elif not COURTESY.match(text) and not about_talk(text):
+        elif not small_talk(text) and not about_talk(text):
             asked.append(text)
     return [question for text in asked for question in questions_in(asked_in(text))]
 
