@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from athena import stores
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from memory.conversing.in_hand import TurnsInHand
     from memory.deciding.remember import Complete
     from memory.recalling.user_index import Indexes
-    from memory.recalling.user_turns import TurnsOfUsers
+    from memory.recalling.user_turns import UserTurns
     from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
     from pipeline.ingesting.run import Progress
 
 MODEL_TIMEOUT_S = 60.0
+MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class MemoryAssembly:
         return UserMemory(
             self._indexes,
             user,
+            self._turns_of(user),
             options=part(parts.settings, MemoryOptions),
             prices=part(parts.settings, PriceOptions),
             static=static_of(persona.name, says, persona.memories, user=user),
@@ -61,7 +63,6 @@ class MemoryAssembly:
             documents=Documents(hashes=self._hashes, text=self._text),
             zone=tzlocal(),
             clock=lambda: round(parts.conversations.clock(), 6),
-            turns=self._turns.of(user),
             unread=lambda: [turn.id for turn in parts.conversations.unremembered(user)],
         )
 
@@ -140,11 +141,14 @@ class MemoryAssembly:
         return Indexes(self._parts.memories, encoder=lambda: self._parts.encoder)
 
     @made_once
-    def _turns(self) -> TurnsOfUsers:
-        """What users said, in this process."""
-        from memory.recalling.user_turns import TurnsOfUsers
+    def _turns_of(self) -> Callable[[str], UserTurns]:
+        """What a user said, in this process."""
+        from memory.recalling.user_turns import UserTurns
 
-        return TurnsOfUsers(self._parts.conversations, encoder=lambda: self._parts.encoder)
+        parts = self._parts
+        return lru_cache(MOST_USERS)(
+            lambda user: UserTurns(parts.conversations, user, encoder=lambda: parts.encoder)
+        )
 
     @made_once
     def _after_answers(self) -> AfterAnswers:

@@ -13,6 +13,7 @@ from memory.conversing.after import AfterAnswers
 from memory.conversing.chat import RememberingChat
 from memory.options import PRESETS, MemoryOptions, PresetName
 from memory.recalling.user_index import Indexes
+from memory.recalling.user_turns import UserTurns
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
 from pipeline.answering.turns import FinishedTurn
@@ -63,6 +64,7 @@ class AthenaMemory:
         return UserMemory(
             self.indexes,
             user,
+            UserTurns(self._conversations, user, encoder=lambda: self.indexes.encoder),
             options=MemoryOptions(memory=self.preset.name),
             zone=datetime.now().astimezone().tzinfo,  # type: ignore[arg-type]
             clock=self._clock,

@@ -14,7 +14,7 @@ import numpy as np
 from bench.memory_player import AthenaMemory
 from memory.ids import new_id
 from memory.options import PresetName
-from memory.recalling.turn_index import Turn, TurnIndex
+from memory.recalling.turn_index import Turn, TurnIndex, spoken
 from memory.recalling.turn_search import look_up
 from pipeline.stores.memories import Memory, MemoryChanges
 
@@ -126,7 +126,7 @@ def search_in_turns(*, encoder: Encoder, count: int, times: int) -> TurnTimes:
         for number in range(count)
     ]
     started = time.perf_counter()
-    index = TurnIndex(turns, embed=lambda texts: _vectors(random, len(texts), encoder.dimensions))
+    index = TurnIndex(spoken(turns, embed=lambda texts: _vectors(random, len(texts), encoder.dimensions)))
     seconds = time.perf_counter() - started
     look_up(index, "What did Ada paint?", encoder=encoder)
     asked = [f"When was Ben's {THINGS[number % len(THINGS)]} {number} sold?" for number in range(times)]

@@ -15,7 +15,7 @@ from evals.chats import play
 from evals.conversations import Conversation, load_conversations
 from evals.indexing import Bars, Report, bar
 from evals.metrics import mean, percentile, recall_at, reciprocal_rank_at
-from memory.recalling.turn_index import TurnIndex
+from memory.recalling.turn_index import TurnIndex, spoken
 from memory.recalling.turn_search import WEIGHTS, Weights, look_up
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def evaluate(
 
 
 def _ask(held: Conversation, *, encoder: Encoder, weights: Weights) -> list[RankedTurns]:
-    index = TurnIndex(held.turns, embed=encoder.encode_passages)
+    index = TurnIndex(spoken(held.turns, embed=encoder.encode_passages))
     found = []
     for asked in held.asked:
         if asked.never_said:

@@ -55,6 +55,7 @@ class UserMemory:
 
     indexes: Indexes
     user: str
+    turns: UserTurns  # what was said in conversations that are not private
     options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
     static: tuple[Memory, ...] = ()
     find_model: Callable[[], Complete | None] = lambda: None  # what asks a language model, where there is one
@@ -63,7 +64,6 @@ class UserMemory:
     clock: Callable[[], float] = now
     unread: Callable[[], Sequence[str]] = tuple  # the ids of turns that nobody has looked at yet
     prices: PriceOptions = field(default_factory=PriceOptions)
-    turns: UserTurns | None = None  # what was said in conversations that are not private
 
     @property
     def preset(self) -> Preset:
@@ -226,45 +226,24 @@ class UserMemory:
 
     def _said(self, names: Sequence[str]) -> Mapping[str, str]:
         """What turns say that are named, and pieces of turns."""
-        if self.turns is None or not names:
-            return {}
         return texts_of(names, self.turns.of([turn_named(name)[0] for name in names]))
 
     def _is_personal(self, question: str) -> bool:
-        turns = self.turns
-        if turns is None:
-            return is_personal(question, was_said=lambda _: False)
-        return turns.names_speaker(question) or is_personal(question, was_said=turns.says)
+        return self.turns.names_speaker(question) or is_personal(question, was_said=self.turns.says)
 
     def turns_of(self, ids: Collection[str]) -> Sequence[str]:
         """The ids of the turns that memories come from."""
         known = self.index.memories
         return [source.turn_id for each in ids if each in known for source in known[each].sources]
 
-    def said_about(self, topic: str, *, without: Collection[str] = ()) -> Sequence[Turn]:
-        """The user's messages about a topic, latest first, but for some by id."""
-        said = self.turns.about(topic) if self.turns is not None else ()
-        own = [turn for turn in said if turn.role == "user" and turn.id not in without]
-        return sorted(own, key=lambda turn: -(turn.at or 0.0))
-
-    def last_said(self, most: int | None = None, *, without: Collection[str] = ()) -> Sequence[Turn]:
-        """The user's last messages, latest first, but for some by id."""
-        said = self.turns.all() if self.turns is not None else ()
-        own = [turn for turn in reversed(said) if turn.role == "user" and turn.id not in without]
-        return own[:most]
-
     def find_said(self, query: str, *, which: Which = ANY, limit: int = SEARCHED) -> Sequence[FoundTurn]:
         """What was said that a search shows, best first; without a query, the latest."""
-        return (
-            ()
-            if self.turns is None
-            else self.turns.find(query, least=self.threshold, which=which, limit=limit)
-        )
+        return self.turns.find(query, least=self.threshold, which=which, limit=limit)
 
     def said(self, ids: Iterable[str]) -> Mapping[str, Turn]:
         """The turns that these ids name, or pieces of them; those that are gone are left out."""
         names = {given: turn_named(given)[0] for given in ids}
-        found = self.turns.of(set(names.values())) if self.turns is not None else {}
+        found = self.turns.of(set(names.values()))
         return {given: found[name] for given, name in names.items() if name in found}
 
     def replaced_by(self, memory_id: str) -> Sequence[Memory]:
@@ -283,14 +262,14 @@ class UserMemory:
         facts = self.search(question, limit=MOST_FACTS, strict=True) if self.preset.recalls else ()
         told_by = tuple(item for item in facts if item.memory.trusted and not item.memory.stale)
         turns = FoundTurns()
-        if self.turns is not None and self.options.memory_recall == "all" and self.preset.recalls:
+        if self.options.memory_recall == "all" and self.preset.recalls:
             turns = self.turns.search(question, without=without)
         return told(
             question,
             told_by,
             turns,
             personal=self._is_personal(question),
-            named=self.turns is not None and names_what(question, was_said=self.turns.says),
+            named=names_what(question, was_said=self.turns.says),
             exact=exact,
             relations=self._links(question) if self.preset.depth > 1 else (),
         )
@@ -323,7 +302,7 @@ class UserMemory:
 
     def stats(self) -> Mapping[str, Any]:
         """Counts of what is kept, by tier, kind and category, and of the graph."""
-        index, said = self.index, self.last_said()
+        index, said = self.index, self.turns.own()
         with index.lock:
             kept = list(index.memories.values())
             moment = self.moment()
@@ -406,8 +385,6 @@ class UserMemory:
         without: Collection[str],
     ) -> tuple[Turn, ...]:
         """What was said, as the same words ask for it."""
-        if self.turns is None:
-            return ()
         said = [turn for turn in self.turns.all() if turn.id.removesuffix(ANSWER) not in without]
         if everything:
             return tuple(said)
@@ -427,9 +404,9 @@ class UserMemory:
         With `everything`, the graph goes, too, and what was said before is not read for more.
         """
         said: Sequence[str] = ()
-        if self.turns is not None and not words:
+        if not words:
             self.turns.leave_out(forgotten.turn_ids)
-        elif self.turns is not None and not everything:  # else no other turn is left that repeats them
+        elif not everything:  # else no other turn is left that repeats them
             said = self.turns.words_of(forgotten.turn_ids)
 
         def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:

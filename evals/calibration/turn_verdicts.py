@@ -25,7 +25,7 @@ from evals.calibration.logistic import Floats, fit
 from evals.calibration.turn_weights import CachedEncoder
 from evals.conversations import Conversation, load_conversations, seconds
 from evals.talks import Talk, has_words, load_talks
-from memory.recalling.turn_index import Turn, TurnIndex
+from memory.recalling.turn_index import Turn, TurnIndex, spoken
 from memory.recalling.turn_search import LEADING, FoundTurns, Signs, look_up
 from pipeline.finding.verdict_weights import sigmoid
 from pipeline.models.embedding import OnnxEncoder
@@ -53,7 +53,7 @@ class Example:
 def of_conversations(conversations: Sequence[Conversation], encoder: CachedEncoder) -> Iterator[Example]:
     """The questions of conversations, of their own and of the others."""
     unrelated = json.loads(injections.DATA.read_text(encoding="utf-8"))["unrelated"]
-    indexes = [TurnIndex(held.turns, embed=encoder.encode_passages) for held in conversations]
+    indexes = [TurnIndex(spoken(held.turns, embed=encoder.encode_passages)) for held in conversations]
     for held, index in zip(conversations, indexes, strict=True):
         for asked in held.asked:
             yield _example("never said" if asked.never_said else "answered", index, asked.question, encoder)
@@ -73,12 +73,12 @@ def of_conversations(conversations: Sequence[Conversation], encoder: CachedEncod
 def of_talks(talks: Sequence[Talk], encoder: CachedEncoder) -> Iterator[Example]:
     """The questions and the unrelated messages of talks; without those whose answer is not among the best."""
     for talk in talks:
-        index, session = TurnIndex(embed=encoder.encode_passages), 1
+        index, session = TurnIndex(), 1
         for number, step in enumerate(talk.steps):
             session = step.session or session
             if step.say:
                 said = Turn(id=str(number), session=str(session), text=step.say, at=seconds(step.at))
-                index.add([said])
+                index.add(spoken([said], embed=encoder.encode_passages))
             elif question := step.ask or step.unrelated:
                 found = look_up(index, question, encoder=encoder)  # type: ignore[arg-type]
                 kind = "unrelated" if step.unrelated else "never said" if step.never_said else "answered"

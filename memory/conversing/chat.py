@@ -161,10 +161,10 @@ class RememberingChat:
 
     def _is_noted(self, message: str) -> bool:
         """Whether a message states something of the user or of what was said, and is found again by it."""
-        turns = self.memory.turns
-        if self.private is not None or turns is None or self.memory.options.memory_recall != "all":
+        if self.private is not None or self.memory.options.memory_recall != "all":
             return False
-        goes_on = not asks(message) and any(turns.says(item.subject) for item in relations_in(message))
+        says = self.memory.turns.says
+        goes_on = not asks(message) and any(says(item.subject) for item in relations_in(message))
         return (goes_on or states(message)) and not secrets_in(message)
 
     def _told(self, message: str, question: str, *, without: Sequence[str]) -> Told:
@@ -228,8 +228,7 @@ class RememberingChat:
         """Keep of a turn what there is to keep, soon."""
         answer = turn.answer
         if self.private is None and answer.turn_id:
-            if self.memory.turns is not None:
-                self.after.add(self.memory.turns.follow)
+            self.after.add(self.memory.turns.follow)
             hearing = self._hearing(answer.question, answer.conversation_id, answer.turn_id)
             self._finishing.remember(answer, hearing=hearing)
 

@@ -224,20 +224,20 @@ class Replying:
     def _all_known(self) -> tuple[str, tuple[str, ...]]:
         kept = [memory for memory in self.memory.list() if memory.tier != "static"]
         found = sorted(kept, key=lambda memory: memory.kind == "qa")[: replies.MOST]  # questions last
-        said = self.memory.last_said(without=[self.hearing.turn_id])
+        said = self.memory.turns.own(without=[self.hearing.turn_id])
         return replies.known(found, turns=len(said)), tuple(memory.id for memory in found)
 
     def _last_said(self) -> tuple[str, tuple[str, ...]]:
         """The last messages, or the last questions where these are asked for."""
         questions = "ask" in self.hearing.message.casefold()
-        said = self.memory.last_said(without=[self.hearing.turn_id])
+        said = self.memory.turns.own(without=[self.hearing.turn_id])
         shown = [turn for turn in said if asks(turn.text) or not questions][: replies.MOST_SAID]
         return replies.last_said(shown, questions=questions), tuple(turn.id for turn in shown)
 
     def _told(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
         without = [self.hearing.turn_id]
         if command.kind is Command.SAID and (
-            said := self.memory.said_about(command.query, without=without)[: replies.MOST_SAID]
+            said := self.memory.turns.own(command.query, without=without)[: replies.MOST_SAID]
         ):
             return replies.said_about(said, topic=command.query), tuple(turn.id for turn in said)
         told = self.memory.told(self.hearing.message, without=without)

@@ -1,13 +1,12 @@
 """Reading: what comes to mind for a message, by recency, importance and relevance.
 
-static memory first; then keyword ∪ vector ∪ graph → seen at that moment → relevant enough → scored → budget
+static memory first; then vectors ∪ keywords ∪ graph → seen at that moment → scored → budget
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 DECAY = 0.995  # of recency, an hour
 HOUR_S = 3600.0
-CANDIDATES = 50  # of each list
+CANDIDATES = 50  # that are looked at for having all words of a query
 CHARACTERS_A_TOKEN = 4
 
 
@@ -56,7 +55,7 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one reading found, best first, and how many memories it weighed."""
+    """What one reading found, best first, and of how many memories."""
 
     found: tuple[FoundMemory, ...] = ()
     around: Neighbourhood = field(default_factory=Neighbourhood)
@@ -79,26 +78,30 @@ def search(
     `depth` > 0 also looks around the entities that the query names; a memory that names one of them is
     relevant enough. Where `words_suffice`, so is one with all the query's words.
     """
-    vector, terms = encoder.encode_query(query), analyse(query)
+    vector, terms = encoder.encode_query(query), set(analyse(query))
     with index.lock:
-        relevance, words = index.texts.similarities(vector), index.texts.scores(terms)
-        around = neighbourhood(index, named_in(index, query), depth=depth) if depth else Neighbourhood()
-        beside = [index.memories[known] for known in around.memories if known in index.memories]
-        nearest = islice(index.best(relevance, moment), CANDIDATES)
-        worded = islice(index.best(words, moment), min(CANDIDATES, int(np.count_nonzero(words))))
-        seen = (memory for memory in beside if moment.sees(memory))
-        candidates = {memory.id: memory for memory in (*nearest, *worded, *seen)}
-        found = []
-        for memory in candidates.values():
-            row = index.row_of[memory.id]
-            relevant = float(max(0.0, relevance[row]))
-            has_all = words_suffice and terms and index.texts.has_all(row, terms)
-            if has_all or memory.id in around.direct:
-                relevant = max(relevant, threshold)
-            if relevant >= threshold:
-                found.append(weighed(memory, relevant, options=options, now=moment.now))
+        memories, around = [*index.memories.values()], Neighbourhood()
+        if depth:
+            around = neighbourhood(index, named_in(index, query), depth=depth)
+        nearness = index.texts.similarities(vector)
+        relevance = {row: float(nearness[row]) for row in np.flatnonzero(nearness >= threshold).tolist()}
+        enough = (
+            [row for row, memory in enumerate(memories) if memory.id in around.direct]
+            if around.direct
+            else []
+        )
+        if words_suffice and terms:
+            worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist()
+            enough += [row for row in worded if terms <= index.texts.terms_of(row)]
+        for row in enough:
+            relevance.setdefault(row, threshold)
+    found = [
+        weighed(memories[row], share, options=options, now=moment.now)
+        for row, share in relevance.items()
+        if moment.sees(memories[row])
+    ]
     found.sort(key=lambda item: (-item.score, item.memory.created_at, item.memory.id))
-    return Reading(found=tuple(found), around=around, considered=len(candidates))
+    return Reading(found=tuple(found), around=around, considered=len(memories))
 
 
 def named_in(index: UserIndex, text: str) -> list[str]:

@@ -182,7 +182,7 @@ def _turn_lines(item: FoundTurn) -> list[str]:
 
 def line_of(turn: Turn, piece: int | None = None) -> str:
     """A turn with its day, its speaker, and the day that its words mean where they count from their own."""
-    text = " ".join((turn.text if piece is None else cut(turn.text).texts[piece]).split())
+    text = " ".join((turn.text if piece is None else cut(turn.text)[piece]).split())
     who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
     when = ", ".join(filter(None, [date_words(turn.at), who]))
     meant = meant_day(text, turn.at)
@@ -201,7 +201,7 @@ def texts_of(names: Iterable[str], turns: Mapping[str, Turn]) -> Mapping[str, st
     for name in names:
         turn_id, piece = turn_named(name)
         if turn := turns.get(turn_id):
-            pieces = len(cut(turn.text).texts)
+            pieces = len(cut(turn.text))
             found[name] = line_of(turn, piece if piece is not None and piece < pieces else None)
     return found
 

@@ -3,104 +3,96 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Scores: TypeAlias = NDArray[np.float32]  # of each text: shape (texts,)
 
 K1, B = 0.8, 0.75  # a turn is short: that a word stands in it twice says little
 FIRST_ROWS = 64
-NO_VECTOR = np.zeros(0, dtype=np.float32)
-
-Postings = tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]  # rows, counts, lengths
 
 
 class Texts:
-    """Rows come one after the other; the number of one that is removed is not given again."""
+    """Texts in one or several pieces: each scores as its best piece does. None leaves, none changes."""
 
     def __init__(self) -> None:
-        self.size = 0  # of all scores
-        self.vectors = np.zeros((FIRST_ROWS, 0), dtype=np.float32)  # by row, with room for more
-        self._terms: dict[int, Mapping[str, int]] = {}
-        self._rows: dict[str, dict[int, int]] = {}
-        self._arrays: dict[str, Postings] = {}  # of the terms that were asked for
-        self._lengths: dict[int, int] = {}
-        self._total = 0
+        self._vectors = np.zeros((FIRST_ROWS, 0), dtype=np.float32)  # by piece, with room for more
+        self._first = array("q")  # by text: its first piece
+        self._terms: list[frozenset[str]] = []  # by piece
+        self._lengths = array("f")  # by piece, in terms
+        self._postings: dict[
+            str, tuple[array[int], array[float]]
+        ] = {}  # by term: pieces, and how often there
 
-    def add(self, terms: Iterable[str], vector: NDArray[np.float32] = NO_VECTOR) -> int:
-        """Take in a text: its terms, and its vector of unit length, if it has one; returns its row."""
-        row, known = self.size, self.vectors.shape[1]
-        if row >= len(self.vectors) or len(vector) > known:
-            grown = np.zeros((max(2 * row, FIRST_ROWS), max(known, len(vector))), dtype=np.float32)
-            grown[:row, :known] = self.vectors[:row]
-            self.vectors = grown
-        self.vectors[row, : len(vector)] = vector
-        self.size += 1
-        counts = Counter(terms)
-        self._terms[row] = counts
-        self._lengths[row] = counts.total()
-        self._total += counts.total()
-        for term, count in counts.items():
-            self._rows.setdefault(term, {})[row] = count
-            self._arrays.pop(term, None)
-        return row
-
-    def remove(self, row: int) -> None:
-        """Forget a row: it scores 0."""
-        self.vectors[row] = 0
-        counts = self._terms.pop(row)
-        self._total -= self._lengths.pop(row)
-        for term in counts:
-            rows = self._rows[term]
-            del rows[row]
-            self._arrays.pop(term, None)
-            if not rows:
-                del self._rows[term]
+    def __len__(self) -> int:
+        return len(self._first)
 
     def __contains__(self, term: str) -> bool:
-        return term in self._rows
+        return term in self._postings
 
-    def terms_of(self, row: int) -> Iterable[str]:
-        """The different terms of a row."""
-        return self._terms[row]
+    def add(self, pieces: Sequence[Sequence[str]], vectors: NDArray[np.float32]) -> int:
+        """Take in a text, the terms of each piece and their vectors, if it has any; returns its number."""
+        first = len(self._terms)
+        self._first.append(first)
+        for terms in pieces:
+            for term, count in Counter(terms).items():
+                found, counts = self._postings.setdefault(term, (array("q"), array("f")))
+                found.append(len(self._terms))
+                counts.append(count)
+            self._terms.append(frozenset(terms))
+            self._lengths.append(len(terms))
+        rows, width = len(self._terms), max(self._vectors.shape[1], vectors.shape[1])
+        if rows > len(self._vectors) or width > self._vectors.shape[1]:
+            grown = np.zeros((max(2 * rows, FIRST_ROWS), width), dtype=np.float32)
+            grown[:first, : self._vectors.shape[1]] = self._vectors[:first]
+            self._vectors = grown
+        self._vectors[first : first + len(vectors), : vectors.shape[1]] = vectors
+        return len(self._first) - 1
+
+    def vectors_of(self, number: int) -> NDArray[np.float32]:
+        """The vectors of a text, a row for each of its pieces."""
+        pieces = self._pieces(number)
+        return self._vectors[pieces.start : pieces.stop]
+
+    def _pieces(self, number: int) -> range:
+        end = self._first[number + 1] if number + 1 < len(self._first) else len(self._terms)
+        return range(self._first[number], end)
+
+    def terms_of(self, number: int) -> frozenset[str]:
+        """The different terms of a text."""
+        return frozenset[str]().union(*(self._terms[piece] for piece in self._pieces(number)))
 
     def rarity(self, term: str) -> float:
-        """How much an occurrence of a term says: most of one that no row has."""
-        rows = len(self._rows.get(term, ()))
-        return math.log(1 + (len(self._terms) - rows + 0.5) / (rows + 0.5))
+        """How much an occurrence of a term says: most of one that no piece has."""
+        pieces = len(self._postings[term][0]) if term in self._postings else 0
+        return math.log(1 + (len(self._terms) - pieces + 0.5) / (pieces + 0.5))
 
-    def has_all(self, row: int, terms: Iterable[str]) -> bool:
-        """Whether a row has every one of the terms."""
-        return set(terms) <= self._terms[row].keys()
-
-    def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of each row and a vector of unit length, shape (size,); 0 without a vector."""
-        if not self.vectors.shape[1]:
-            return np.zeros(self.size, dtype=np.float32)
+    def similarities(self, vector: NDArray[np.float32]) -> Scores:
+        """The cosine of each text's nearest piece and a vector of unit length; 0 without a vector."""
+        if not self._vectors.shape[1]:
+            return np.zeros(len(self), dtype=np.float32)
         # `@` wakes a thread a core for a millisecond's work, and on a busy machine waits for all of them.
-        return np.asarray(np.einsum("ij,j->i", self.vectors[: self.size], vector), dtype=np.float32)
+        return self._best(np.einsum("ij,j->i", self._vectors[: len(self._terms)], vector))
 
-    def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
-        """BM25 of each row, shape (size,); 0 where no term occurs."""
-        found = np.zeros(self.size, dtype=np.float32)
-        mean = self._total / max(1, len(self._terms))
+    def scores(self, terms: Iterable[str]) -> Scores:
+        """BM25 of each text's best piece; 0 where no term occurs."""
+        found = np.zeros(len(self._terms), dtype=np.float32)
+        lengths = np.array(self._lengths)
         for term in dict.fromkeys(terms):
-            if term not in self._rows:
-                continue
-            rows, weights = self._weights(term, mean)
-            found[rows] += weights
-        return found
+            if term in self._postings:
+                pieces, counts = map(np.array, self._postings[term])
+                sizes = lengths[pieces] / lengths.mean(dtype=np.float64)
+                found[pieces] += self.rarity(term) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * sizes))
+        return self._best(found)
 
-    def _weights(self, term: str, mean: float) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        if term not in self._arrays:
-            rows = self._rows[term]
-            lengths = (self._lengths[row] for row in rows)
-            self._arrays[term] = (
-                np.fromiter(rows, dtype=np.int32, count=len(rows)),
-                np.fromiter(rows.values(), dtype=np.float32, count=len(rows)),
-                np.fromiter(lengths, dtype=np.float32, count=len(rows)),
-            )
-        numbers, counts, sizes = self._arrays[term]
-        weights = self.rarity(term) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * sizes / mean))
-        return numbers, weights.astype(np.float32)
+    def _best(self, pieces: NDArray[np.float32]) -> Scores:
+        if len(pieces) > len(self):
+            pieces = np.maximum.reduceat(pieces, np.array(self._first))
+        return np.asarray(pieces, dtype=np.float32)

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.reading.asking import corrects, only_asks, only_keywords, only_names
 from memory.recalling.texts import Texts
 from pipeline.analysis import analyse
 
 if TYPE_CHECKING:
-    Embed: TypeAlias = Callable[[Sequence[str]], NDArray[np.float32]]
-    Scores: TypeAlias = NDArray[np.float32]
+    from numpy.typing import NDArray
+
+    from memory.recalling.texts import Scores
+
     Numbers: TypeAlias = NDArray[np.intp]
+    Vectors: TypeAlias = NDArray[np.float32]
 
 Role = Literal["user", "assistant"]
 SPEAKERS = ("assistant", "you")
 
 NONE = -1  # the number of a turn that is not there
 NEXT = 3  # turns that are looked through for what the same person said next
-NOT_KNOWN: Mapping[str, NDArray[np.float32]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What is known of each turn beside its words: arrays of the shape (turns,)."""
 
+    names: Mapping[str, int]
     before: Numbers  # the turn that was said before it in its session; `NONE` for the first
     sessions: Numbers  # the session's number, from 0
     speakers: Numbers  # the speaker's number in `names`
-    names: Mapping[str, int]
     asking: Scores  # the share of its words that stand in questions
     dated: Scores  # 1 for turns that say when, else 0
     own: Scores  # 1 for what people said, 0 for what the assistant did
@@ -44,70 +46,46 @@ class Layout:
 class TurnIndex:
     """Turns in the order in which they were added, which is the order of their sessions.
 
-    `embed` gives texts' vectors of unit length, shape (texts, dimensions). Nothing is written to disk. Not
-    for several threads at once.
+    Nothing is written to disk. Not for several threads at once.
     """
 
-    def __init__(self, turns: Sequence[Turn] = (), *, embed: Embed) -> None:
-        self._embed = embed
-        self._texts = Texts()  # a row for each piece
+    def __init__(self, said: Sequence[Spoken] = ()) -> None:
+        self.texts = Texts()
         self.turns: list[Turn] = []
         self.numbers: dict[str, int] = {}  # of the turns, by id
-        self._cuts: list[Pieces] = []
-        self._first_pieces: list[int] = []
-        self._before: list[int] = []
-        self._after: list[int] = []
-        self._sessions: list[int] = []
+        self.names: dict[str, int] = {}
         self._last: dict[str, tuple[int, int]] = {}  # by session: its number, and that of its last turn
-        self._layout: Layout | None = None
-        self.add(turns)
+        self._columns: list[array[Any]] = [array(code) for code in "qqqfff"]  # the layout
+        self.add(said)
 
     def __len__(self) -> int:
         return len(self.turns)
 
-    def add(self, turns: Sequence[Turn], *, known: Mapping[str, Scores] = NOT_KNOWN) -> list[Turn]:
-        """Take in turns that were said after those of their sessions that are in it; returns the embedded.
-
-        `known` has vectors of some of them, by id, a row for each piece; all others are embedded.
-        """
-        cuts = [cut(turn.text, asks=asks_alone(turn)) for turn in turns]
-        new = [
-            number
-            for number, turn in enumerate(turns)
-            if len(known.get(turn.id, ())) != len(cuts[number].texts)
-        ]
-        texts = [text for number in new for text in cuts[number].texts]
-        embedded = iter(self._embed(texts)) if texts else iter(())
-        unknown = frozenset(new)
-        for number, (turn, pieces) in enumerate(zip(turns, cuts, strict=True)):
-            vectors = (
-                np.stack([next(embedded) for _ in pieces.texts]) if number in unknown else known[turn.id]
+    def add(self, said: Sequence[Spoken]) -> None:
+        """Take in turns that were said after those of their sessions that are in it."""
+        for spoken in said:
+            turn = spoken.turn
+            session, before = self._last.get(turn.session, (len(self._last), NONE))
+            self._last[turn.session] = session, len(self.turns)
+            row = (
+                before,
+                session,
+                self.names.setdefault(turn.speaker, len(self.names)),
+                asking_in(turn),
+                bool(_DATED.search(turn.text)),
+                turn.role == "user",
             )
-            self._put(turn, pieces, vectors)
-        self._layout = None
-        return [turns[number] for number in new]
+            for column, value in zip(self._columns, row, strict=True):
+                column.append(value)
+            said_on = date_words(turn.at)
+            self.texts.add([analyse(f"{text} {said_on}") for text in spoken.pieces], spoken.vectors)
+            self.numbers[turn.id] = len(self.turns)
+            self.turns.append(turn)
 
-    def _put(self, turn: Turn, pieces: Pieces, vectors: Scores) -> None:
-        session, last = self._last.get(turn.session, (len(self._last), NONE))
-        self._last[turn.session] = session, len(self.turns)
-        self._before.append(last)
-        self._after.append(NONE)
-        if last != NONE:
-            self._after[last] = len(self.turns)
-        self._sessions.append(session)
-        self._first_pieces.append(self._texts.size)
-        said_on = date_words(turn.at)
-        for text, vector in zip(pieces.texts, vectors, strict=True):
-            self._texts.add(analyse(f"{text} {said_on}"), vector)
-        self.numbers[turn.id] = len(self.turns)
-        self.turns.append(turn)
-        self._cuts.append(pieces)
-
-    def vectors_of(self, turn_id: str) -> Scores:
-        """The vectors of a turn, a row for each of its pieces."""
-        number = self.numbers[turn_id]
-        first = self._first_pieces[number]
-        return self._texts.vectors[first : first + len(self._cuts[number].texts)]
+    @property
+    def layout(self) -> Layout:
+        """What stands beside what, and who said it."""
+        return Layout(self.names, *map(np.array, self._columns))
 
     def correction_of(self, number: int) -> Turn | None:
         """What the same person said next, where it only puts a turn right: "sorry, 35"."""
@@ -117,61 +95,36 @@ class TurnIndex:
                 return after if corrects(after.text) else None
         return None
 
-    def nearest_piece(self, turn_id: str, vector: NDArray[np.float32]) -> int | None:
+    def nearest_piece(self, number: int, vector: Vectors) -> int | None:
         """Which piece of a turn is nearest to a vector; None where it is one piece."""
-        rows = self.vectors_of(turn_id)
+        rows = self.texts.vectors_of(number)
         return int(np.einsum("ij,j->i", rows, vector).argmax()) if len(rows) > 1 else None
-
-    # -- what a search asks, one number a turn: shape (turns,) -------------------------------------------
-
-    def keyword_scores(self, terms: Sequence[str]) -> Scores:
-        """BM25 of each turn's best piece."""
-        return self._best(self._texts.scores(terms))
-
-    def similarities(self, vector: NDArray[np.float32]) -> Scores:
-        """Cosine of each turn's nearest piece and a vector of unit length."""
-        return self._best(self._texts.similarities(vector))
-
-    def _best(self, pieces: Scores) -> Scores:
-        return np.asarray(np.maximum.reduceat(pieces, self._first_pieces), dtype=np.float32)
-
-    def has(self, terms: Sequence[str]) -> bool:
-        """Whether each of the terms stands somewhere."""
-        return all(term in self._texts for term in terms)
 
     def coverage(self, number: int, terms: Sequence[str]) -> float:
         """How many of the terms a turn and those beside it have, by their rarity: 0 to 1."""
-        weights = {term: self._texts.rarity(term) for term in terms}
-        there = {term for near in self._beside(number) for term in self._terms_of(near)}
+        before = np.array(self._columns[0])
+        beside = {number, int(before[number]), *np.flatnonzero(before == number).tolist()} - {NONE}
+        there = frozenset[str]().union(*map(self.texts.terms_of, beside))
+        weights = {term: self.texts.rarity(term) for term in terms}
         total = sum(weights.values())
         return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0
 
-    def _beside(self, number: int) -> list[int]:
-        """A turn with the one before it and the one after it in its session."""
-        return [at for at in (self._before[number], number, self._after[number]) if at != NONE]
 
-    def _terms_of(self, number: int) -> Iterator[str]:
-        first = self._first_pieces[number]
-        for piece in range(first, first + len(self._cuts[number].texts)):
-            yield from self._texts.terms_of(piece)
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn as it is indexed: its pieces, and their vectors of unit length, a row for each."""
 
-    @property
-    def layout(self) -> Layout:
-        """What stands beside what, and who said it; made again after turns were added."""
-        if self._layout is None:
-            names = {
-                name: number for number, name in enumerate(dict.fromkeys(turn.speaker for turn in self.turns))
-            }
-            self._layout = Layout(
-                before=np.array(self._before, dtype=np.intp),
-                sessions=np.array(self._sessions, dtype=np.intp),
-                speakers=np.array([names[turn.speaker] for turn in self.turns], dtype=np.intp),
-                names=names,
-                asking=np.array([pieces.asking for pieces in self._cuts], dtype=np.float32),
-                dated=np.array([pieces.dated for pieces in self._cuts], dtype=np.float32),
-                own=np.array([turn.role == "user" for turn in self.turns], dtype=np.float32),
-            )
-        return self._layout
+    turn: Turn
+    pieces: tuple[str, ...]
+    vectors: Vectors
+
+
+def spoken(turns: Sequence[Turn], *, embed: Callable[[Sequence[str]], Vectors]) -> list[Spoken]:
+    """The turns as they are indexed, all embedded at once."""
+    cuts = [cut(turn.text) for turn in turns]
+    vectors = iter(embed([text for pieces in cuts for text in pieces])) if turns else iter(())
+    rows = [np.stack([next(vectors) for _ in pieces]) for pieces in cuts]
+    return list(map(Spoken, turns, cuts, rows))
 
 
 def asks_alone(turn: Turn) -> bool:
@@ -206,38 +159,34 @@ _DATED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """A turn as it is indexed."""
+def asking_in(turn: Turn) -> float:
+    """The share of a turn's words that stand in questions, 0 to 1."""
+    if asks_alone(turn):
+        return 1.0
+    words = [(len(sentence.split()), _asks(sentence)) for sentence in _sentences(turn.text)]
+    return sum(count for count, asked in words if asked) / max(1, sum(count for count, _ in words))
 
-    texts: tuple[str, ...]  # at least one
-    asking: float  # the share of the turn's words that stand in questions, 0..1
-    dated: bool  # whether it says when
 
-
-def cut(text: str, *, asks: bool = False) -> Pieces:
+def cut(text: str) -> tuple[str, ...]:
     """Cut a turn into pieces of at most `PIECE_WORDS` words, between sentences where that is possible.
 
-    A question is left out of a piece that says something, too: who asks something does not know it. A piece
-    of nothing but questions stays, because the answer beside it is found by it. `asks` where all of it does,
-    with or without its mark.
+    At least one. A question is left out of a piece that says something, too: who asks something does not know
+    it. A piece of nothing but questions stays, because the answer beside it is found by it.
     """
-    sentences = [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
-    words = [len(sentence.split()) for sentence in sentences]
-    asked = sum(count for sentence, count in zip(sentences, words, strict=True) if _asks(sentence))
     groups: list[list[str]] = [[]]
     size = 0
-    for sentence in sentences:
-        for part in _parts(sentence):
-            count = len(part.split())
-            if groups[-1] and size + count > PIECE_WORDS:
-                groups.append([])
-                size = 0
-            groups[-1].append(part)
-            size += count
-    texts = tuple(_said(group) for group in groups)
-    asking = asked / sum(words) if sentences else 0.0
-    return Pieces(texts, 1.0 if asks else asking, bool(_DATED.search(text)))
+    for part in (part for sentence in _sentences(text) for part in _parts(sentence)):
+        count = len(part.split())
+        if groups[-1] and size + count > PIECE_WORDS:
+            groups.append([])
+            size = 0
+        groups[-1].append(part)
+        size += count
+    return tuple(map(_said, groups))
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
 
 
 def _parts(sentence: str) -> list[str]:

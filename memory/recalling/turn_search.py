@@ -17,7 +17,10 @@ from memory.recalling.turn_index import NONE, FoundTurn, Layout, TurnIndex
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
-    from memory.recalling.turn_index import FoundTurn, Numbers, Scores, Turn
+    from numpy.typing import NDArray
+
+    from memory.recalling.texts import Scores
+    from memory.recalling.turn_index import Numbers, Turn
     from pipeline.models.base import Encoder
     from pipeline.steps.records import MemoryVerdict
 
@@ -55,9 +58,9 @@ def look_up(
         return FoundTurns()
     layout = index.layout
     asking = read_question(question, speakers=[name for name in layout.names if name])
-    keywords = index.keyword_scores(asking.terms)
+    keywords = index.texts.scores(asking.terms)
     vector = encoder.encode_query(asking.wording)
-    similar = index.similarities(vector)
+    similar = index.texts.similarities(vector)
     scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
     scores = relative(with_neighbours(relative(scores), layout.before, weights))
     scores = relative(scores + signals(layout, asking, weights))
@@ -66,7 +69,7 @@ def look_up(
     if not best.size:
         return FoundTurns()
     turns = [index.turns[number] for number in best]
-    pieces = [index.nearest_piece(turn.id, vector) for turn in turns]
+    pieces = [index.nearest_piece(int(number), vector) for number in best]
     corrections = [index.correction_of(int(number)) for number in best]
     found = map(FoundTurn, turns, scores[best].tolist(), similar[best].tolist(), pieces, corrections)
     leading = [int(number) for number in best if layout.asking[number] < 1][:LEADING]
@@ -75,15 +78,14 @@ def look_up(
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
         side=_side(layout, asking, relative(keywords) + relative(similar)),
     )
-    later = () if _PAST.search(question) else _later(index, int(best[0]))
+    later = () if _PAST.search(question) else _later(index, int(best[0]), own=layout.own > 0)
     return FoundTurns(tuple(found), signs.probability, later, signs)
 
 
-def _later(index: TurnIndex, number: int) -> tuple[FoundTurn, ...]:
+def _later(index: TurnIndex, number: int, *, own: NDArray[np.bool_]) -> tuple[FoundTurn, ...]:
     """What was said later about the same as a turn, latest first: it may hold instead."""
     turn = index.turns[number]
-    alike = index.similarities(index.vectors_of(turn.id)[0])
-    own = index.layout.own > 0
+    alike = index.texts.similarities(index.texts.vectors_of(number)[0])
     after = [
         at for at in np.flatnonzero((alike >= SAME_MATTER) & own) if _time(index.turns[at]) > _time(turn)
     ]

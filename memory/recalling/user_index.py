@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,15 +17,12 @@ import numpy as np
 from memory.ids import plain
 from memory.reading.entities import normalised
 from memory.reading.rules import UNREAD, predicate_named
-from memory.recalling.texts import NO_VECTOR, Texts
+from memory.recalling.texts import Texts
 from pipeline.analysis import analyse
 from pipeline.errors import MemoriesChanged, StoreError
 from pipeline.stores.memories import Around, Memories, Memory, MemoryChanges, UserMemories
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from memory.times import Moment
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, MemoryGraph, Mention, Relation
 
@@ -33,110 +30,57 @@ if TYPE_CHECKING:
 class UserIndex:
     """One user's rows at one version; use it under its `lock`."""
 
-    def __init__(
-        self, known: UserMemories, *, encoder: Encoder, neighbours: MemoryGraph | None = None
-    ) -> None:
+    def __init__(self, known: UserMemories, *, neighbours: MemoryGraph | None = None) -> None:
         self.lock = threading.RLock()
         self.user = known.user
-        self.version = known.version
         self.damaged = known.damaged  # ids of rows that cannot be read
         self.memories: dict[str, Memory] = {}  # in the order of their creation
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
         self.relations: dict[str, Relation] = {}
-        self.texts = Texts()  # a row for each memory, and some of none any more
-        self.row_of: dict[str, int] = {}
-        self._ids: dict[int, str] = {}  # by row
-        self._encoder = encoder
+        self.texts = Texts()  # one for each memory, in their order
         self._neighbours = neighbours
         self._names: dict[str, str] = {}  # normalised names and aliases: ids of entities
         self._said: dict[str, set[str]] = defaultdict(set)  # plain texts: ids of memories
         self._about: dict[tuple[str, str], set[str]] = defaultdict(set)  # subject, predicate: ids of memories
         self._mentioned: dict[str, set[str]] = defaultdict(set)  # ids of entities: of mentions
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of entities: of relations
-        for memory in sorted(known.memories, key=lambda memory: (memory.created_at, memory.id)):
-            self._put(memory)
-        for entity in known.entities:
-            self._name(entity)
-        self._link(known.mentions, known.relations)
+        memories = sorted(known.memories, key=lambda memory: (memory.created_at, memory.id))
+        rows = {"entities": known.entities, "mentions": known.mentions, "relations": known.relations}
+        self.follow(MemoryChanges(memories=tuple(memories), **rows), version=known.version)  # type: ignore[arg-type]
 
     # -- following the store --------------------------------------------------------------------------
+
+    def goes_on_with(self, changes: MemoryChanges) -> bool:
+        """Whether changes only add to it, or end something: else it is read again."""
+        before = ((self.memories.get(memory.id), memory) for memory in changes.memories)
+        return not changes.removed and all(
+            old is None or _found_by(old) == _found_by(new) for old, new in before
+        )
 
     def follow(self, changes: MemoryChanges, *, version: int) -> None:
         """Take in what was written, as the store has done."""
         for memory in changes.memories:
-            self._put(memory)
+            if memory.id not in self.memories:
+                vector = np.frombuffer(memory.embedding, dtype=np.float32).reshape(1, -1)
+                self.texts.add([analyse(memory.text)], vector)
+                self._said[plain(memory.text)].add(memory.id)
+                self._about[memory.subject, memory.predicate].add(memory.id)
+            self.memories[memory.id] = memory
         for entity in changes.entities:
-            self._name(entity)
-        self._link(changes.mentions, changes.relations)
-        for gone in changes.removed:
-            self._remove(gone)
-        self.damaged = tuple(known for known in self.damaged if known not in changes.removed)
-        self.version = version
-
-    def _put(self, memory: Memory) -> None:
-        before = self.memories.get(memory.id)
-        if before is None or before.text != memory.text or before.embedding != memory.embedding:
-            self._drop(memory.id)
-            known = bool(memory.embedding) and memory.embedded_by == self._encoder.name
-            vector = np.frombuffer(memory.embedding, dtype=np.float32) if known else NO_VECTOR
-            row = self.texts.add(analyse(memory.text), vector)
-            self.row_of[memory.id], self._ids[row] = row, memory.id
-        self._unlink(before)
-        self._said[plain(memory.text)].add(memory.id)
-        self._about[memory.subject, memory.predicate].add(memory.id)
-        self.memories[memory.id] = memory
-
-    def _drop(self, memory_id: str) -> None:
-        if (row := self.row_of.pop(memory_id, None)) is not None:
-            self.texts.remove(row)
-            del self._ids[row]
-
-    def _unlink(self, memory: Memory | None) -> None:
-        if memory is not None:
-            self._said[plain(memory.text)].discard(memory.id)
-            self._about[memory.subject, memory.predicate].discard(memory.id)
-
-    def _name(self, entity: Entity) -> None:
-        self.entities[entity.id] = entity
-        for name in (entity.name, *entity.aliases):
-            self._names.setdefault(normalised(name), entity.id)
-
-    def _link(self, mentions: Iterable[Mention], relations: Iterable[Relation]) -> None:
-        for mention in mentions:
-            if before := self.mentions.get(mention.id):  # of another entity, where two became one
-                self._mentioned[before.entity_id].discard(mention.id)
+            self.entities[entity.id] = entity
+            for name in (entity.name, *entity.aliases):
+                self._names.setdefault(normalised(name), entity.id)
+        for mention in changes.mentions:
             self.mentions[mention.id] = mention
             self._mentioned[mention.entity_id].add(mention.id)
-        for relation in relations:
+        for relation in changes.relations:
             self.relations[relation.id] = relation
             for end in (relation.subject_id, relation.object_id):
                 self._related[end].add(relation.id)
-
-    def _remove(self, gone: str) -> None:
-        if memory := self.memories.pop(gone, None):
-            self._drop(gone)
-            self._unlink(memory)
-        elif self.entities.pop(gone, None):
-            self._names = {name: known for name, known in self._names.items() if known != gone}
-            for entity in self.entities.values():  # another one may have its names now
-                self._name(entity)
-        elif mention := self.mentions.pop(gone, None):
-            self._mentioned[mention.entity_id].discard(gone)
-        elif relation := self.relations.pop(gone, None):
-            for end in (relation.subject_id, relation.object_id):
-                self._related[end].discard(gone)
+        self.version = version
 
     # -- looking things up ------------------------------------------------------------------------------
-
-    @property
-    def unembedded(self) -> list[Memory]:
-        """The memories that have no vector of this embedding model."""
-        return [
-            memory
-            for memory in self.memories.values()
-            if not memory.embedding or memory.embedded_by != self._encoder.name
-        ]
 
     def with_text(self, text: str) -> list[Memory]:
         """The memories that say the same, but for case, blanks and the full stop; history included."""
@@ -194,11 +138,9 @@ class UserIndex:
         mentions = [mention.id for known in distances for mention in self.mentions_of(known)]
         return Around(distances=distances, relations=tuple(relations), mentions=tuple(mentions))
 
-    def best(self, scores: NDArray[np.float32], moment: Moment) -> Iterator[Memory]:
-        """The memories that a moment sees, by the scores of their rows, best first."""
-        order = np.argsort(-scores, kind="stable").tolist()
-        found = (self.memories[self._ids[row]] for row in order if row in self._ids)
-        return (memory for memory in found if moment.sees(memory))
+
+def _found_by(memory: Memory) -> tuple[object, ...]:
+    return memory.text, memory.embedding, memory.subject, memory.predicate
 
 
 def embedded_text(memory: Memory) -> str:
@@ -228,31 +170,29 @@ class Indexes:
     def of(self, user: str) -> UserIndex:
         """The index of a user, read again where somebody else has written."""
         index = self._of.get(user)
-        if index is not None and index.version == self.memories.version(user):
-            return index
-        with self._lock:
-            index = self._of.get(user)
-            if index is None or index.version != self.memories.version(user):
-                known = self.memories.load(user)
-                index = UserIndex(known, encoder=self.encoder, neighbours=self.memories.graph)
+        if index is None or index.version != self.memories.version(user):
+            index = UserIndex(self._loaded(user), neighbours=self.memories.graph)
+            with self._lock:
+                self._of.pop(user, None)
                 while len(self._of) >= MOST_USERS:
                     self._of.pop(next(iter(self._of)))
                 self._of[user] = index
-        if index.unembedded:
-            self._embed(user, index)
         return index
 
-    def _embed(self, user: str, index: UserIndex) -> None:
-        """Embed what was stored without this model, once for all processes."""
-        with index.lock:
-            changes = MemoryChanges(memories=tuple(self.embedded(index.unembedded)))
-            if not changes:
-                return
-            try:
-                version = self.memories.apply(user, changes, expected=index.version)
-            except StoreError:  # written by another, or not to be written: the vectors are this process's
-                version = index.version
-            index.follow(changes, version=version)
+    def _loaded(self, user: str) -> UserMemories:
+        """All that is stored of a user; what this model has not embedded is, once for all processes."""
+        known, name = self.memories.load(user), self.encoder.name
+        new = self.embedded(
+            [item for item in known.memories if not item.embedding or item.embedded_by != name]
+        )
+        if not new:
+            return known
+        try:
+            version = self.memories.apply(user, MemoryChanges(memories=tuple(new)), expected=known.version)
+        except StoreError:  # written by another, or not to be written: the vectors are this process's
+            version = known.version
+        rows = {memory.id: memory for memory in (*known.memories, *new)}
+        return replace(known, version=version, memories=tuple(rows.values()))
 
     def embedded(self, memories: Sequence[Memory]) -> list[Memory]:
         """The same memories with their vectors."""
@@ -274,7 +214,10 @@ class Indexes:
         def write(index: UserIndex) -> MemoryChanges:
             expected = index.version
             if changes := decide(index):
+                goes_on = index.goes_on_with(changes)
                 index.follow(changes, version=self.memories.apply(user, changes, expected=expected))
+                if not goes_on:
+                    self.forget_index(user)
             return changes
 
         return self._written(user, write)

@@ -15,7 +15,7 @@ import numpy as np
 
 from memory.ids import ANSWER
 from memory.reading.guard import without_secrets
-from memory.recalling.turn_index import SPEAKERS, FoundTurn, Turn, TurnIndex, cut
+from memory.recalling.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnIndex, cut
 from memory.recalling.turn_search import FoundTurns, look_up, verdict_of
 from pipeline.analysis import analyse
 from pipeline.answering.recollection import left_of
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
     Vectors = NDArray[np.float32]
-    Heard = tuple[RecallableTurn, list[Turn]]  # a stored turn, and what was said in it
 
-MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
+FLOAT_BYTES = 4  # of each number in a stored vector
 LEAST_SIMILAR = 0.5  # cosine of a turn and a topic that it shares few words with
 LEAST_REPEATED = 4  # words of a deleted message that are looked for in other turns
 LOOKED_AT = 10  # turns that a search weighs
@@ -84,8 +83,8 @@ class UserTurns:
         self._conversations, self._user, self._encoder = conversations, user, encoder
         self._lock = threading.RLock()
         self._revisions: Mapping[str, int] = {}  # of the conversations, as they were read
-        self._said: dict[str, list[Turn]] = {}  # by conversation
-        self._index = self._empty()
+        self._said: dict[str, list[Spoken]] = {}  # by conversation
+        self._index = TurnIndex()
 
     def search(self, question: str, *, top_k: int = LOOKED_AT, without: Collection[str] = ()) -> FoundTurns:
         """The `top_k` turns that most likely answer a question, best first, but for some by id."""
@@ -116,6 +115,12 @@ class UserTurns:
     def speakers(self) -> Sequence[str]:
         """Whose turns there are: you, the assistant, and names, as `Which` takes them."""
         return tuple(dict.fromkeys((*SPEAKERS[::-1], *(turn.who for turn in self.all()))))
+
+    def own(self, topic: str = "", *, without: Collection[str] = ()) -> Sequence[Turn]:
+        """The user's messages, of a topic where one is given, latest first, but for some by id."""
+        said = self.about(topic) if topic else self.all()
+        own = [turn for turn in reversed(said) if turn.role == "user" and turn.id not in without]
+        return sorted(own, key=lambda turn: -(turn.at or 0.0))
 
     def about(self, topic: str) -> Sequence[Turn]:
         """What was said with all content words of a topic; else what likely answers a question about it."""
@@ -153,13 +158,13 @@ class UserTurns:
     def names_speaker(self, text: str) -> bool:
         """Whether a text names one of those who speak, where messages begin with their names."""
         with self._lock:
-            names = [name for name in self._index.layout.names if name]
+            names = [name for name in self._index.names if name]
         return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
 
     def says(self, word: str) -> bool:
         """Whether anything that was said has a word."""
         with self._lock:
-            return bool(self._index.turns) and self._index.has(analyse(word))
+            return bool(self._index.turns) and all(term in self._index.texts for term in analyse(word))
 
     def follow(self) -> None:
         """Take in what was said since, and drop what was deleted or forgotten."""
@@ -168,75 +173,50 @@ class UserTurns:
             if revisions == self._revisions:
                 return
             changed = [known for known, number in revisions.items() if self._revisions.get(known) != number]
-            stored = self._conversations.recallable(self._user, changed)
-            gone = self._revisions.keys() - revisions.keys()
-            self._take([(turn, said_in(turn)) for turn in stored], changed=changed, gone=gone)
-            self._revisions = dict(revisions)
+            before, read = self._said, self._read(changed)
+            said = {name: before[name] for name in revisions if name in before} | read
+            gone = before.keys() - said.keys()
+            if gone or any(not _begins_with(turns, before.get(name, ())) for name, turns in read.items()):
+                self._index, before = TurnIndex(), {}
+            new = [item for name, turns in said.items() for item in turns[len(before.get(name, ())) :]]
+            self._index.add(sorted(new, key=lambda item: item.turn.at or 0.0))
+            self._said, self._revisions = said, dict(revisions)
 
-    def _take(self, stored: Sequence[Heard], *, changed: Sequence[str], gone: Collection[str]) -> None:
-        said: dict[str, list[Turn]] = {name: [] for name in changed}
-        for turn, parts in stored:
-            said[turn.conversation_id] += parts
-        known = dict(pair for turn, parts in stored for pair in self._vectors(turn, parts))
-        before = {name: self._said.get(name, []) for name in said}
-        if not gone and all(said[name][: len(turns)] == turns for name, turns in before.items()):
-            new = [turn for name, turns in said.items() for turn in turns[len(before[name]) :]]
-            self._said |= said
-        else:
-            known |= {turn.id: self._index.vectors_of(turn.id) for turn in self._index.turns}
-            self._said = {name: turns for name, turns in (self._said | said).items() if name not in gone}
-            self._index = self._empty()
-            new = [turn for turns in self._said.values() for turn in turns]
-        embedded = self._index.add(sorted(new, key=lambda turn: turn.at or 0.0), known=known)
-        self._keep(stored, {turn.id.removesuffix(ANSWER) for turn in embedded})
-
-    def _keep(self, stored: Sequence[Heard], embedded: Collection[str]) -> None:
-        """Store the vectors of what was embedded, so that the next process need not do it."""
-        name = self._encoder().name
+    def _read(self, conversations: Sequence[str]) -> dict[str, list[Spoken]]:
+        """What was said in conversations; words that this model has not embedded are, once for all."""
+        encoder = self._encoder()
+        stored = self._conversations.recallable(self._user, conversations)
+        parts = {turn.id: [(said, cut(said.text)) for said in said_in(turn)] for turn in stored}
+        texts = {known: [text for _, pieces in said for text in pieces] for known, said in parts.items()}
+        sizes = {known: len(held) * encoder.dimensions * FLOAT_BYTES for known, held in texts.items()}
+        new = [
+            turn
+            for turn in stored
+            if (len(turn.embedding), turn.embedded_by) != (sizes[turn.id], encoder.name)
+        ]
+        rows = iter(_embedded(encoder, [text for turn in new for text in texts[turn.id]]))
+        made = {turn.id: b"".join(next(rows).tobytes() for _ in texts[turn.id]) for turn in new}
         kept = [
-            replace(
-                turn,
-                embedding=b"".join(self._index.vectors_of(said.id).tobytes() for said in parts),
-                embedded_by=name,
-            )
-            for turn, parts in stored
-            if turn.id in embedded
+            replace(turn, embedding=made[turn.id], embedded_by=encoder.name) for turn in new if made[turn.id]
         ]
         if kept:
             self._conversations.keep_embeddings(kept)
-
-    def _vectors(self, turn: RecallableTurn, said: Sequence[Turn]) -> list[tuple[str, Vectors]]:
-        """The stored vectors of what was said in a turn, by its ids; none of another model or words."""
-        encoder = self._encoder()
-        if turn.embedded_by != encoder.name:
-            return []
-        rows = np.frombuffer(turn.embedding, dtype=np.float32).reshape(-1, encoder.dimensions)
-        sizes = [len(cut(part.text).texts) for part in said]
-        if sum(sizes) != len(rows):
-            return []
-        parts = np.split(rows, np.cumsum(sizes)[:-1])
-        return [(turn.id, rows) for turn, rows in zip(said, parts, strict=True)]
-
-    def _empty(self) -> TurnIndex:
-        return TurnIndex(embed=lambda texts: self._encoder().encode_passages(texts))
+        found: dict[str, list[Spoken]] = {name: [] for name in conversations}
+        for turn in stored:
+            whole = made.get(turn.id, turn.embedding)
+            vectors = np.frombuffer(whole, dtype=np.float32).reshape(-1, encoder.dimensions)
+            for said, pieces in parts[turn.id]:
+                found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
+                vectors = vectors[len(pieces) :]
+        return found
 
 
-class TurnsOfUsers:
-    """The turns of each user of a process; safe to use from several threads."""
+def _embedded(encoder: Encoder, texts: Sequence[str]) -> Sequence[Vectors]:
+    return list(encoder.encode_passages(texts)) if texts else ()
 
-    def __init__(self, conversations: Conversations, *, encoder: Callable[[], Encoder]) -> None:
-        self._conversations, self._encoder = conversations, encoder
-        self._lock = threading.Lock()
-        self._of: dict[str, UserTurns] = {}
 
-    def of(self, user: str) -> UserTurns:
-        """Those of one user; of `MOST_USERS`, those who were asked for last."""
-        with self._lock:
-            turns = self._of.pop(user, None) or UserTurns(self._conversations, user, encoder=self._encoder)
-            self._of[user] = turns
-            while len(self._of) > MOST_USERS:
-                self._of.pop(next(iter(self._of)))
-            return turns
+def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:
+    return [item.turn for item in turns[: len(before)]] == [item.turn for item in before]
 
 
 def said_in(turn: RecallableTurn) -> list[Turn]:

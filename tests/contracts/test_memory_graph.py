@@ -226,7 +226,7 @@ def test_whatever_was_changed_it_is_as_found_by_hand(memories: Memories, seed: i
         rows = {row.id: row for row in changes.relations}  # one id names one row
         memories.apply("ann", replace(changes, relations=tuple(rows.values())))
         known = memories.load("ann")
-        by_hand = UserIndex(known, encoder=FakeEncoder())
+        by_hand = UserIndex(known)
         index = index_of(memories)
         asked_for = chance.sample(sorted(index.entities) or ["nobody"], 1)
         found, expected = neighbourhood(index, asked_for), neighbourhood(by_hand, asked_for)

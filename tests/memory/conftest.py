@@ -9,8 +9,10 @@ import pytest
 
 from memory.options import MemoryOptions
 from memory.recalling.user_index import Indexes
+from memory.recalling.user_turns import UserTurns
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
+from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder, FakeMemories
 from tests.memory.talks import talk
 from tests.pipeline.conftest import manual
@@ -48,6 +50,7 @@ def mine(memories: FakeMemories, clock: Clock) -> UserMemory:
     return UserMemory(
         Indexes(memories, encoder=lambda: encoder),
         "local",
+        UserTurns(PrivateConversations(), "local", encoder=lambda: encoder),
         options=MemoryOptions(memory_threshold=0.3),
         clock=clock,
     )

@@ -74,7 +74,7 @@ def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
     indexes = Indexes(memories, encoder=lambda: encoder)
     options = MemoryOptions(memory_threshold=0.3)
     turns = UserTurns(conversations, "local", encoder=lambda: encoder)
-    yield Talk(UserMemory(indexes, "local", options=options, turns=turns), conversations, manual, path)
+    yield Talk(UserMemory(indexes, "local", turns, options=options), conversations, manual, path)
     memories.close()
     conversations.close()
 

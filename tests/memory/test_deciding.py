@@ -46,7 +46,7 @@ def said(memory: Memory, **given: object) -> Candidate:
 
 def decided(known: list[Memory], *candidates: Candidate) -> tuple[dict[str, Memory], list[str]]:
     """All memories by text afterwards, and the outcomes."""
-    index = UserIndex(UserMemories(user="local", version=1, memories=tuple(known)), encoder=ENCODER)
+    index = UserIndex(UserMemories(user="local", version=1, memories=tuple(known)))
     deciding = Deciding(index=index, now=NOW)
     for candidate in candidates:
         deciding.decide(*candidate)
@@ -266,7 +266,7 @@ def test_a_document_never_overrules_the_user() -> None:
 
 
 def test_every_write_is_an_event() -> None:
-    index = UserIndex(UserMemories(user="local", version=1, memories=(BERLIN,)), encoder=ENCODER)
+    index = UserIndex(UserMemories(user="local", version=1, memories=(BERLIN,)))
     deciding = Deciding(index=index, now=NOW)
     deciding.decide(*home("I moved to Munich.", "munich", at=5))
     changes: MemoryChanges = deciding.changes

@@ -8,7 +8,6 @@ from memory.recalling.user_index import UserIndex
 from memory.user_memory import UserMemory
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
 from tests.memory.conftest import with_preset
-from tests.memory.fake_memories import FakeEncoder
 
 # clara -- plays -- cello -- made of -- wood -- grows in -- forest;  rex is alone
 NAMES = ("clara", "cello", "wood", "forest", "rex")
@@ -32,7 +31,7 @@ def graph() -> UserIndex:
             for n, (one, label, other) in enumerate(EDGES)
         ),
     )
-    return UserIndex(rows, encoder=FakeEncoder())
+    return UserIndex(rows)
 
 
 def test_the_most_frequent_come_first_then_the_latest() -> None:

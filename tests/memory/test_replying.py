@@ -43,13 +43,13 @@ def test_forgotten_words_are_never_told(talk: Talk) -> None:
     assert set(before.turns[-1].question) == {"█"}
     opened_again = History.of(talk.conversations.get(before.recipe.conversation_id))
     assert [said for said in opened_again.said() if "█" in said.text] == []
-    assert [turn.text for turn in talk.memory.last_said()] == ["What feeds the cabin fan?"]
+    assert [turn.text for turn in talk.memory.turns.own()] == ["What feeds the cabin fan?"]
     assert "█" not in talk.answer("what did I say last?").text
 
 
 def test_forget_that_means_what_was_told_to_one_of_two_questions(talk: Talk) -> None:
     talk.chat().answer("my locker is number 221 on the second floor")
-    (locker,) = talk.memory.last_said()
+    (locker,) = talk.memory.turns.own()
     chat = talk.chat()
     answer = chat.answer("what is the number of my locker? what feeds the cabin fan?")
     assert [part.mode for part in answer.parts] == ["memory", "quote"]
@@ -259,7 +259,7 @@ def test_a_preset_that_keeps_nothing_says_which(talk: Talk, preset: str, says: s
 def test_what_was_asked_before_has_the_questions_that_the_memory_answered(talk: Talk) -> None:
     for message in ("Remember that my bunk is 4.", "which bunk is mine?", "What feeds the cabin fan?"):
         talk.chat().answer(message)
-    assert [turn.text for turn in talk.memory.last_said()][:2] == [
+    assert [turn.text for turn in talk.memory.turns.own()][:2] == [
         "What feeds the cabin fan?",
         "which bunk is mine?",
     ]

@@ -86,7 +86,7 @@ def _view(listed: Sequence[Memory]) -> str:
     """Which part is shown, chosen above it, with what this is about."""
     open_ = len(disputes(listed)) + len(stale(listed))
     preset = user_memory().preset
-    counts = f"{counted(len(listed), 'fact')} and {counted(len(user_memory().last_said()), 'message')}"
+    counts = f"{counted(len(listed), 'fact')} and {counted(len(user_memory().turns.own()), 'message')}"
     st.caption(f"{counts} of **{plain(whose.user())}** · {plain(preset.says)}")
     picked = st.segmented_control(
         "Show", VIEWS, default=LIST, required=True, key="memory-shown", label_visibility="collapsed",
@@ -103,7 +103,7 @@ def _remembered(listed: Sequence[Memory]) -> None:
         history = st.toggle(
             "Past ones, too", key="memory-history", help="Also facts that are no longer true."
         )
-        _forget_many("" if which else query, found=bool(listed or user_memory().last_said(1)))
+        _forget_many("" if which else query, found=bool(listed or user_memory().turns.own()))
     if history:
         listed = [memory for memory in user_memory().list(history=True) if memory.tier != "static"]
     if query.strip() or which:
@@ -126,7 +126,7 @@ def _filters() -> Which:
     with st.popover("Filter", icon=":material/filter_list:"):
         begun = st.date_input("From", value=None, key="said-from")
         ended = st.date_input("To", value=None, key="said-to")
-        speaker = st.selectbox("Said by", turns.speakers() if turns else (), index=None, key="said-by",
+        speaker = st.selectbox("Said by", turns.speakers(), index=None, key="said-by",
                                placeholder="Anybody", format_func=_speaker)  # fmt: skip
     return Which(
         since=_at(begun, time.min) if begun else None,
@@ -167,7 +167,7 @@ def _empty() -> None:
     if not user_memory().preset.commands:
         st.markdown(OFF)
         return
-    said = len(user_memory().last_said())
+    said = len(user_memory().turns.own())
     verb = "is" if said == 1 else "are"
     st.text(NO_FACT.format(said=f"{counted(said, 'message')} of yours {verb}") if said else EMPTY)
     links.link("chat", "Go to the chat", icon=":material/forum:")

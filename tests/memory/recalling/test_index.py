@@ -4,7 +4,7 @@ from datetime import datetime
 
 import numpy as np
 
-from memory.recalling.turn_index import NONE, Turn, TurnIndex, date_words
+from memory.recalling.turn_index import NONE, Turn, TurnIndex, date_words, spoken
 from tests.fakes import FakeEncoder
 
 LONG = " ".join(["We talked about the weather for a long time."] * 8)
@@ -20,7 +20,7 @@ def turns() -> list[Turn]:
 
 
 def test_neighbours_are_of_the_same_session() -> None:
-    layout = TurnIndex(turns(), embed=FakeEncoder().encode_passages).layout
+    layout = TurnIndex(spoken(turns(), embed=FakeEncoder().encode_passages)).layout
     assert layout.before.tolist() == [NONE, NONE, 0, 2]
     assert layout.sessions.tolist() == [0, 1, 0, 0]
     assert layout.own.tolist() == [1, 1, 0, 1]
@@ -30,25 +30,25 @@ def test_neighbours_are_of_the_same_session() -> None:
 
 def test_a_turn_is_as_good_as_its_best_piece() -> None:
     encoder = FakeEncoder()
-    index = TurnIndex(turns(), embed=encoder.encode_passages)
+    index = TurnIndex(spoken(turns(), embed=encoder.encode_passages))
     assert len(encoder.texts) == 5  # the long turn has two pieces
-    found = index.similarities(encoder.encode_query(f"{LONG.split('. ')[0]}."))
+    found = index.texts.similarities(encoder.encode_query(f"{LONG.split('. ')[0]}."))
     assert found.shape == (4,)
     assert found.argmax() == 2
-    assert index.keyword_scores(["oak"]).argmax() == 2
-    assert np.count_nonzero(index.keyword_scores(["oak"])) == 1
+    assert index.texts.scores(["oak"]).argmax() == 2
+    assert np.count_nonzero(index.texts.scores(["oak"])) == 1
 
 
 def test_turns_that_are_added_later_are_found_as_if_they_had_been_there() -> None:
     encoder = FakeEncoder()
-    whole = TurnIndex(turns(), embed=encoder.encode_passages)
-    grown = TurnIndex(turns()[:2], embed=encoder.encode_passages)
+    whole = TurnIndex(spoken(turns(), embed=encoder.encode_passages))
+    grown = TurnIndex(spoken(turns()[:2], embed=encoder.encode_passages))
     assert len(grown.layout.before) == 2
     for turn in turns()[2:]:
-        grown.add([turn])
+        grown.add(spoken([turn], embed=encoder.encode_passages))
     vector = encoder.encode_query("green hive")
-    assert np.array_equal(grown.similarities(vector), whole.similarities(vector))
-    assert np.array_equal(grown.keyword_scores(["hive"]), whole.keyword_scores(["hive"]))
+    assert np.array_equal(grown.texts.similarities(vector), whole.texts.similarities(vector))
+    assert np.array_equal(grown.texts.scores(["hive"]), whole.texts.scores(["hive"]))
     assert grown.layout.before.tolist() == whole.layout.before.tolist()
 
 
@@ -56,7 +56,6 @@ def test_the_date_is_among_the_words() -> None:
     at = datetime(2023, 5, 8, 12).astimezone().timestamp()
     assert date_words(at) == "Monday 8 May 2023"
     turn = Turn(id="1", session="s", text="We met.", at=at)
-    index = TurnIndex(
-        [turn, Turn(id="2", session="s", text="We parted.")], embed=FakeEncoder().encode_passages
-    )
-    assert index.keyword_scores(["may"]).argmax() == 0
+    other = Turn(id="2", session="s", text="We parted.")
+    index = TurnIndex(spoken([turn, other], embed=FakeEncoder().encode_passages))
+    assert index.texts.scores(["may"]).argmax() == 0

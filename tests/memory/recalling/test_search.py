@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from memory.recalling.turn_index import NONE, Turn, TurnIndex
+from memory.recalling.turn_index import NONE, Turn, TurnIndex, spoken
 from memory.recalling.turn_search import WEIGHTS, look_up, relative, with_neighbours, with_sessions
 from tests.fakes import FakeEncoder
 
@@ -15,7 +15,7 @@ TALK = ("Good morning!", "It rains.", "Coffee would be nice.", "I am late for wo
 def index(*turns: Turn) -> TurnIndex:
     """The turns among talk about other things."""
     talk = [Turn(id=text, session=text, text=text) for text in TALK] if turns else []
-    return TurnIndex([*turns, *talk], embed=FakeEncoder(dimensions=256).encode_passages)
+    return TurnIndex(spoken([*turns, *talk], embed=FakeEncoder(dimensions=256).encode_passages))
 
 
 def first(found: TurnIndex, question: str) -> str:
@@ -119,7 +119,7 @@ def test_ten_thousand_turns_are_searched_in_milliseconds() -> None:
         )
         for number in range(10_000)
     ]
-    found = TurnIndex(turns, embed=embed)
+    found = TurnIndex(spoken(turns, embed=embed))
     encoder = FakeEncoder(dimensions=384)
     look_up(found, "word1 word2", encoder=encoder)
     spent = []

@@ -377,7 +377,7 @@ def test_everything_is_forgotten_where_only_messages_are_there(athena: Athena, r
     assert "1 message will be gone" in texts(app)
     app.checkbox(key="forget-keep-words").check().run()
     app.button(key="discard-memory").click().run()
-    assert athena.memory.last_said() == []
+    assert athena.memory.turns.own() == []
     assert athena.conversations.get(conversation).turns[0].question == HARBOUR
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import pytest
 
 from memory.recalling.user_index import UserIndex
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
 from tests.contracts.memories import memory
-from tests.memory.fake_memories import FakeEncoder
 from ui.memory import picture
 
 WEEK = picture.WEEK_S
@@ -42,7 +40,7 @@ class Spoken:
                 for n, (a, label, b) in enumerate(RELATIONS)
             ),
         )
-        return UserIndex(known, encoder=cast("Any", FakeEncoder()))
+        return UserIndex(known)
 
 
 def test_all_of_it_and_what_relates_it() -> None:
