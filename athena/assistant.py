@@ -165,6 +165,18 @@ class Athena(Parts):
         self._remembering.check_documents({source})
         self._remembering.read_documents()
 
+    def delete_with_file(self, source: str) -> bool:
+        """Remove a document from the index, and its file where it is ours; whether a file was deleted.
+
+        Raises `UnknownDocument`. Another's file stays, and comes back when its folder is indexed again.
+        """
+        from pipeline.ingesting import uploads
+
+        with reading.changing_files:
+            folder = reading.kept_in(self.settings, self.store.sections.document(source).info)
+            self.delete_document(source)
+            return folder is not None and uploads.remove(source, folder)
+
     def warm_up(self, *, serving: bool = False) -> None:
         """Load the embedding model in the background: it is needed soon, and other imports take as long.
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import ConfigDict, Field, StrictBool, StrictInt
 from starlette.concurrency import run_in_threadpool
 
-from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
+from athena.reading import UPLOADS, changing_files, upload_limits
 from athena.searching import NO_BUDGET
 from athena.shapes import answer_shape, search_shape
 from athena.stores import require_index
@@ -173,12 +173,7 @@ def _put(source: str, text: str, asks: Here) -> Shape:
 def delete(source: Source, asks: Caller) -> Shape:
     """Its file goes along where it was uploaded; another comes back when its folder is indexed again."""
     asks.caller.require("write")
-    athena = asks.athena
-    with changing_files:
-        info = athena.store.sections.document(source).info
-        athena.delete_document(source)
-        folder = kept_in(athena.settings, info)
-        return {"deleted": source, "file_deleted": bool(folder and uploads.remove(source, folder))}
+    return {"deleted": source, "file_deleted": asks.athena.delete_with_file(source)}
 
 
 @router.get("/sections/{section_id}", summary="A section's text and place")

@@ -20,6 +20,7 @@ from pipeline.words import well_formed
 
 LONGEST_TITLE = 200
 LONGEST_SLUG = 60
+LEFT = "left where it is; it comes back when its folder is indexed again"
 
 
 class StoreNote(Parameters):
@@ -114,19 +115,11 @@ class Deleted:
 
 
 def _delete_document(call: Call, given: DeleteDocument) -> Deleted:
-    from athena.reading import changing_files, kept_in
-    from pipeline.ingesting import uploads
-
     info = place_of(call.athena, given.source).document.info
     if given.source != info.source:
         raise Refused(f"'{given.source}' is no document's source.", DELETE_DOCUMENT.right_call)
-    folder = kept_in(call.athena.settings, info)
-    with changing_files:
-        call.athena.delete_document(info.source)
-        if folder is not None:
-            uploads.remove(info.source, folder)
-            return Deleted(info.source, "deleted")
-    return Deleted(info.source, "left where it is; it comes back when its folder is indexed again")
+    file_deleted = call.athena.delete_with_file(info.source)
+    return Deleted(info.source, "deleted" if file_deleted else LEFT)
 
 
 DELETE_DOCUMENT = Tool(

@@ -85,7 +85,7 @@ def by_a_tool(athena: Athena) -> None:
 
 
 def on_the_page(athena: Athena) -> None:
-    page._remove(athena.store.sections.document("pump.md").info)
+    page._remove("pump.md")
 
 
 @pytest.mark.parametrize("delete", [by_a_tool, on_the_page])

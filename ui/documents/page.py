@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.reading import changing_files, kept_in
+from athena.reading import kept_in
 from pipeline.errors import AthenaError, UnknownDocument
-from pipeline.ingesting import uploads
 from readers.converting.converted import address_of
 from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
@@ -145,19 +144,15 @@ def confirm_removal(source: str) -> None:
     if kept_in(process.athena().settings, info) is None:
         st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
     if messages.confirmed(no="Keep it", yes="Delete", key="file"):
-        _remove(info)
+        _remove(source)
         end_dialog()
 
 
-def _remove(info: DocumentInfo) -> None:
-    with changing_files:
-        try:
-            process.athena().delete_document(info.source)
-        except AthenaError as error:
-            st.toast(plain(str(error)))
-            return
-        if folder := kept_in(process.athena().settings, info):
-            uploads.remove(info.source, folder)
+def _remove(source: str) -> None:
+    try:
+        process.athena().delete_with_file(source)
+    except AthenaError as error:
+        st.toast(plain(str(error)))
 
 
 def _read(source: str, spans: Sequence[Span] = ()) -> None:
