@@ -46,7 +46,7 @@ class MemoryAssembly:
         from dateutil.tz import tzlocal
 
         from memory.recalling.documents import Documents
-        from memory.recalling.static import static_of
+        from memory.transfer import static_of
         from memory.user_memory import UserMemory
 
         parts = self._parts
@@ -69,23 +69,25 @@ class MemoryAssembly:
     def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
         """A user's memory for a chat; what an earlier process left unremembered is caught up once."""
         from memory.conversing.chat import PRIVATE, UNWRITABLE, RememberingChat
+        from memory.conversing.finishing import Finishing
         from memory.recalling.document_graph import read_documents
 
         parts = self._parts
-        chat = RememberingChat(
-            self.memory_of(user, persona=persona),
-            parts.conversations,
-            self._after_answers,
+        finishing = Finishing(
+            memory=self.memory_of(user, persona=persona),
+            conversations=parts.conversations,
+            after=self._after_answers,
             in_hand=self._turns_in_hand,
             left_undone=partial(self._again, user),
             elsewhere_s=parts.settings.answer_timeout_s if parts.settings.store == "server" else 0,
         )
         if parts.tracer:
-            chat = replace(chat, told=parts.tracer.remembered)
+            finishing = replace(finishing, told=parts.tracer.remembered)
+        chat = RememberingChat(finishing)
         if private:
-            chat = replace(chat, private=parts.private_conversations, why_private=PRIVATE)
+            chat = RememberingChat(finishing, parts.private_conversations, PRIVATE)
         elif not stores.keeps_conversations(parts.settings):
-            chat = replace(chat, private=parts.conversations, why_private=UNWRITABLE)
+            chat = RememberingChat(finishing, parts.conversations, UNWRITABLE)
         if not private and self._is_first(user):
             self._catch_up(chat)
         if chat.private is None and chat.memory.preset.documents:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bench.scripts import Believed, has_any
 from memory.conversing.after import AfterAnswers
 from memory.conversing.chat import RememberingChat
+from memory.conversing.finishing import Finishing
 from memory.options import PRESETS, MemoryOptions, PresetName
 from memory.recalling.user_index import Indexes
 from memory.recalling.user_turns import UserTurns
@@ -94,7 +95,7 @@ class AthenaMemory:
             return
         stored = self._conversations.get(conversation).turns[-1].answer
         chat.remember(FinishedTurn(stored, (), (), "", "", at, 0.0))
-        chat.after.finish()
+        chat.finishing.after.finish()
 
     def search(
         self, user: str, query: str, *, at: float, as_of: float | None, known_at: float | None
@@ -132,7 +133,8 @@ class AthenaMemory:
         return [path.name for path in files if any(word in path.read_bytes() for word in wanted)]
 
     def _chat(self, user: str, *, at: float) -> RememberingChat:
-        return RememberingChat(self.of(user, at=at), self._conversations, AfterAnswers(background=False))
+        memory, after = self.of(user, at=at), AfterAnswers(background=False)
+        return RememberingChat(Finishing(memory=memory, conversations=self._conversations, after=after))
 
     def _conversation(self, user: str) -> str:
         if user not in self._conversation_of:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
@@ -20,13 +21,15 @@ from memory.ids import id_of, plain
 from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.shapes import memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
-from pipeline.errors import AthenaError
+from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
 from pipeline.stores.memory_records import adapter, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.recalling.user_index import Indexes, UserIndex
+    from memory.recalling.user_index import UserIndex
+    from memory.user_memory import UserMemory
 
 FORMAT = 1
 FIX = "Give an export of memories, or one with `documents`, `metadatas` and `ids`."
@@ -60,26 +63,28 @@ class _Collection(BaseModel):
         return self
 
 
-def export_json(index: UserIndex, events: Sequence[MemoryEvent], *, now: float) -> str:
-    """All rows of a user as JSON; vectors are left out, as an import makes them again."""
-    return json.dumps(
-        {
+def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> str:
+    """All of it: as JSON that can be imported, or as Markdown to read; vectors are left out."""
+    index = user.index
+    with index.lock:
+        if form == "markdown":
+            return _markdown(index)
+        events = user.indexes.memories.events(user.user)
+        whole = {
             "athena_memories": FORMAT,
-            "user": index.user,
-            "exported_at": iso(now),
+            "user": user.user,
+            "exported_at": iso(user.clock()),
             "memories": [_whole(memory) for memory in _in_order(index)],
             "entities": [_shape(item) for item in _by_id(index.entities)],
             "mentions": [_shape(item) for item in _by_id(index.mentions)],
             "relations": [_shape(item) for item in _by_id(index.relations)],
             "events": [_shape(item) for item in events],
-        },
-        ensure_ascii=False,
-        indent=1,
-    )
+        }
+    return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
-def export_markdown(index: UserIndex) -> str:
-    """What is remembered as Markdown, the current before the past."""
+def _markdown(index: UserIndex) -> str:
+    """The current before the past."""
     lines = [f"# What is remembered of {index.user}", ""]
     current = [memory for memory in _in_order(index) if memory.live]
     past = [memory for memory in _in_order(index) if not memory.live]
@@ -138,19 +143,26 @@ def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
     )
 
 
-def imported(data: str, *, indexes: Indexes, user: str, now: float) -> int:
+def would_import(user: UserMemory, data: str) -> Sequence[Memory]:
+    """The memories that an import would add; nothing is written. Raises for a bad one."""
+    index, read = user.index, read_import(data, user=user.user, now=user.clock())
+    with index.lock:
+        return without_known(read, index).memories
+
+
+def imported(user: UserMemory, data: str) -> int:
     """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
-    read = read_import(data, user=user, now=now)
-    index = indexes.of(user)
+    indexes, read = user.indexes, read_import(data, user=user.user, now=user.clock())
+    index = user.index
     with index.lock:
         read = without_known(read, index)
-    known = {event.id for event in indexes.memories.events(user)}
+    known = {event.id for event in indexes.memories.events(user.user)}
     read = replace(
         read,
         memories=tuple(indexes.embedded(read.memories)),
         events=tuple(event for event in read.events if event.id not in known),
     )
-    return len(indexes.change(user, partial(without_known, read)).memories)
+    return len(indexes.change(user.user, partial(without_known, read)).memories)
 
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:
@@ -269,3 +281,45 @@ def _line(memory: Memory) -> str:
 
 def _seconds(value: datetime | float | None) -> float | None:
     return in_seconds(value) if isinstance(value, datetime) else value
+
+
+# -- what a persona says ---------------------------------------------------------------------------------
+
+OF_PERSONA = "The assistant's persona says it."
+
+
+def static_of(
+    persona: str, says: Mapping[str, Sequence[str]], more: Path | None, *, user: str
+) -> tuple[Memory, ...]:
+    """The static memories of a persona, the same ids each time: what it says under each tag.
+
+    A JSON file may have `more` of it: `documents`, `metadatas` and `ids`; raises for a file that is none.
+    """
+    texts = tuple(
+        Memory(
+            id=id_of("persona", persona, tag, text),
+            user=user,
+            text=text,
+            tier="static",
+            origin="system",
+            tags=(tag,),
+            importance=1.0,
+            pinned=True,
+            why=OF_PERSONA,
+            predicate=tag,
+        )
+        for tag, texts in says.items()
+        for text in texts
+    )
+    return texts if more is None else (*texts, *_read_more(more, user=user))
+
+
+def _read_more(path: Path, *, user: str) -> tuple[Memory, ...]:
+    try:
+        data = read_given(path, most_bytes=DATA_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"ATHENA_PERSONA: cannot read its memories '{path}': {error}.", "Check `memories` in its file."
+        ) from error
+    read = read_import(data, user=user, now=0.0).memories
+    return tuple(replace(memory, why=OF_PERSONA, pinned=True) for memory in read)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from memory.deciding import forgetting
 from memory.deciding.candidates import left_out, refuse_long
@@ -116,30 +116,19 @@ class UserMemory:
                 return memory
         return known_memory(self.index, memory_id)
 
-    def about_thing(self, thing: str) -> Sequence[Memory]:
-        """What holds of a thing of the user's ("bunk") or of an attribute ("name"), latest first.
+    def about_user(self, predicates: Collection[str] = (), *, thing: str = "") -> Sequence[Memory]:
+        """What holds of the user with one of these predicates (`home`) or of a thing of theirs, latest first.
 
         Of a "suit size", else what is said of the suit's size.
         """
         owner, _, attribute = thing.rpartition(" ")
-        index = self.index
+        index, moment = self.index, self.moment()
         with index.lock:
-            found = self._latest(index.of_thing(thing))
-            if not found and owner:
-                of_owner = self._latest(index.of_thing(owner))
-                found = [memory for memory in of_owner if attribute in memory.text.casefold().split()]
-        return found
-
-    def about_user(self, predicates: Collection[str]) -> Sequence[Memory]:
-        """What holds of the user with one of these predicates (`home`), latest first."""
-        index = self.index
-        with index.lock:
-            return self._latest(index.of_user(predicates))
-
-    def _latest(self, memories: Iterable[Memory]) -> Sequence[Memory]:
-        moment = self.moment()
-        held = [memory for memory in memories if moment.sees(memory)]
-        return sorted(held, key=lambda memory: (-memory.created_at, memory.id))
+            found = [memory for memory in index.of_user(predicates, thing=thing) if moment.sees(memory)]
+            of_owner = index.of_user(thing=owner) if owner and not found else ()
+        words = (memory for memory in of_owner if attribute in memory.text.casefold().split())
+        found += [memory for memory in words if moment.sees(memory)]
+        return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
 
     def search(
         self,
@@ -173,9 +162,12 @@ class UserMemory:
         return self._with_other_sides(found[:fitting]), reading
 
     def _read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
-        preset = self.preset
-        reading = self._search(message, moment=self.moment(), threshold=self.threshold, depth=preset.depth)
-        return recall.recallable(reading.found, preset), reading
+        reading = self._policy_reading(message)
+        return recall.recallable(reading.found, self.preset), reading
+
+    def _policy_reading(self, message: str) -> Reading:
+        depth = self.preset.depth
+        return self._search(message, moment=self.moment(), threshold=self.threshold, depth=depth)
 
     def _search(self, query: str, **given: Any) -> Reading:
         query = well_formed(query)
@@ -200,16 +192,11 @@ class UserMemory:
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """What memories, relations and entities say, by id; those that are gone are left out."""
         ids = tuple(ids)
-        index, static = self.index, {memory.id: memory.text for memory in self.static}
-        said = self._said([given for given in ids if given not in index.memories])
-        known: dict[str, str] = {}
+        index, static = self.index, {memory.id: memory for memory in self.static}
+        known = texts_of(self.said(given for given in ids if given not in index.memories))
         for given in ids:
-            if memory := index.memories.get(given):
+            if memory := index.memories.get(given) or static.get(given):
                 known[given] = memory.text
-            elif given in static:
-                known[given] = static[given]
-            elif given in said:
-                known[given] = said[given]
             elif relation := index.relations.get(given):
                 known[given] = graph.sentence(index, relation)
             elif entity := index.entities.get(given):
@@ -223,10 +210,6 @@ class UserMemory:
         if relation and (relation.source or relation.turn_id.endswith(ANSWER)):
             return False
         return memory.origin == "user" or memory.tier == "static" if memory else not known.endswith(ANSWER)
-
-    def _said(self, names: Sequence[str]) -> Mapping[str, str]:
-        """What turns say that are named, and pieces of turns."""
-        return texts_of(names, self.turns.of([turn_named(name)[0] for name in names]))
 
     def _is_personal(self, question: str) -> bool:
         return self.turns.names_speaker(question) or is_personal(question, was_said=self.turns.says)
@@ -256,49 +239,44 @@ class UserMemory:
         known = self.index.memories
         return [known[each] for each in dict.fromkeys(ended) if each in known]
 
-    def told(self, question: str, *, without: Collection[str] = ()) -> Told:
-        """What the memory tells of a question, without some turns by id; nothing where nothing fits it."""
-        exact = self.exactly(question)
-        facts = self.search(question, limit=MOST_FACTS, strict=True) if self.preset.recalls else ()
-        told_by = tuple(item for item in facts if item.memory.trusted and not item.memory.stale)
-        turns = FoundTurns()
-        if self.options.memory_recall == "all" and self.preset.recalls:
+    def told(self, question: str, *, reading: Reading | None = None, without: Collection[str] = ()) -> Told:
+        """What the memory tells of a question, without some turns by id; nothing where nothing fits it.
+
+        `reading` is what the question brings to mind, where that was read already.
+        """
+        preset, turns = self.preset, FoundTurns()
+        reading = reading or self._policy_reading(question)
+        facts = [
+            item
+            for item in (reading.found if preset.recalls else ())
+            if item.relevance > self.threshold and item.memory.trusted and not item.memory.stale
+        ]
+        if self.options.memory_recall == "all" and preset.recalls:
             turns = self.turns.search(question, without=without)
+        relations = self.relations_for(question, reading.around) if preset.depth > 1 else ()
         return told(
             question,
-            told_by,
+            facts[:MOST_FACTS],
             turns,
             personal=self._is_personal(question),
             named=names_what(question, was_said=self.turns.says),
-            exact=exact,
-            relations=self._links(question) if self.preset.depth > 1 else (),
+            exact=self.exactly(question),
+            relations=[relation for relation in relations if not relation.source],
         )
-
-    def _links(self, question: str) -> Sequence[Relation]:
-        """What was said of those whom a question names, and of what that leads to."""
-        index = self.index
-        with index.lock:
-            around = graph.neighbourhood(index, recall.named_in(index, question), depth=self.preset.depth)
-        return [relation for relation in self.relations_for(question, around) if not relation.source]
 
     def exactly(self, question: str) -> Sequence[Memory]:
         """The facts that a question asks for by the user's thing or by what it does: "where do I live?"."""
-        command = asked_of_memory(question, is_known=lambda thing: bool(self.about_thing(thing)))
-        exact: Sequence[Memory] = ()
-        if command is not None and command.thing:
-            exact = self.about_thing(command.thing)
+        command = asked_of_memory(question, is_known=lambda thing: bool(self.about_user(thing=thing)))
+        exact = self.about_user(thing=command.thing) if command is not None and command.thing else ()
         return exact or self.about_user(predicates_asked_for(question))
 
     def history(self, memory_id: str = "") -> Sequence[MemoryEvent]:
         """What was done, oldest first: to one memory, or to all; known of forgotten ones, too."""
-        events = self.indexes.memories.events(self.user, memory_id)
-        if events or not memory_id:
-            return events
-        everything = self.indexes.memories.events(self.user)
-        found = {event.memory_id for event in everything if event.memory_id.startswith(memory_id)}
-        if len(found) == 1 and len(memory_id) >= forgetting.SHORT_ID:
-            return [event for event in everything if event.memory_id in found]
-        return self.indexes.memories.events(self.user, self.get(memory_id).id)
+        events = self.indexes.memories.events(self.user)
+        found = {event.memory_id for event in events if event.memory_id.startswith(memory_id)}
+        if memory_id and memory_id not in found and (len(found) != 1 or len(memory_id) < forgetting.SHORT_ID):
+            memory_id = self.get(memory_id).id
+        return [event for event in events if event.memory_id.startswith(memory_id)]
 
     def stats(self) -> Mapping[str, Any]:
         """Counts of what is kept, by tier, kind and category, and of the graph."""
@@ -416,34 +394,6 @@ class UserMemory:
             return changes, (*left.words, *said) if words else ()
 
         self.indexes.erase(self.user, decide, turns=forgotten.turn_ids if words else ())
-
-    # -- in and out ---------------------------------------------------------------------------------
-
-    def export(self, *, form: Literal["json", "markdown"] = "json") -> str:
-        """All of it: as JSON that can be imported, or as Markdown to read."""
-        from memory import transfer
-
-        index = self.index
-        with index.lock:
-            if form == "markdown":
-                return transfer.export_markdown(index)
-            events = self.indexes.memories.events(self.user)
-            return transfer.export_json(index, events, now=self.clock())
-
-    def would_import(self, data: str) -> Sequence[Memory]:
-        """The memories that an import would add; nothing is written. Raises for a bad one."""
-        from memory import transfer
-
-        read = transfer.read_import(data, user=self.user, now=self.clock())
-        index = self.index
-        with index.lock:
-            return transfer.without_known(read, index).memories
-
-    def import_(self, data: str) -> int:
-        """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
-        from memory import transfer
-
-        return transfer.imported(data, indexes=self.indexes, user=self.user, now=self.clock())
 
     # -- documents and turns ------------------------------------------------------------------------
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.conversing.after import AfterAnswers
 from memory.conversing.finishing import Finishing
 from memory.conversing.hearing import Hearing, Replying
-from memory.conversing.in_hand import TurnsInHand
 from memory.deciding.candidates import left_out
 from memory.deciding.remember import NOTHING_ASKED
 from memory.deciding.upkeep import summary
@@ -18,16 +16,15 @@ from memory.reading.asking import asked_part, asks, leans, states
 from memory.reading.commands import about_tools
 from memory.reading.guard import secrets_in
 from memory.reading.relations import relations_in
-from memory.reading.statements import statements_in
 from memory.recalling import graph
 from memory.recalling.recall import Reading, within
-from memory.user_memory import UserMemory
 from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
 from pipeline.errors import AthenaError
 from pipeline.steps.records import RememberStep
 
 if TYPE_CHECKING:
     from memory.recalling.telling import Told
+    from memory.user_memory import UserMemory
     from pipeline.answering.turns import FinishedTurn
     from pipeline.messages import Message
     from pipeline.stores.conversations import Conversations
@@ -47,21 +44,15 @@ PATIENCE_S = 10.0  # for what was said before, where a model is still reading it
 class RememberingChat:
     """Recalls before an answer and remembers after it; a private one keeps nothing."""
 
-    memory: UserMemory
-    conversations: Conversations
-    after: AfterAnswers
+    finishing: Finishing
     private: Conversations | None = None  # where a private conversation is kept
     why_private: str = PRIVATE
-    in_hand: TurnsInHand = field(default_factory=TurnsInHand)
-    elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     heard: dict[str, Hearing] = field(default_factory=dict)  # the last message
-    left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
-    told: Callable[[str, RememberStep], None] = lambda *_: None  # hears what was done of which turn
 
     @property
-    def conversations_of(self) -> Conversations:
-        """Where the turns of this chat are."""
-        return self.private or self.conversations
+    def memory(self) -> UserMemory:
+        """Whose it is."""
+        return self.finishing.memory
 
     @property
     def uses_history(self) -> bool:
@@ -86,7 +77,8 @@ class RememberingChat:
         """What a message is to the memory, the same from its first step to its last."""
         hearing = self.heard.get(message)
         if hearing is None:
-            hearing = Hearing(self.memory, self.conversations_of, message, conversation_id=conversation_id)
+            conversations = self.private or self.finishing.conversations
+            hearing = Hearing(self.memory, conversations, message, conversation_id=conversation_id)
             self.heard.clear()
             self.heard[message] = hearing
         hearing.turn_id = turn_id
@@ -110,7 +102,7 @@ class RememberingChat:
             hearing=self._hearing(message, conversation_id, turn_id),
             private="" if kept else self.why_private,
             why_nothing=self._why_nothing,
-            settle=partial(self.after.finish, within_s=PATIENCE_S) if kept else lambda: None,
+            settle=partial(self.finishing.after.finish, within_s=PATIENCE_S) if kept else lambda: None,
         ).reply()
 
     def recall(
@@ -128,8 +120,8 @@ class RememberingChat:
         if preset.skips_tools and about_tools(question):
             return Recollection(preset=preset.name, static=static, left=before, detail=TOOLS)
         corrected = {known for said in self.heard.values() for known in said.changed}
-        told = self._told(message, question, without=[turn_id, *memory.turns_of(corrected)])
         found, reading = memory.read(question)
+        told = self._told(message, question, reading, without=[turn_id, *memory.turns_of(corrected)])
         found = [item for item in found if item.memory.id not in corrected]
         recalled = tuple(item.recalled for item in found)
         around, related = self._around(reading, question, recalled)
@@ -150,7 +142,7 @@ class RememberingChat:
             probability=told.probability,
             asks=asks(message),
             noted=self._is_noted(message),
-            stated=any(item.subject for item in statements_in(message, said_at=memory.clock())),
+            stated=any(said.heard.stated for said in self.heard.values()),
             personal=told.personal,
             asked=told.asked,
             exchange=preset.exchange,
@@ -167,14 +159,17 @@ class RememberingChat:
         goes_on = not asks(message) and any(says(item.subject) for item in relations_in(message))
         return (goes_on or states(message)) and not secrets_in(message)
 
-    def _told(self, message: str, question: str, *, without: Sequence[str]) -> Told:
+    def _told(self, message: str, question: str, reading: Reading, *, without: Sequence[str]) -> Told:
         """What the message as it was typed brings to mind; or its question, where it leans on another.
 
         What was said before is in that: it would be found of every message by itself.
         """
         wordings = [asked_part(message), *([question] if leans(message) and question != message else [])]
         return max(
-            (self.memory.told(wording, without=without) for wording in wordings),
+            (
+                self.memory.told(text, reading=reading if text == question else None, without=without)
+                for text in wordings
+            ),
             key=lambda told: told.probability,
         )
 
@@ -218,36 +213,24 @@ class RememberingChat:
     def begin(self, turn_id: str) -> None:
         """A turn is about to be stored: until it is remembered, no other process catches up on it."""
         if self.private is None:
-            self.in_hand.take(turn_id)
+            self.finishing.in_hand.take(turn_id)
 
     def give_up(self, turn_id: str) -> None:
         """It could not be stored."""
-        self.in_hand.leave(turn_id)
+        self.finishing.in_hand.leave(turn_id)
 
     def remember(self, turn: FinishedTurn) -> None:
         """Keep of a turn what there is to keep, soon."""
         answer = turn.answer
         if self.private is None and answer.turn_id:
-            self.after.add(self.memory.turns.follow)
+            self.finishing.after.add(self.memory.turns.follow)
             hearing = self._hearing(answer.question, answer.conversation_id, answer.turn_id)
-            self._finishing.remember(answer, hearing=hearing)
+            self.finishing.remember(answer, hearing=hearing)
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
         if self.private is None:
-            self._finishing.catch_up()
-
-    @property
-    def _finishing(self) -> Finishing:
-        return Finishing(
-            memory=self.memory,
-            conversations=self.conversations,
-            after=self.after,
-            in_hand=self.in_hand,
-            elsewhere_s=self.elsewhere_s,
-            left_undone=self.left_undone,
-            told=self.told,
-        )
+            self.finishing.catch_up()
 
 
 def _named(memory: Memory) -> Recalled:

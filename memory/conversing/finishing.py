@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.conversing.hearing import Hearing
+from memory.conversing.in_hand import TurnsInHand
 from memory.deciding.candidates import Said
 from memory.deciding.forgetting import made_of
 from pipeline.answering.citations import without_markers
@@ -21,7 +22,6 @@ from pipeline.stores.memories import MemoryChanges
 
 if TYPE_CHECKING:
     from memory.conversing.after import AfterAnswers
-    from memory.conversing.in_hand import TurnsInHand
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer
     from pipeline.stores.conversations import Conversations, Turn
@@ -37,7 +37,7 @@ class Finishing:
     memory: UserMemory
     conversations: Conversations
     after: AfterAnswers
-    in_hand: TurnsInHand
+    in_hand: TurnsInHand = field(default_factory=TurnsInHand)
     elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
     told: Callable[[str, RememberStep], None] = lambda *_: None  # hears what was done of which turn

@@ -113,7 +113,7 @@ class Hearing:
     def _is_known(self, thing: str) -> bool:
         """Whether something is remembered of the user's thing, their bunk, and can be told."""
         try:
-            return self._memory.preset.commands and bool(self._memory.about_thing(thing))
+            return self._memory.preset.commands and bool(self._memory.about_user(thing=thing))
         except AthenaError:
             return False
 

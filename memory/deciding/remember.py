@@ -62,6 +62,7 @@ class Heard:
     corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
     says_so: bool = False  # "sorry, …": it says that it corrects something
     changed: tuple[str, ...] = ()  # the memories that it corrects, whatever else it says or asks
+    stated: bool = False  # something that is read as a fact
 
     def __bool__(self) -> bool:
         return self.asks or self.corrects or bool(self.changed)
@@ -112,9 +113,10 @@ class Remembering:
     def heard(self, message: str) -> Heard:
         """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
         may_ask = _ASKING.search(message) is not None
-        may_correct = not _ONLY_ASKS.fullmatch(message) and self._last_stated() is not None
-        if not (may_ask or may_correct):
+        only_asks = _ONLY_ASKS.fullmatch(message) is not None
+        if only_asks and not may_ask:
             return Heard()
+        may_correct = not only_asks and self._last_stated() is not None
         before, after = self._leant_on(message), self._after()
         said = without_secrets(message)
         read = statements_in(
@@ -129,6 +131,7 @@ class Remembering:
             corrects=corrects,
             says_so=corrects and all(item.corrects for item in found),
             changed=tuple(memory.id for memories in changed for memory in memories),
+            stated=any(item.subject for item in read),
         )
 
     def _counts(self, item: Statement) -> bool:

@@ -195,14 +195,12 @@ def turn_named(name: str) -> tuple[str, int | None]:
     return (match["turn"], int(match["piece"])) if match else (name, None)
 
 
-def texts_of(names: Iterable[str], turns: Mapping[str, Turn]) -> Mapping[str, str]:
-    """The lines of the named turns and pieces, by name; those that are gone are left out."""
+def texts_of(said: Mapping[str, Turn]) -> dict[str, str]:
+    """The lines of turns and pieces of them, by the names that stored texts give them."""
     found = {}
-    for name in names:
-        turn_id, piece = turn_named(name)
-        if turn := turns.get(turn_id):
-            pieces = len(cut(turn.text))
-            found[name] = line_of(turn, piece if piece is not None and piece < pieces else None)
+    for name, turn in said.items():
+        _, piece = turn_named(name)
+        found[name] = line_of(turn, piece if piece is not None and piece < len(cut(turn.text)) else None)
     return found
 
 

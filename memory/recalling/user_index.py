@@ -91,16 +91,17 @@ class UserIndex:
         found = [self.memories[known] for known in self._about.get((subject, predicate), ())]
         return sorted(found, key=lambda memory: (memory.created_at, memory.id))
 
-    def of_thing(self, thing: str) -> list[Memory]:
-        """The memories of a thing of the user's ("bunk") or of an attribute ("name"); history included."""
-        return self._of({f"user's {thing}"}, {("user", predicate_named(thing))})
+    def of_user(self, predicates: Collection[str] = (), *, thing: str = "") -> list[Memory]:
+        """The memories of the user with one of these predicates, or of a thing or attribute ("bunk", "name").
 
-    def of_user(self, predicates: Collection[str]) -> list[Memory]:
-        """The memories of the user with one of these predicates; history included."""
-        return self._of((), {("user", predicate) for predicate in predicates})
-
-    def _of(self, subjects: Collection[str], about: Collection[tuple[str, str]]) -> list[Memory]:
-        keys = [key for key in self._about if key[0] in subjects or key in about]
+        History included.
+        """
+        wanted = {*predicates, *([predicate_named(thing)] if thing else [])}
+        keys = [
+            (subject, predicate)
+            for subject, predicate in self._about
+            if subject == f"user's {thing}" or (subject == "user" and predicate in wanted)
+        ]
         return [self.memories[known] for key in keys for known in self._about[key]]
 
     def entity_named(self, name: str) -> Entity | None:

@@ -11,6 +11,7 @@ import pytest
 
 from memory.conversing.after import AfterAnswers
 from memory.conversing.chat import RememberingChat
+from memory.conversing.finishing import Finishing
 from memory.conversing.in_hand import TurnsInHand
 from memory.options import MemoryOptions
 from memory.recalling.user_index import Indexes
@@ -49,8 +50,13 @@ class Talk:
         memory = replace(self.memory, options=self.memory.options.but(memory=preset))
         self.after = AfterAnswers(background=False)
         apart = PrivateConversations() if private else None
-        in_hand = in_hand or TurnsInHand()
-        remembering = RememberingChat(memory, self.conversations, self.after, private=apart, in_hand=in_hand)
+        finishing = Finishing(
+            memory=memory,
+            conversations=self.conversations,
+            after=self.after,
+            in_hand=in_hand or TurnsInHand(),
+        )
+        remembering = RememberingChat(finishing, private=apart)
         return make_chat(self.store, apart or self.conversations, memory=remembering, **given)
 
     def answer(self, message: str) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 
 import pytest
@@ -24,29 +23,20 @@ def test_what_failed_stops_nothing_else() -> None:
     assert done == ["second"]
 
 
-def test_a_job_that_is_added_as_the_last_one_ends_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    after = AfterAnswers(background=True)
-    go, added = threading.Event(), threading.Event()
+def test_jobs_are_done_in_the_background_one_after_the_other() -> None:
+    after, go, over = AfterAnswers(background=True), threading.Event(), threading.Event()
     done: list[str] = []
-    do_jobs = after._do_jobs
 
     def slow() -> None:
         assert go.wait(10)
-        done.append("second")
+        done.append("first")
 
-    def add_at_the_end(until: float = math.inf) -> None:
-        do_jobs(until)
-        if not added.is_set():
-            added.set()
-            after.add(slow)
-
-    monkeypatch.setattr(after, "_do_jobs", add_at_the_end)
-    after.add(lambda: done.append("first"))
-    assert added.wait(10)
-    first, *_ = [thread for thread in threading.enumerate() if thread.name == "remembering"]
-    threading.Timer(0.2, go.set).start()
-    after.finish()
-    first.join(10)
+    after.add(slow)
+    after.add(lambda: done.append("second"))
+    after.add(over.set)
+    assert not after.finish(within_s=0.01)
+    go.set()
+    assert over.wait(10)
     assert done == ["first", "second"]
 
 

@@ -252,7 +252,7 @@ def test_a_turn_that_another_machine_may_be_answering_is_left_to_it(talk: Talk, 
     assert isinstance(chat, RememberingChat)
     for seconds in (60.0, 0.0):  # longer ago than that, nobody is answering it any more
         assert talk.conversations.unremembered("local") != []
-        replace(chat, elsewhere_s=seconds).catch_up()
+        replace(chat.finishing, elsewhere_s=seconds).catch_up()
         talk.finish()
     assert "I live in Bonn" in talk.texts()
 
@@ -267,7 +267,7 @@ def test_what_a_process_of_this_machine_left_is_caught_up_at_once(talk: Talk, tm
     left.touch()  # as a process that is killed
     chat = talk.chat(preset="agent", in_hand=here).recipe.parts.memory
     assert isinstance(chat, RememberingChat)
-    replace(chat, elsewhere_s=60.0).catch_up()
+    replace(chat.finishing, elsewhere_s=60.0).catch_up()
     talk.finish()
     assert "I live in Bonn" in talk.texts()
 

@@ -135,10 +135,9 @@ def test_a_turn_is_told_with_its_day_and_speaker_and_a_long_one_by_its_piece() -
     sentence = " ".join(["word"] * 40) + "."
     long = Turn(id="b", session="s", text=f"{sentence} My key is blue. {sentence}", role="assistant")
     turns = {"a": Turn(id="a", session="s", text="I paint.", speaker="Nadia", at=AT), "b": long}
-    texts = texts_of(["a", "b-p1", "c"], turns)
+    texts = texts_of({"a": turns["a"], "b-p1": long})
     assert texts["a"] == "Monday 8 May 2023, Nadia: “I paint.”"
     assert texts["b-p1"].startswith("I answered: “word word")
-    assert "c" not in texts
 
 
 def test_what_reads_like_an_instruction_gets_into_no_prompt() -> None:

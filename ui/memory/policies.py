@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from athena.chosen import can_be_written, read_chosen
+from memory import transfer
 from memory.options import PRESETS
 from pipeline.errors import AthenaError
 from pipeline.words import counted
@@ -105,10 +106,10 @@ def taking_along() -> None:
     """Draw the buttons to export, and the field for a file to import."""
     memory = user_memory()
     with st.container(horizontal=True):
-        st.download_button("Export as JSON", data=lambda: memory.export(), file_name="memories.json",
+        st.download_button("Export as JSON", data=lambda: transfer.export(memory), file_name="memories.json",
                            mime="application/json", icon=":material/download:", on_click="ignore",
                            key="export-json")  # fmt: skip
-        st.download_button("Export as Markdown", data=lambda: memory.export(form="markdown"),
+        st.download_button("Export as Markdown", data=lambda: transfer.export(memory, form="markdown"),
                            file_name="memories.md", mime="text/markdown", icon=":material/download:",
                            on_click="ignore", key="export-markdown")  # fmt: skip
     sent = st.file_uploader("Import a JSON file", type=["json"], key=f"import-{kept(ImportRound).number}")
@@ -124,7 +125,7 @@ def taking_along() -> None:
 
 def _confirm_import(data: str) -> None:
     try:
-        found = user_memory().would_import(data)
+        found = transfer.would_import(user_memory(), data)
     except AthenaError as error:
         messages.show_error(error.problem, WHAT)
         return
@@ -142,5 +143,5 @@ def _confirm_import(data: str) -> None:
 
 @messages.noticed
 def _import(data: str) -> None:
-    user_memory().import_(data)
+    transfer.imported(user_memory(), data)
     kept(ImportRound).number += 1  # an empty uploader next

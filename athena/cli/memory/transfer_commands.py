@@ -28,8 +28,10 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write out all memories."""
+    from memory import transfer
+
     with memory_of(user, data_dir) as memory:
-        text = memory.export(form="json" if as_json else form)
+        text = transfer.export(memory, form="json" if as_json else form)
         if path is None:
             text = harmless(text) if sys.stdout.isatty() and not as_json else text
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
@@ -48,6 +50,8 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Take in an export, with the same ids and times; what is there already is left as it is."""
+    from memory import transfer
+
     with memory_of(user, data_dir) as memory:
         try:
             data = read_given(path, most_bytes=DATA_BYTES)
@@ -57,5 +61,5 @@ def import_(
             raise AthenaError(
                 f"'{path}' is not an export of memories: not UTF-8.", "Check the file."
             ) from error
-        number = memory.import_(data)
+        number = transfer.imported(memory, data)
         show(as_json, {"imported": number}, lambda: f"{number} imported." if number else NOTHING_NEW)

@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
+from memory import transfer
 from memory.deciding import edits
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
@@ -433,7 +434,7 @@ def test_what_was_replaced_is_said_and_undone(athena: Athena, run_app: Run) -> N
 
 def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athena) -> None:
     kept(athena, HARBOUR)
-    exported = athena.memory.export()
+    exported = transfer.export(athena.memory)
     assert "Everything in this file is remembered already" in texts(importing(athena, exported))
     refused = texts(importing(athena, '{"memories": 1}'))
     assert "This is not an export of memories" in refused.replace("\\", "")
