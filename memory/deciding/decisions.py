@@ -40,9 +40,7 @@ _NUMBER = re.compile(
     r"\d+(?:[.,:]\d+)*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE
 )
 
-_OF_WHAT = re.compile(r" (?:of|from|for|with|in|about) ")
-_OF_ME = re.compile(r"(?:i|we)\b", re.IGNORECASE)
-_OF_MINE = re.compile(r"(?:my|our)\b", re.IGNORECASE)
+_OF_USER = re.compile(r"(?:i|we|my|our)\b", re.IGNORECASE)
 
 Outcome = Literal["added", "known", "touched", "replaced", "disputed", "ended"]
 
@@ -65,16 +63,16 @@ class Deciding(Writing):
             self._cancel(new)
             if not said.asked_for:
                 return
-        if known := self._said_before(new, said):
-            if known.disputed and said.corrects:  # the user says again which side is right
-                settle(self, self.index, known, believe=True)
-                self.outcomes.append(("replaced", known.id))
-            else:
-                self.outcomes.append(("known", known.id))
+        same = self._said_before(new, said)
+        known = same or self._reworded(new, said)
+        if known and known.disputed and said.corrects:  # the user says again which side is right
+            settle(self, self.index, known, believe=True)
+            self.outcomes.append(("replaced", known.id))
             return
-        if reworded := self._reworded(new, said):
-            self.write("TOUCH", replace(reworded, accessed_at=self.now, accesses=reworded.accesses + 1))
-            self.outcomes.append(("touched", reworded.id))
+        if known and not same:
+            self.write("TOUCH", replace(known, accessed_at=self.now, accesses=known.accesses + 1))
+        if known:
+            self.outcomes.append(("known" if same else "touched", known.id))
             return
         contradicted = self.contradicted(new, said)
         if contradicted and ((said.replaces and len(contradicted) == 1) or not new.predicate):
@@ -105,9 +103,6 @@ class Deciding(Writing):
             self._end(old, by=new, until=until)
         if said.corrects:
             self.wrong += ended
-        elif unsure := self._other_numbers(new):
-            self._dispute(new, unsure)
-            return
         self.outcomes.append(("replaced" if ended else "added", new.id))
 
     def _cancel(self, new: Memory) -> None:
@@ -163,7 +158,7 @@ class Deciding(Writing):
         return None
 
     def _reworded(self, new: Memory, said: Statement) -> Memory | None:
-        if new.predicate in UNREAD or said.ends or said.corrects:
+        if new.predicate in UNREAD or said.ends:
             return None
         return next(
             (
@@ -192,62 +187,45 @@ class Deciding(Writing):
                 return named
         if not new.predicate:
             return self._whatever(new) if said.ends else []
-        if new.predicate == "habit":
-            return _of_one_thing(self._done(new), new)
         same = self._same(new)
         if said.ends and not new.object:  # "I quit": whatever it was
-            return [*same, *self._same(replace(new, predicate="job"))]
+            return [
+                *same,
+                *(self._same(replace(new, predicate="job")) if new.predicate == "employer" else ()),
+            ]
         if said.ends:
             return [old for old in same if same_thing(old.object, new.object)]
         opposites = [old for old in same if excludes(new, said, old)]
-        if single_valued(new.predicate) and not said.negated:
+        if not said.negated:
+            one = single_valued(new.predicate)
+            others = [old for old in same if one or (_but_for_numbers(old, new) and not same_turn(old, new))]
             others = [
-                old for old in same if plain(old.object) != plain(new.object) or self._fulfils(new, old)
+                old for old in others if plain(old.object) != plain(new.object) or self._fulfils(new, old)
             ]
-            return [*others, *(old for old in opposites if old not in others)]
+            if others or one:
+                return [*others, *(old for old in opposites if old not in others)]
         if said.corrects and not said.negated and not opposites:
             return self._meant(new, same)
         return opposites
 
     def _whatever(self, new: Memory) -> list[Memory]:
-        """What is had, used or done of the one thing that is given up: "sold the car"."""
-        head = (new.object.split() or [""])[-1].casefold()
+        """What is had, used or done of the one thing that is over: "sold the car", "stopped smoking"."""
         live = self._live(self.index.memories.values(), new)
-        called = [old.subject for old in live if old.predicate == "name" and plain(old.object) == head]
-        if new.subject == USER and called:
-            head = called[0].removeprefix(f"{USER}'s ")
-            new = replace(new, object=head)
-        given_up = [
-            old
-            for old in live
-            if old.subject in self._names
-            and old.predicate.startswith(GIVEN_UP)
-            and is_meant(new.object, old.object)
-        ]
-        told_of_it = [
-            old
-            for old in live
-            if new.subject == USER
-            and (
-                (old.subject == f"{USER}'s {head}" and old.predicate in ("is", "name", "age"))
-                or (old.predicate == "note" and _OF_MINE.match(old.object) and _says(new, old))
-            )
-        ]
-        return [*_of_one_thing(given_up, new), *told_of_it]
+        called = [old for old in live if old.predicate == "name" and plain(old.object) == plain(new.object)]
+        if called and new.subject == USER:  # "Rex died" is of the dog
+            new = replace(new, object=called[0].subject.removeprefix(f"{USER}'s "))
+        over = [old for old in live if self._may_end(old, new) and _is_of(new.object, old)]
+        if any(not same_thing(one.object, other.object) for one, other in combinations(over, 2)):
+            over = [old for old in over if words_of_thing(old.object) == words_of_thing(new.object)]
+        head = (new.object.split() or [""])[-1].casefold()
+        of_it = [old for old in live if old.subject == f"{USER}'s {head}" and new.subject == USER]
+        return [*over, *(old for old in of_it if old.predicate in ("is", "name", "age"))]
 
-    def _done(self, new: Memory) -> list[Memory]:
-        """What is done no longer: all its words are of what is known, "smoking" of "I smoke"."""
-        found = []
-        for old in self._live(self.index.memories.values(), new):
-            if old.predicate == "note":
-                own = new.subject == USER and _OF_ME.match(old.object)
-                found += [old] if own and _says(new, old) else []
-            elif old.subject in self._names and old.predicate != new.predicate:
-                words, known = set(stems(new.object)), set(stems(old.object))
-                of_it = set(stems(old.predicate))
-                named = words & of_it or old.predicate.startswith(GIVEN_UP)
-                found += [old] if named and words & known and words <= known | of_it else []
-        return found
+    def _may_end(self, old: Memory, new: Memory) -> bool:
+        """Whether a memory is of something that its subject may have or do no longer."""
+        if old.predicate == "note":
+            return new.subject == USER and _OF_USER.match(old.object) is not None
+        return old.subject in self._names and old.predicate.startswith(GIVEN_UP)
 
     def _fulfils(self, new: Memory, old: Memory) -> bool:
         """Whether what was planned is so now."""
@@ -275,21 +253,10 @@ class Deciding(Writing):
             return len(contradicted) == 1
         if said.corrects or said.ends or said.negated:
             return True
-        return not any(same_turn(old, new) and begun(old) == begun(new) for old in contradicted)
-
-    def _other_numbers(self, new: Memory) -> list[Memory]:
-        """What says the same of a thing but for its numbers, in another message: "my bunk is number 4"."""
-        if new.predicate != "is" or new.kind != "fact" or not new.trusted:
-            return []
-        return [
-            old
-            for old in self._same(new)
-            if old.kind == new.kind
-            and old.trusted
-            and plain(old.object) != plain(new.object)
-            and _NUMBER.sub("#", plain(old.object)) == _NUMBER.sub("#", plain(new.object))
-            and not same_turn(old, new)
-        ]
+        return not any(
+            _but_for_numbers(old, new) or (same_turn(old, new) and begun(old) == begun(new))
+            for old in contradicted
+        )
 
     # -- what is written ----------------------------------------------------------------------------------
 
@@ -366,24 +333,19 @@ def same_thing(one: str, other: str) -> bool:
     return bool(first and second) and (first <= second or second <= first)
 
 
-def is_meant(thing: str, known: str) -> bool:
-    """Whether a thing is one that is known: "the company laptop" is "a laptop", "the bike rack" no "bike"."""
-    words = words_of_thing(known)
-    head = words_of_thing((_OF_WHAT.split(thing)[0].split() or [""])[-1])
-    return same_thing(thing, known) and (words_of_thing(thing) <= words or bool(head & words))
+def _is_of(thing: str, old: Memory) -> bool:
+    """Whether all words for what is over are of a memory, and a note begins with one of them."""
+    words, known = set(stems(thing)), stems(old.object)
+    if old.predicate == "note":
+        return bool(known) and known[0] in words and words <= set(known)
+    of_kind = set(stems(" ".join(words_of_thing(old.object)))) | set(known)
+    return bool(words & of_kind) and words <= of_kind | set(stems(old.predicate))
 
 
-def _says(new: Memory, old: Memory) -> bool:
-    """Whether a note says of itself, before all else, what is over."""
-    words, known = set(stems(new.object)), stems(old.object)
-    return bool(known) and known[0] in words and words <= set(known)
-
-
-def _of_one_thing(found: list[Memory], new: Memory) -> list[Memory]:
-    """What was found where it is one thing; of several, those that it names in the same words; or nothing."""
-    if all(same_thing(one.object, other.object) for one, other in combinations(found, 2)):
-        return found
-    return [old for old in found if words_of_thing(old.object) == words_of_thing(new.object)]
+def _but_for_numbers(old: Memory, new: Memory) -> bool:
+    """Whether both say the same of a thing but for its numbers: "my bunk is number 4"."""
+    one, other = (_NUMBER.sub("#", plain(memory.object)) for memory in (old, new))
+    return new.predicate == "is" and "#" in one and one == other and plain(old.object) != plain(new.object)
 
 
 def denied(memory: Memory) -> bool:
@@ -415,7 +377,7 @@ def names(old: Memory, new: Memory, said: Statement) -> bool:
     wrong = plain(said.replaces)
     if new.predicate and (old.subject, old.predicate) != (new.subject, new.predicate):
         return new.predicate in _USED and old.predicate.startswith(_USED) and plain(old.object) == wrong
-    if plain(old.object) == wrong or (new.predicate == "owns" and is_meant(said.replaces, old.object)):
+    if plain(old.object) == wrong or (new.predicate == "owns" and _is_of(said.replaces, old)):
         return True
     return old.predicate in UNREAD and bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text)))
 

@@ -112,8 +112,8 @@ def named(
         memory_id = next((known for start, end, known in spans if start <= relation.start < end), "")
         if whole or memory_id:
             graph.relate(relation, memory_id=memory_id)
-    for person in relatives_in(with_names(said.question)):
-        graph.relative(person.subject, person.role)
+    for name, role in relatives_in(with_names(said.question)):
+        graph.relative(name, role)
     if whole and said.answer and not said.from_memory:
         recalled = " ".join(
             normalised(index.memories[known].text) for known in said.recalled if known in index.memories
@@ -223,8 +223,8 @@ class _Naming:
         )
 
     def relative(self, name: str, role: str) -> None:
-        """Note what somebody who was spoken of is to the user; not "my sister", who has no name."""
-        if name != role and (known := self._names.get(name)):
+        """Note what somebody who was spoken of is to the user."""
+        if known := self._names.get(name):
             entity = self._entities[known]
             self._entities[known] = replace(entity, aliases=tuple(dict.fromkeys((*entity.aliases, role))))
 

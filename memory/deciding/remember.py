@@ -5,7 +5,6 @@ guard → extract → decide → one write, which is decided again where somebod
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,6 @@ from memory.reading.clauses import ALSO_ASKS
 from memory.reading.entities import normalised
 from memory.reading.guard import without_secrets
 from memory.reading.records import Category, Extraction, Statement
-from memory.reading.stance import mended
 from memory.reading.statements import statements_in
 from memory.reading.with_model import extract_with
 from memory.recalling.user_index import Indexes
@@ -39,16 +37,6 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer
 
 Complete = Callable[[str], str]
-
-_LEANS = re.compile(
-    r"\b(?:its?|that|this|he|she|they|not|no|nope|nah|actually|correction|wrong|rather|i meant?|wait|sorry"
-    r"|oops|whoops|my bad|mistake)\b"
-    r"|['’]s\b|n['’]t\b",
-    re.IGNORECASE,
-)
-"""A word of every message that may correct what was said before without naming it."""
-_ONLY_ASKS = re.compile(r"[^.!?;,\n]*\?\s*")
-_ASKING = re.compile(r"\brem\w*ber\b|\bforget\b|\bmemori[sz]e\b|\bin mind\b", re.IGNORECASE)
 
 ASKING = "Remember that "
 NOTHING_ASKED = "nothing was asked to be remembered"
@@ -112,22 +100,19 @@ class Remembering:
 
     def heard(self, message: str) -> Heard:
         """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
-        may_ask = _ASKING.search(message) is not None
-        only_asks = _ONLY_ASKS.fullmatch(message) is not None
-        if only_asks and not may_ask:
-            return Heard()
-        may_correct = not only_asks and self._last_stated() is not None
-        before, after = self._leant_on(message), self._after()
-        said = without_secrets(message)
         read = statements_in(
-            said, said_at=self.clock(), before=before, zone=self.zone, after=after, people=self._people()
+            without_secrets(message),
+            said_at=self.clock(),
+            before=self._stated_before(),
+            zone=self.zone,
+            people=self._people(),
         )
         found = [item for item in read if self._counts(item)]
-        changed = [self._changed_by(item) for item in found] if may_correct else []
+        changed = [self._changed_by(item) for item in found]
         asks = "?" in message or ALSO_ASKS.search(message) is not None
         corrects = bool(changed) and all(changed) and not asks
         return Heard(
-            asks=may_ask and any(item.asked_for for item in found),
+            asks=any(item.asked_for for item in found),
             corrects=corrects,
             says_so=corrects and all(item.corrects for item in found),
             changed=tuple(memory.id for memories in changed for memory in memories),
@@ -220,9 +205,8 @@ class Remembering:
             extract_with,
             message=message,
             said_at=said_at,
-            before=self._leant_on(message),
+            before=self._stated_before(),
             zone=self.zone,
-            after=self._after(),
             people=self._people(),
         )
         try:
@@ -235,19 +219,10 @@ class Remembering:
         entities = self.indexes.of(self.user).entities.values()
         return [normalised(item.name) for item in list(entities) if item.type == "person"]
 
-    def _after(self) -> str:
-        """The message before, whom "she" is named in; "" for none, and outside of a chat."""
+    def _stated_before(self) -> Statement | None:
+        """What "actually, it is Y" corrects: what was stated last, in a chat by the turn before."""
         before = self.before() if self.before is not None else None
-        return before.question if before is not None else ""
-
-    def _leant_on(self, message: str) -> Statement | None:
-        """What "actually, it is Y" corrects: what was stated before, in a chat by the turn before."""
-        last = self._last_stated()
-        if last is None or not _LEANS.search(mended(message).text):
-            return None
-        if self.before is not None:
-            before = self.before()
-            last = self._of_turn(before) if before is not None else None
+        last = self._last_stated() if self.before is None else self._of_turn(before) if before else None
         return None if last is None else _as_statement(last)
 
     def _last_stated(self, turn_id: str = "") -> Memory | None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from memory.reading import as_typed
 from memory.reading.entities import is_given_name
 from memory.reading.relations import relations_in
-from memory.reading.stance import mended, spelt_out
+from memory.reading.stance import spelt_out
 from pipeline.analysis import analyse
 from pipeline.asking.several import is_question
 from pipeline.terms import stop_terms
 
 _LEAD = r"(?:(?:hey|hi|hello|ok|okay|so|and|but|btw|well|athena|please|pls|sorry|again)\b[,.!]*\s+)*"
 _QUESTION = re.compile(
-    _LEAD
-    + r"(?:what|which|who|whom|whose|when|where|why|how|do|does|did|is|are|am|was|were|has|have|had|can|could"
-    r"|should|shall|will|would|may|must|tell|show|list|give|remind|repeat|name|explain|describe|find|compare"
-    r"|search|look|help|any|what's|whats|where's|who's|when's|how's)\b",
+    as_typed(
+        _LEAD
+        + r"(?:what|which|who|whom|whose|when|where|why|how|do|does|did|is|are|am|was|were|has|have|had|can"
+        r"|could|should|shall|will|would|may|must|tell|show|list|give|remind|repeat|name|explain|describe|find"
+        r"|compare|search|look|help|any|(?:what|where|who|when|how)['’]?s)\b"
+    ),
     re.IGNORECASE,
 )
 _ASKS_AFTER = re.compile(
@@ -68,7 +71,7 @@ FEW_WORDS = 4  # of a message that names what it looks for: "bunk number"
 
 def asks(message: str) -> bool:
     """Whether a message asks something: it is no question only where it states something."""
-    text = mended(message.strip()).text
+    text = message.strip()
     if "?" in text or _QUESTION.match(text) or _ASKS_AFTER.search(text):
         return True
     return only_names(text)
@@ -93,11 +96,10 @@ def only_asks(message: str) -> bool:
 
 
 def _only_asks(sentence: str) -> bool:
-    text = mended(sentence).text
-    if is_question(sentence) or _QUESTION.match(text):
+    if is_question(sentence) or _QUESTION.match(sentence):
         return True
-    after = _ASKS_AFTER.search(text)
-    return after is not None and not states(text[: after.start()])
+    after = _ASKS_AFTER.search(sentence)
+    return after is not None and not states(sentence[: after.start()])
 
 
 def asked_part(message: str) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memory.reading import rules_of
-from memory.reading.stance import mended
+from memory.reading import as_typed, rules_of
 
 _NOT_SAID = re.compile(
     r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)"  # code
@@ -134,14 +133,13 @@ def _of_sentence(sentence: Clause) -> Iterator[Clause]:
 def without_leads(clause: Clause) -> Clause:
     """A clause without what leads in to it, which says whether it corrects and whether it is asked for."""
     for _ in range(_MOST_LEADS):
-        spelt = mended(clause.text)
-        found = ((name, speech()[name].match(spelt.text)) for name in ("corrects", "remember", "lead_in"))
+        found = ((name, speech()[name].match(clause.text)) for name in ("corrects", "remember", "lead_in"))
         name, lead = next(((name, match) for name, match in found if match and match.end()), ("", None))
         if lead is None:
             break
-        asks = name == "remember" and not tells_nothing(lead[0], spelt.text[lead.end() :])
+        asks = name == "remember" and not tells_nothing(lead[0], clause.text[lead.end() :])
         clause = replace(
-            _after(clause, spelt.place(lead.end())),
+            _after(clause, lead.end()),
             corrects=clause.corrects or name == "corrects",
             asked_for=clause.asked_for or asks,
         )
@@ -202,4 +200,4 @@ def _after(clause: Clause, cut: int) -> Clause:
 def speech() -> dict[str, re.Pattern[str]]:
     """What surrounds statements: patterns that match at the beginning of a clause."""
     rows = rules_of("statements")["speech"]
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in rows.items()}
+    return {name: re.compile(as_typed(pattern), re.IGNORECASE) for name, pattern in rows.items()}

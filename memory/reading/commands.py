@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from memory.reading import rules_of
+from memory.reading import as_typed, rules_of
 from memory.reading.clauses import PLEASE, Clause, asked_after, speech, tells_nothing, without_leads
 from memory.reading.facts import thing_named
 from memory.reading.guard import reads_as_instruction
 from memory.reading.records import Command, MemoryCommand
-from memory.reading.stance import mended
 
 LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
 
@@ -32,14 +31,13 @@ def asked_of_memory(
     text = message.strip()
     if len(text) > LONGEST:
         return None
-    spelt = mended(text)
-    command = _asked(spelt.text, is_known) if _of("cue").search(spelt.text) else None
+    command = _asked(text, is_known) if _of("cue").search(text) else None
     if command is None:
         return None
     if not command.query:
         return command if command.end == 0 else replace(command, start=0, end=0)
     offset = message.find(text)
-    start, end = spelt.place(command.start), spelt.place(command.end)
+    start, end = command.start, command.end
     return replace(command, query=text[start:end], start=offset + start, end=offset + end)
 
 
@@ -123,7 +121,7 @@ def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
     """A pattern with the words that it names in braces; words may name others."""
     for name, words in reversed(rules_of("commands")["words"].items()):
         text = text.replace(f"{{{name}}}", words)
-    return re.compile(text, flags)
+    return re.compile(as_typed(text), flags)
 
 
 @cache

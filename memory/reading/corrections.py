@@ -8,21 +8,11 @@ from datetime import UTC
 
 from memory.reading import rules_of
 from memory.reading.entities import normalised
-from memory.reading.facts import (
-    USER,
-    attribute,
-    fact,
-    is_vague,
-    names_wrong,
-    normal_object,
-    object_of,
-    with_other,
-)
+from memory.reading.facts import USER, attribute, fact, names_wrong, normal_object, object_of, with_other
 from memory.reading.records import Category, Statement
 from memory.reading.rules import belongings, single_valued
 
-FEW_MEANT = 2  # of what is meant in the place of an object
-LEAST_WORDS = 3  # of what corrects words that no rule reads
+FEW_MEANT = 2  # words of what is meant in the place of an object
 FEW_WORDS = 6  # of an object: more of them are a story
 
 _SAYS = re.compile(
@@ -37,12 +27,10 @@ _OF_ANOTHER = re.compile(
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|(?-i:\b[A-HJ-Z]\b)"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|today|tonight|january|february|march|april|may|june|july"
-    r"|august|september|october|november|december)\b",
+    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|(?-i:\b[A-HJ-Z]\b)|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|today|tonight|tomorrow)\b",
     re.IGNORECASE,
 )
-_IS = re.compile(r"(?P<of>[^,;]+?) (?:is|are|was|were) ", re.IGNORECASE)
 _NAMES = re.compile(r"[A-Z][\w'-]+,? not [A-Z][\w'-]+")  # "Tim, not Tom"
 _NAME = re.compile(r"[A-Z][a-z]{2,}(?:[’'-]\w+)*")
 _ASKS = re.compile(
@@ -53,8 +41,7 @@ _ASKS = re.compile(
 )
 """Of a question without its mark, which corrects nothing: "sorry, eva starts when", "open or closed"."""
 _NO_CORRECTION = re.compile(
-    r"(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$",
-    re.IGNORECASE,
+    r"(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$", re.IGNORECASE
 )
 
 
@@ -63,20 +50,17 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
 
     `corrects` where words before it say so ("sorry, …"); without, "it is Y" and "Y, not X" still do.
     """
-    if match := _SAYS.fullmatch(text):
-        if before and (thing := _value_like(before, match["object"])):
-            return _instead(before, thing, old=before.object)
-        few = not match["meant"] or len(match["object"].split()) <= FEW_MEANT
-        return _of_before(match["object"], before) if few and not _ASKS.search(text) else None
-    if corrects and before and (thing := _value_like(before, text)):
+    says = _SAYS.fullmatch(text)
+    given = says["object"] if says else text
+    if before and (says or corrects) and (thing := _value_like(before, given)):
         return _instead(before, thing, old=before.object)
+    if says:
+        few = not says["meant"] or len(given.split()) <= FEW_MEANT
+        return _of_before(given, before) if few and not _ASKS.search(text) else None
     if said := _of_what_is_known(text):
         return said
-    if _NAMES.fullmatch(text) or (corrects and (names_wrong(text) or re.match(r"not\b", text))):
-        return _of_before(text, before)
-    thing = normal_object(text)
-    told = corrects and len(thing.split()) >= LEAST_WORDS and not _ASKS.search(text) and not is_vague(thing)
-    return Statement(predicate="note", object=thing, only_of_known=True) if told else None
+    wrong = _NAMES.fullmatch(text) or (corrects and (names_wrong(text) or text.startswith("not ")))
+    return _of_before(text, before) if wrong else None
 
 
 def _of_before(text: str, before: Statement | None) -> Statement | None:
@@ -86,17 +70,15 @@ def _of_before(text: str, before: Statement | None) -> Statement | None:
         return None
     if before and (not replaces or _words(replaces) <= _words(before.text)):
         return _instead(before, thing, old=replaces or before.object)
-    if not replaces:
-        return None
-    return Statement(object=thing, replaces=replaces, only_of_known=True)
+    return Statement(object=thing, replaces=replaces, only_of_known=True) if replaces else None
 
 
 def _instead(before: Statement, thing: str, *, old: str) -> Statement:
     """The statement before, with one thing in the place of another."""
+    whole = with_other(thing, old, before.whole or before.text)
     return Statement(
         subject=before.subject, predicate=before.predicate, object=thing, category=before.category,
-        valid_at=before.valid_at, invalid_at=before.invalid_at, tags=before.tags, replaces=old,
-        whole=with_other(thing, old, before.whole or before.text),
+        valid_at=before.valid_at, invalid_at=before.invalid_at, tags=before.tags, replaces=old, whole=whole,
     )  # fmt: skip
 
 
@@ -121,10 +103,6 @@ def _value_like(before: Statement, text: str) -> str:
     Numbers, single letters and days stand for as many, where all other words were said too; a name for a
     name. Else "".
     """
-    if named := _IS.match(text):  # "bunk is 6": of the same subject
-        if not _words(named["of"]) <= _words(before.subject) | {"my", "our", "the"}:
-            return ""
-        text = text[named.end() :]
     words = normal_object(text).split() or [""]
     new, old = (_VALUE.findall(given) for given in (" ".join(words), before.object))
     if new and len(new) == len(old):
@@ -135,9 +113,7 @@ def _value_like(before: Statement, text: str) -> str:
     if len(digits) == 1 and words == new and words[0].isdigit():  # "sorry 221" after "212, 2nd floor"
         return with_other(words[0], digits[0], before.object)
     names = len(words) == 1 and single_valued(before.predicate)
-    if names and _NAME.fullmatch(before.object) and _NAME.fullmatch(words[0]):
-        return words[0]
-    return ""
+    return words[0] if names and _NAME.fullmatch(before.object) and _NAME.fullmatch(words[0]) else ""
 
 
 def _words(text: str) -> set[str]:

@@ -19,30 +19,21 @@ _ATTRIBUTE = re.compile(
     r"(?:my|our) (?:new |current |present )?(?P<attribute>[\w-]+(?: [\w-]+){0,2}?)(?: is|['’]s| are)"
     r"(?: now| actually| really)? (?P<object>.+)"
 )
-_HAS_NUMBER = re.compile(
-    r"(?:I|we) (?:have got|have|got) (?P<attribute>locker|bunk|berth|bed|cabin|room|desk|seat|badge|mailbox"
-    r"|bay|slot|parking (?:space|spot)) (?P<object>(?:(?:number|num|nr|no)\.? ?)?\w{0,3}\d[\w-]*)"
-)
-"""What somebody was given that has a number: "I have locker 34"."""
 _NUMBER_WORD = re.compile(r"(?:number|num|nr|no)\.? ?(?=\d)", re.IGNORECASE)  # "number 6" is 6
-_LASTING = re.compile(r"(?:an? (?!bit|lot|mess|pain|nightmare|joke|disaster|wreck|write)|\d)")
+_LASTING = re.compile(r"(?:an? (?!bit|lot|mess|pain|nightmare|joke|disaster|wreck|write)|[A-Z]?\d)")
 """What a thing is for longer than a day: "a poodle", and not "broken"."""
 _AMOUNT = re.compile(
     r"%|\b(?:hours?|minutes?|mins?|days?|weeks?|degrees?|times?|late|away|charged|km|miles?|off)\b"
 )
 _WRITTEN = re.compile(r"[A-Z]|.*[\d@]")  # a name or a number: "my boss is Tom", and not "leaving"
-_PASSING = re.compile(
-    r"fever|temperature|score|pulse|level|reading|pressure|voltage|balance|progress|count|position|grade|bill|timer|speed"
-)
 _NUMBERED = re.compile(r" (?:number|num|nr|no)$")  # "my bunk number is 4" is of the bunk
-_CALLED = re.compile(r"(?:called|named) (?P<name>\w[\w'’-]*(?: [A-Z][\w'’-]*)?)")
 _TO_DO = re.compile(r"to (?P<object>[a-z].+)")
 POSSESSED = re.compile(r"(?:my|our) (?P<thing>[\w-]+(?: [\w-]+)?)", re.IGNORECASE)
 
 
 def attribute(text: str, *, asked_for: bool) -> Statement | None:
     """What "my X is Y" says: of the user where X is an attribute, else of the user's X."""
-    match = _ATTRIBUTE.fullmatch(text) or _HAS_NUMBER.fullmatch(text)
+    match = _ATTRIBUTE.fullmatch(text)
     if not match:
         return None
     attributes = rules_of("statements")["attributes"]
@@ -51,37 +42,24 @@ def attribute(text: str, *, asked_for: bool) -> Statement | None:
     thing, replaces = (_NUMBER_WORD.sub("", words) for words in (thing, replaces))
     if not thing or name in attributes["none"] or (is_vague(thing) and not asked_for):
         return None
-    for kind in (Category.PERSONAL, Category.WORK, Category.PREFERENCE):
-        if name in attributes[kind.value]:
-            written = kind is Category.PREFERENCE or name == "shift" or _WRITTEN.match(thing) is not None
-            written = written and not re.fullmatch(entity_words()["people"], thing)  # "my boss is Dutch"
-            if not (asked_for or (written and fits(thing))):
-                return None
-            predicate = predicate_named(name)
-            return Statement(
-                subject=USER, predicate=predicate, object=thing, category=kind,
-                negated=denied, replaces=replaces,
-            )  # fmt: skip
-    if called := _CALLED.fullmatch(thing):
-        return attribute(f"my {name} name is {called['name']}", asked_for=asked_for)
-    owner, _, last = name.rpartition(" ")
-    owner = owner.removesuffix("'s")
-    is_name = last == "name"
-    name = owner if is_name else thing_named(name)
-    lasting = _LASTING.match(thing) and not _AMOUNT.search(thing) and fits(thing)
-    if not (
-        asked_for or (name in belongings() and (is_name or lasting)) or (lasting and _is_number(name, thing))
-    ):
+    kinds = (Category.PERSONAL, Category.WORK, Category.PREFERENCE)
+    if kind := next((kind for kind in kinds if name in attributes[kind.value]), None):
+        subject, predicate = USER, predicate_named(name)
+        lasts = kind is Category.PREFERENCE or _WRITTEN.match(thing) is not None
+        lasts = lasts and not re.fullmatch(entity_words()["people"], thing)  # "my boss is Dutch"
+    else:
+        owner, _, last = name.rpartition(" ")
+        owner, is_name = owner.removesuffix("'s"), last == "name"
+        kind, predicate, denied = Category.PERSONAL, "name" if is_name else "is", denied and not is_name
+        name = owner if is_name else thing_named(name)
+        subject = f"{USER}'s {name}"
+        lasts = name in belongings() or name in attributes["numbered"]
+        lasts = lasts and (is_name or bool(_LASTING.match(thing) and not _AMOUNT.search(thing)))
+    if not (asked_for or (lasts and fits(thing))):
         return None
     return Statement(
-        subject=f"{USER}'s {name}", predicate="name" if is_name else "is", object=thing,
-        category=Category.PERSONAL, negated=denied and not is_name, replaces=replaces,
-    )  # fmt: skip
-
-
-def _is_number(name: str, thing: str) -> bool:
-    """Whether a thing of the user's has that number, and not only today: their locker, not their fever."""
-    return " " not in name and _PASSING.search(name) is None and re.match(r"\D{0,7}\d", thing) is not None
+        subject=subject, predicate=predicate, object=thing, category=kind, negated=denied, replaces=replaces
+    )
 
 
 def thing_named(words: str) -> str:
@@ -97,7 +75,7 @@ def fact(text: str) -> Statement | None:
         )
     for predicate, pattern in fact_rules():
         match = pattern.fullmatch(text)
-        if not match or len(match["who"].split()) > 8:
+        if not match or len(match["who"].split()) > MOST_WORDS:
             continue
         words = match.groupdict()
         thing, replaces, denied = object_of(words["object"] or "", keep_date=True, said_at=0.0, zone=UTC)
@@ -120,16 +98,17 @@ def with_other(thing: str, old: str, text: str) -> str:
     return f"{text[: found.start()]}{thing}{text[found.end() :]}" if found else ""
 
 
-_ASIDE = re.compile(r"\s*\((not [^()]+)\)")
 _NOT_THIS = re.compile(
     r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
 )
-_NUMBER_NOT = re.compile(r"^(?P<object>(?:.+ )?\S*\d\S*) not (?P<replaces>(?:\w+ )?\S*\d\S*)$")
-_NAME_NOT = re.compile(r"^(?P<object>[A-Z]\w+) not (?P<replaces>[A-Z]\w+)$")
+_VALUE_NOT = re.compile(
+    r"^(?P<object>(?:.+ )?(?:\S*\d\S*|[A-Z]\w+)) not (?P<replaces>(?:\w+ )?(?:\S*\d\S*|[A-Z]\w+))$"
+)
 _BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it'?s |it is )?(?P<object>.+)$")
-_DANGLING = re.compile(r"[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with)$")
+_DANGLING = re.compile(r"(?:[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with))+$")
 _SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
 FEW_WORDS = 5
+MOST_WORDS = 8  # of what something is said of
 _ARTICLES = frozenset(
     ("a", "an", "the", "my", "our", "his", "her", "their", "one", "some", "any", "new", "old")
 )
@@ -141,37 +120,30 @@ def undated(text: str, *, said_at: float, zone: tzinfo) -> str:
     """Without since when, until when or for how long."""
     text = _of("so_long").sub("", text)
     when = validity_of(text, said_at=said_at, zone=zone)
-    return text if when.start is None or when.end is None else _without(text, when.start, when.end)
-
-
-def _without(text: str, start: int, end: int) -> str:
-    """Without a date, and without the words that led to it."""
-    head = text[:start].rstrip()
-    while (cut := _DANGLING.sub("", head)) != head:
-        head = cut
-    return head + text[end:]
+    if when.start is None or when.end is None:
+        return text
+    return _DANGLING.sub("", text[: when.start].rstrip()) + text[when.end :]
 
 
 def object_of(text: str, *, keep_date: bool, said_at: float, zone: tzinfo) -> tuple[str, str, bool]:
     """The object of a statement, what it replaces, and whether it is denied."""
-    text = _of("so_long").sub("", _of("cut").sub("", _ASIDE.sub(r", \1", text)))
-    replaces = ""
-    denied = False
-    if match := _BUT_THAT.match(text) or names_wrong(text):
-        text, replaces = match["object"], normal_object(match["replaces"])
-    elif text.startswith("not "):
-        text, denied = text[4:], True
+    but_that = _BUT_THAT.match(text)
+    text = _of("so_long").sub("", _of("cut").sub("", text))
+    replaces, denied = "", text.startswith("not ")
+    if match := but_that or names_wrong(text):
+        text, replaces, denied = match["object"], normal_object(match["replaces"]), False
+    text = text.removeprefix("not ")
     when = validity_of(text, said_at=said_at, zone=zone)
-    if when.start is not None and when.end is not None and text[: when.start].strip():
+    if when.start is not None and text[: when.start].strip():
         led = _SINCE.search(text, 0, when.start) or _SINCE.match(text, when.start)
         if led or not keep_date:
-            text = _without(text, when.start, when.end)
+            text = undated(text, said_at=said_at, zone=zone)
     return normal_object(text), replaces, denied
 
 
 def names_wrong(text: str) -> re.Match[str] | None:
     """Where a text says what is not, too: "Y, not X", "nr 6 not 4"."""
-    return _NOT_THIS.match(text) or _NUMBER_NOT.match(text) or _NAME_NOT.match(text)
+    return _NOT_THIS.match(text) or _VALUE_NOT.match(text)
 
 
 def normal_object(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
 from dateutil.relativedelta import relativedelta
@@ -66,11 +66,6 @@ def _span(moment: datetime, unit: str) -> Interval:
     return first, first + relativedelta(**{f"{unit}s": 1})
 
 
-def _ago(match: re.Match[str], now: datetime) -> Interval:
-    moment = now - _length(match)
-    return (moment, _day(now)[1]) if match["unit"] in ("hour", "minute") else _day(moment)
-
-
 def _past(match: re.Match[str], now: datetime) -> Interval:
     return now - _length(match), _day(now)[1]
 
@@ -95,21 +90,25 @@ def _weekday(match: re.Match[str], now: datetime) -> Interval:
 
 def _date(match: re.Match[str], now: datetime) -> Interval | None:
     """A day or a month by its name; without a year, the next or the last one, as the verb says."""
-    groups = match.groupdict()
-    month = next(
-        (place for place, name in enumerate(_MONTHS, 1) if name[:3] == groups["month"][:3]),
-        groups["month"],
-    )
+    day, year = match["dom"] or match["day"], match["year"]
+    if not (day or year or match["lead"]):
+        return None  # "may" is a verb, too
+    month = next(place for place, name in enumerate(_MONTHS, 1) if name[:3] == match["month"][:3])
     try:
-        moment = now.replace(
-            year=int(groups["year"] or now.year), month=int(month), day=int(groups.get("dom") or 1)
-        )
+        moment = now.replace(year=int(year or now.year), month=month, day=int(day or 1))
     except ValueError:
         return None
     ahead = _is_ahead(match.string)
-    if not groups["year"] and ahead != (moment >= _day(now)[0]):
+    if not year and ahead != (moment >= _day(now)[0]):
         moment += relativedelta(years=1 if ahead else -1)
-    return _day(moment) if groups.get("dom") else _span(moment, "month")
+    return _day(moment) if day else _span(moment, "month")
+
+
+def _iso(match: re.Match[str], now: datetime) -> Interval | None:
+    try:
+        return _day(datetime.combine(date.fromisoformat(match[0]), time(), now.tzinfo))
+    except ValueError:
+        return None
 
 
 def _is_ahead(text: str) -> bool:
@@ -124,6 +123,7 @@ def _length(match: re.Match[str]) -> relativedelta:
 
 _LEAD = r"\b(?:in|since|until|till|by|from|before|during|(?:end|start|beginning|middle) of) (?:early |late )?"
 _COUNT = rf"(?P<number>{_NUMBER}) (?P<unit>day|week|month|year)s?"
+_ORDINAL = r"(?:st|nd|rd|th)?"
 _ROWS: tuple[tuple[str, Resolve], ...] = (
     (
         rf"\b(?:{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b",
@@ -131,11 +131,10 @@ _ROWS: tuple[tuple[str, Resolve], ...] = (
     ),
     (
         rf"\b(?P<number>{_NUMBER}) (?P<unit>minute|hour|day|week|month|year)s? (?:ago|earlier|back)\b",
-        _ago,
+        lambda match, now: _day(now - _length(match)),
     ),
     (rf"\bin {_COUNT}(?: from now| time)?\b(?! ago)", lambda match, now: _day(now + _length(match))),
     (rf"\b(?:for|over|during|in) the (?:last|past) (?:{_COUNT})\b", _past),
-    (rf"\bfor {_COUNT} now\b", _past),
     (rf"(?<=ve |as )[\w ]*\bfor (?:about |almost |over |more than )?{_COUNT}\b", _past),
     (r"\b(?P<which>last|this|next|current|previous) (?P<unit>week|month|year)\b", _unit),
     (
@@ -144,17 +143,11 @@ _ROWS: tuple[tuple[str, Resolve], ...] = (
         _weekday,
     ),
     (
-        rf"\b(?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b",
+        rf"(?P<lead>{_LEAD}|\b(?:last|next) )?\b(?:(?P<dom>\d{{1,2}}){_ORDINAL}(?: of)? )?(?P<month>{_MONTH})"
+        rf"(?: (?P<day>\d{{1,2}}){_ORDINAL}(?!\d))?(?:,? (?P<year>{_YEAR}))?\b",
         _date,
     ),
-    (
-        rf"\b(?P<month>{_MONTH}) (?P<dom>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<year>{_YEAR}))?\b",
-        _date,
-    ),
-    (rf"{_LEAD}(?P<month>{_MONTH})(?:,? (?P<year>{_YEAR}))?\b", _date),
-    (rf"\b(?:last|next) (?P<month>{_MONTH})(?P<year>)\b", _date),
-    (rf"\b(?P<month>{'|'.join(_MONTHS)}) (?P<year>{_YEAR})\b", _date),
-    (rf"\b(?P<year>{_YEAR})-(?P<month>\d\d)-(?P<dom>\d\d)\b", _date),
+    (rf"\b{_YEAR}-\d\d-\d\d\b", _iso),
     (
         rf"{_LEAD}(?:the year )?(?P<year>{_YEAR})\b(?![-/.]\d)",
         lambda match, now: _span(now.replace(year=int(match["year"]), day=1), "year"),

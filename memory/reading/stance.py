@@ -2,19 +2,15 @@
 
 It is spelt out, and told in the present without a denial: "I dont live in Oslo any more" is "I live in Oslo",
 which is over; "we're moving to Bonn in June" is "we moved to Bonn", planned.
-
-Words of requests and corrections are mended where they are misspelt ("wat do u know abt me"); every place in
-the mended text leads back to the one in the message.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.reading import rules_of
 from memory.reading.entities import entity_words
 
 _SPELT: tuple[tuple[str, str], ...] = (
@@ -34,14 +30,9 @@ _SPELT: tuple[tuple[str, str], ...] = (
     (r"^not (?=.+ any ?(?:more|longer)$)", "I am not "),
     (r"^off (?=.+ (?:now|any ?(?:more|longer))$)", "I am off "),
     (r"^the (?=(?:dog|cat|puppy|kitten|hamster|parrot|rabbit)\b)", "my "),
-    (r"(?:[ ,]+(?:fyi|lol|btw|tho|haha|again|xx?|:\(|:\)|!+))+$", ""),
+    (r"(?:[ ,]+(?:fyi|lol|btw|tho|haha|again|now|xx?|:\(|:\)|!+))+$", ""),
 )
 _SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
-_IS_NOT_BUT = re.compile(
-    r"(?P<lead>(?:my|our) [^,;]+?) (?P<is>is|are|was) not (?P<wrong>[^,;]+?)[,;] "
-    r"(?:but |rather |it'?s |it is |they are )+(?P<right>.+)",
-    re.IGNORECASE,
-)
 _NO_SUBJECT = re.compile(
     r"(?P<not>not )?(?=(?P<begin>(?:just |finally |recently )?(?:sold|moved|moving|left|quit|switched"
     r"|cancell?ed|stopped|started|starting|bought|adopted|got|joined|leaving|selling|quitting"
@@ -80,7 +71,7 @@ class Stance:
 
 
 def spelt_out(text: str) -> str:
-    """With what hurried writers leave out, and "it is not X, it is Y" as "it is Y, not X"."""
+    """With what hurried writers leave out."""
     text = _SHOUTED.sub(lambda match: match[0].lower(), text)
     for pattern, right in _spelt():
         text = pattern.sub(right, text)
@@ -88,8 +79,6 @@ def spelt_out(text: str) -> str:
         verb = start["begin"].casefold().split()[-1] if start["begin"].split() else ""
         is_ = start["not"] or verb in _OF_VERB or verb in ("working", "living", "with", "longer")
         text = f"I {'am ' if is_ else ''}{text[0].lower()}{text[1:]}"
-    if match := _IS_NOT_BUT.fullmatch(text):
-        return f"{match['lead']} {match['is']} {match['right']}, not {match['wrong']}"
     return text
 
 
@@ -148,7 +137,7 @@ def _changes() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Instead], ...]:
             lambda match: _PAST[match[1]],
         ),
         ("negated", r"\b(?:do|does|did) not (?:really |much |even )?", ""),
-        ("negated", r"\b(am|is|are|have|has) not (?:really )?", r"\1 "),
+        ("negated", r"\b(am|is|are|have|has) not (?:really )?(?!.*[,;] (?:but|it))", r"\1 "),
         (
             "planned",
             rf"\b(?:am|is|are) ({'|'.join(_OF_VERB)})\b",
@@ -156,54 +145,3 @@ def _changes() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Instead], ...]:
         ),
     )
     return tuple((tuple(kinds.split()), re.compile(pattern), instead) for kinds, pattern, instead in rows)
-
-
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Mended:
-    """A text with its misspelt words mended, and where each character of it stood."""
-
-    text: str
-    _places: Sequence[int]  # a mended word's characters all stood at its beginning
-
-    def place(self, position: int) -> int:
-        """Where a position was; in the middle of a mended word, its beginning."""
-        return self._places[position]
-
-
-def mended(text: str) -> Mended:
-    """The text as it would be spelt with more time."""
-    words: list[str] = []
-    places: list[int] = []
-    last = 0
-    for match in _WORD.finditer(text):
-        right = _right(match[0].casefold())
-        if right != match[0].casefold():
-            words += [text[last : match.start()], right]
-            places += [*range(last, match.start()), *([match.start()] * len(right))]
-            last = match.end()
-    return Mended("".join([*words, text[last:]]), [*places, *range(last, len(text) + 1)])
-
-
-@lru_cache(maxsize=1)
-def _short() -> Mapping[str, str]:
-    return {
-        wrong: right
-        for right, wrongs in rules_of("statements")["hurried"]["short"].items()
-        for wrong in wrongs
-    }
-
-
-@lru_cache(maxsize=1024)
-def _right(word: str) -> str:
-    """The word of a request that a word is, but for a letter, or for two that changed places."""
-    from rapidfuzz.distance import OSA
-
-    if word in _short():
-        return _short()[word]
-    data = rules_of("statements")["hurried"]
-    if len(word) < len("about") or word in data["others"] or word in data["long"]:
-        return word
-    return next((right for right in data["long"] if OSA.distance(word, right, score_cutoff=1) == 1), word)

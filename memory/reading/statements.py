@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from memory.reading.clauses import Clause, clauses_of, speech
 from memory.reading.corrections import correction, instead_of
-from memory.reading.entities import entities_in, entity_words, is_named, normalised
+from memory.reading.entities import entities_in, entity_words, is_given_name, is_named, normalised
 from memory.reading.facts import (
     POSSESSED,
     USER,
@@ -44,41 +44,10 @@ _MEANT = re.compile(r"(?:I mea?nt|make (?:it|that)) ", re.IGNORECASE)
 _WHO = re.compile(r"(?:I|[Ww]e|(?:[Mm]y|[Oo]ur) [\w-]+(?: [A-Z][\w'-]+)?|[A-Z][\w'-]+)(?= )")
 _CALLED = re.compile(r"(?<=\w) ([A-Z][\w'-]+)$")
 _PRONOUN = re.compile(r"(?:he|she|they)(?= )", re.IGNORECASE)
-_OTHER = re.compile(r"(?:the|an?|my|our|his|her|their|some|this|that|somebody|someone) ", re.IGNORECASE)
 _AT = re.compile(r"(?:now )?at ")
-_IS_AT = re.compile(
-    r"(?P<who>.+?) (?:am|is|are) (?P<at>at|in) (?P<where>(?!home\b)[\w' -]+?(?: now| since .+))"
-)
-_TURNS_TO = {"moved": "home", "job": "employer"}
-"""What the next clause is about, by the last word of this one: "Karl moved, he's in Munich now"."""
-_PLACES = {("at", "employer"): "work", ("in", "home"): "live"}
-_NEVER_OF = {
-    "he": re.compile(r".*\b(?:wife|girlfriend|sister|daughter|mother|mum|mom|aunt|niece|grandm\w+)"),
-    "she": re.compile(r".*\b(?:husband|boyfriend|brother|son|father|dad|uncle|nephew|grand(?:father|pa))"),
-}
-_JOB_AT = re.compile(r"(?P<job>.+?) (?:at|for) (?:the )?(?P<employer>[A-Z].*?)(?: in [A-Z].*)?")
 _AND = re.compile(r",? and |, (?=.* and )")
 
-_WHEN_FIRST = re.compile(
-    r"(?P<when>(?:since|from|as of|starting|until|till|in|last|next)\b[^,;]{1,40}?),?\s+"
-    r"(?P<rest>(?:I|we|my|our)\b.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A date before what it is of: "since May I live in Graz"."""
-
 Words = Mapping[str, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Whom "he" or "she" means: the one person named before."""
-
-    subject: str = ""  # as statements have it
-    words: str = ""  # as they were named
-    role: str = ""  # "user's brother"
-
-
-NOBODY = Person()
 
 
 def statements_in(
@@ -87,18 +56,17 @@ def statements_in(
     said_at: float,
     before: Statement | None = None,
     zone: tzinfo = UTC,
-    after: str = "",
     people: Collection[str] = (),
 ) -> tuple[Statement, ...]:
     """The statements of a user's message in order; none of questions, hypotheticals and small talk.
 
     `said_at` is the message's time (epoch seconds). `before` is the last statement that the user made: what
-    "actually, it is Y" corrects. `after` is the message before it: whom that names alone, "she" is. What
-    holds a secret is left out; what reads like an instruction is kept only where the user asked to remember
-    it, as not trusted. What is put right in the same message was not meant.
+    "actually, it is Y" corrects, and of whom "she turned 7" is. What holds a secret is left out; what reads
+    like an instruction is kept only where the user asked to remember it, as not trusted. What is put right in
+    the same message was not meant.
     """
     found: list[Statement] = []
-    reader = _Reader(said_at, zone, person_in(with_names(after, people)), frozenset(people))
+    reader = _Reader(said_at, zone, frozenset(people), last=before)
     for clause in clauses_of(with_names(message, people)):
         if len(clause.text) > LONGEST:
             reader.who = ""
@@ -115,23 +83,10 @@ def statements_in(
     return tuple(found)
 
 
-def person_in(text: str, before: Person = NOBODY) -> Person:
-    """The one person that a text names; `before` where it names none, nobody where it names several."""
-    found = {one.subject: one for one in relatives_in(text)}
-    for entity in entities_in(text):
-        if entity.kind is EntityKind.PERSON:
-            found.setdefault(entity.normalised, Person(entity.normalised, entity.name))
-    if not found:
-        return before
-    return next(iter(found.values())) if len(found) == 1 else NOBODY
-
-
-def relatives_in(text: str) -> Iterator[Person]:
-    """Those whom a text names by what they are to the user: "my sister", "my brother Karl"."""
+def relatives_in(text: str) -> Iterator[tuple[str, str]]:
+    """Those whom a text names, and what they are to the user: "karl" is "user's brother"."""
     for match in _relatives().finditer(text):
-        thing, name = match["thing"].casefold(), match["name"] or ""
-        role = f"{USER}'s {thing}"
-        yield Person(normalised(name), name, role) if name else Person(role, f"my {thing}", role)
+        yield normalised(match["name"]), f"{USER}'s {match['thing'].casefold()}"
 
 
 @lru_cache(maxsize=1)
@@ -139,7 +94,7 @@ def _relatives() -> re.Pattern[str]:
     words = entity_words()
     return re.compile(
         rf"\b(?i:(?:my|our) (?P<thing>{words['relative']}|child|kid|baby))\b"
-        rf"(?:,? (?!{words['people']}\b)(?P<name>[A-Z][a-z]+)\b)?"
+        rf",? (?!{words['people']}\b)(?P<name>[A-Z][a-z]+)\b"
     )
 
 
@@ -210,10 +165,9 @@ class _Reader:
 
     said_at: float
     zone: tzinfo
-    person: Person
     people: frozenset[str]  # who are known, normalised
+    last: Statement | None  # what was stated right before
     who: str = ""  # the words of the last clause's subject
-    about: str = ""  # its predicate
 
     def read(self, clause: Clause, before: Statement | None) -> Sequence[Statement]:
         """What a clause says; more than one thing where it joins them with "and"."""
@@ -223,45 +177,42 @@ class _Reader:
             found = [replace(item, whole=item.whole or text) for item in found]
         subject = _WHO.match(text)
         self.who = subject[0] if subject else ""
-        self.about = found[0].predicate if found else _TURNS_TO.get((text.split() or [""])[-1], "")
-        somebody_else = NOBODY if _OTHER.match(text) else self.person
-        self.person = person_in(text or clause.text, somebody_else)
-        if self.person == NOBODY and found and found[0].subject.startswith(f"{USER}'s "):
-            self.person = Person(found[0].subject, found[0].subject.replace(f"{USER}'s", "my"))
+        self.last = found[-1] if found else None
         return found
 
     def _by_itself(self, clause: Clause) -> str:
         """The clause as it reads alone: with the subject of the one before, a name for "she"; or ""."""
         text = spelt_out(clause.text)
         if clause.goes_on and not re.match(r"I\b", text):
-            is_ = "am " if self.who == "I" else "is "
-            text = f"{self.who} {is_ if _AT.match(text) else ''}{text}" if self.who else ""
+            works = self.last is not None and self.last.predicate == "employer"
+            verb = ("work" if works else "am") if self.who == "I" else ("works" if works else "is")
+            text = f"{self.who} {f'{verb} ' if _AT.match(text) else ''}{text}" if self.who else ""
         if pronoun := _PRONOUN.match(text):
-            wrong = _NEVER_OF.get(pronoun[0].casefold())
-            if not self.person.words or (wrong and wrong.match(self.person.role)):
-                return ""
-            text = f"{self.person.words}{text[pronoun.end() :]}"
-        if (match := _IS_AT.fullmatch(text)) and (match["at"], self.about) in _PLACES:
-            verb = _PLACES[match["at"], self.about] + ("" if match["who"] in ("I", "we") else "s")
-            return f"{match['who']} {verb} {match['at']} {match['where']}"
-        if first := _WHEN_FIRST.fullmatch(text):
-            return f"{first['rest']} {first['when'][0].lower()}{first['when'][1:]}"
+            somebody = self._somebody()
+            return f"{somebody}{text[pronoun.end() :]}" if somebody else ""
         return text
+
+    def _somebody(self) -> str:
+        """Whom what was stated right before is of, as that reads in a text; "" for nobody, and the user."""
+        subject = self.last.subject if self.last else ""
+        if subject in self.people or is_given_name(subject):
+            return subject.title()
+        thing = subject.removeprefix(f"{USER}'s ")
+        return f"my {thing}" if thing != subject and thing in belongings() else ""
 
     def _said(self, text: str, clause: Clause, before: Statement | None) -> Sequence[Statement]:
         corrects = clause.corrects or bool(names_wrong(text) or _MEANT.match(text))
-        if not clause.asked_for and not corrects and speech()["small_talk"].match(text):
-            return ()
-        if reads_as_instruction(text) and not clause.asked_for:
+        small_talk = not corrects and speech()["small_talk"].match(text)
+        if not clause.asked_for and (small_talk or reads_as_instruction(text)):
             return ()
         if before and (other := instead_of(text, before)):
             return (other,)
         bare = undated(text, said_at=self.said_at, zone=self.zone)
-        for reading in dict.fromkeys((text, bare)):
-            if found := self._by_rule(stance_of(reading)):
-                return [_in_place_of(before, item) for item in found] if corrects else found
-        if said := attribute(text, asked_for=clause.asked_for):
-            return (_in_place_of(before, said) if corrects else said,)
+        found = self._by_rule(stance_of(text)) or self._by_rule(stance_of(bare))
+        if not found and (said := attribute(text, asked_for=clause.asked_for)):
+            found = [said]
+        if found:
+            return [_in_place_of(before, item) for item in found] if corrects else found
         said = correction(text, before, corrects=clause.corrects) if corrects else None
         if clause.asked_for:
             said = replace(said, only_of_known=False) if said else fact(text)
@@ -285,8 +236,6 @@ class _Reader:
         who = words.get("who") or "I"
         if who in ("I", "we", "We"):
             return USER, ""
-        if who == self.person.words:
-            return self.person.subject, self.person.role
         called = _CALLED.search(who)
         if possessed := POSSESSED.fullmatch(_CALLED.sub("", who)):
             thing = possessed["thing"].casefold()
@@ -333,40 +282,32 @@ def _with_object(
     sure = all(fits(thing, rule.of) for thing in things)
     if any(map(is_vague, things)) or not (sure or (rule.of == "place" and _may_be_place(given))):
         return ()
-    replaces = replaces or normal_object(words.get("replaces") or "")
     denied = (negated or stance.negated) != rule.negated
-    ends = (stance.ends or rule.ends) and not denied
     found = []
     for thing in things:
         key = _key(rule, words, thing)
         predicate = predicate_named(rule.predicate.replace("{thing}", words.get("thing") or ""))
         if key and (predicate == "prefers" or key == "drink"):  # nobody uses coffee
             predicate = f"preferred {key}"
-        found.append(
-            Statement(
-                subject=USER,
-                predicate=predicate,
-                object=thing,
-                category=rule.category,
-                tags=rule.tags,
-                negated=denied,
-                ends=ends or (denied and rule.ends),
-                planned=stance.planned,
-                only_of_known=not predicate or rule.over or not sure,
-                replaces=replaces,
-                whole=with_other(thing, given, match[0]) if len(things) > 1 else "",
-            )
+        said = Statement(
+            subject=USER,
+            predicate=predicate,
+            object=thing,
+            category=rule.category,
+            tags=rule.tags,
+            negated=denied,
+            ends=rule.ends or (stance.ends and not denied),
+            planned=stance.planned,
+            only_of_known=not predicate or not sure,
+            replaces=replaces or normal_object(words.get("replaces") or ""),
+            whole=with_other(thing, given, match[0]) if len(things) > 1 else "",
         )
-    who = words.get("who") or "I"
-    two = _JOB_AT.fullmatch(given) if rule.predicate == "job" else None
-    also = object_of(words.get("job") or "", keep_date=False, said_at=said_at, zone=zone)[0]
-    if two:
-        employer, also = two["employer"], two["job"]
-        whole = f"{who} work at {employer}"
-        found = [replace(found[0], predicate="employer", object=employer, whole=whole, tags=("employer",))]
-    if also and fits(also, "short"):
-        job = replace(found[0], predicate="job", object=also, replaces="", whole=f"{who} work as {also}")
-        found = [job, *found] if two else [*found, job]
+        found.append(said)
+    job = object_of(words.get("job") or "", keep_date=False, said_at=said_at, zone=zone)[0]
+    if job and fits(job, "short"):
+        found.append(
+            replace(found[0], predicate="job", object=job, whole=f"{words.get('who') or 'I'} work as {job}")
+        )
     return found
 
 

@@ -69,7 +69,6 @@ def extract_with(
     said_at: float,
     before: Statement | None = None,
     zone: tzinfo = UTC,
-    after: str = "",
     people: Collection[str] = (),
 ) -> Extraction:
     """All that a user's message holds; secrets are overwritten before anything else reads it.
@@ -81,7 +80,7 @@ def extract_with(
     safe = without_secrets(message)
     named = with_names(safe, people)
     by_rules = Extraction(
-        statements=statements_in(safe, said_at=said_at, before=before, zone=zone, after=after, people=people),
+        statements=statements_in(safe, said_at=said_at, before=before, zone=zone, people=people),
         entities=entities_in(named),
         relations=relations_in(named),
         secrets=tuple(dict.fromkeys(secret.kind for secret in secrets_in(message))),

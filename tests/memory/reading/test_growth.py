@@ -15,7 +15,6 @@ from memory.reading.guard import reads_as_instruction, secrets_in
 from memory.reading.intervals import validity_of
 from memory.reading.relations import relations_in
 from memory.reading.rules import importance_of
-from memory.reading.stance import mended
 from memory.reading.statements import statements_in
 from pipeline.asking.kinds import sides_of
 from pipeline.redaction import Redactor, without_password
@@ -37,7 +36,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "clauses": lambda text: list(clauses_of(text)),
     "statements": lambda text: statements_in(text, said_at=1.7e9),
     "commands": asked_of_memory,
-    "hurried": mended,
     "tools": about_tools,
     "instructions": reads_as_instruction,
     "dates": lambda text: validity_of(text, said_at=1.7e9),
