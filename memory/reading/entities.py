@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memory.reading import rules_of
 from memory.reading.records import Entity, EntityKind
 
-_TITLE_WORD = re.compile(r"[A-Z0-9][\w’'-]*|(?:a|an|and|at|by|for|from|in|of|on|or|the|to|vs|with)")
 _NAME_OF_CODE = re.compile(
     r"(?:[#@$&]|--?)?[A-Za-z_\[][\w!?.:#@\[\]-]*"  # a name, an attribute
     r"(?:<[^`]*>)?(?:::\w+)*(?:\([^()`]*\))?[!?]?"  # with types and arguments
 )
-_PATH_IN_CODE = re.compile(r"(?:~|\.{0,2})/\S*\w\S*|\S*\w/\S*|[\w.-]*\w\.(?P<extension>\w+)")
+
+_IN_CODE = (EntityKind.PATH, EntityKind.ID)
 
 Place = tuple[int, int]
 
@@ -44,65 +44,38 @@ def entities_of(view: Shown) -> tuple[Entity, ...]:
 def _candidates(view: Shown) -> Iterator[Entity]:
     """What may be an entity, the surest first."""
     yield from _code(view)
-    prose = _without(view.text, view.code)
-    is_title = _is_title(view.text)
+    prose = list(view.text)
+    for start, end in view.code:
+        prose[start:end] = "`" * (end - start)
     for kind, pattern in patterns():
         within_code = kind in (EntityKind.ID, EntityKind.TERM)
-        for match in pattern.finditer(view.text if within_code else prose):
+        for match in pattern.finditer(view.text if within_code else "".join(prose)):
             entity = _entity(view.text, match.span(match.lastindex or 0), kind)
-            if not _is_none(entity, is_title):
+            if not _is_none(entity):
                 yield entity
-
-
-def _is_none(entity: Entity, is_title: bool) -> bool:
-    name, kind = entity.name, entity.kind
-    if name in _never("entity"):
-        return True
-    if kind is EntityKind.PERSON:
-        words = name.split()
-        return is_title or any(word in _never("person") or is_named(word, "product") for word in words)
-    return is_title and kind in (EntityKind.ORGANISATION, EntityKind.PLACE) and " " in name
-
-
-def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
-    start, end = place
-    return Entity(" ".join(text[start:end].split()), normalised(text[start:end]), kind, start, end)
-
-
-def _is_title(text: str) -> bool:
-    """A heading, in which capitals name nobody: "Key Differences"."""
-    words = re.findall(r"[^\W_][\w’'-]*", text)
-    capitals = sum(word[0].isupper() for word in words)
-    ends = text.rstrip()[-1:] in {".", "!", "?", ";"}
-    return not ends and capitals > 1 and all(_TITLE_WORD.fullmatch(word) for word in words)
-
-
-# -- code ----------------------------------------------------------------------------------------------
 
 
 def _code(view: Shown) -> Iterator[Entity]:
     """Names between backticks: of one word, or a type with its parameters."""
     for start, end in view.code:
         name = view.text[start:end]
-        if (path := _PATH_IN_CODE.fullmatch(name)) and _is_path(path):
-            yield _entity(view.text, (start, end), EntityKind.PATH)
-        elif sum(map(str.isalnum, name)) < 2 or not _NAME_OF_CODE.fullmatch(name):
-            continue
-        elif not any(pattern.fullmatch(name) for kind, pattern in patterns() if kind is EntityKind.ID):
+        kinds = (kind for kind, pattern in patterns() if kind in _IN_CODE and pattern.fullmatch(name))
+        kind = next(kinds, EntityKind.CODE)
+        if kind is not EntityKind.CODE or _NAME_OF_CODE.fullmatch(name):
             call = name.find("(")
-            yield _entity(view.text, (start, start + call if call > 0 else end), EntityKind.CODE)
+            yield _entity(view.text, (start, start + call if call > 0 else end), kind)
 
 
-def _is_path(match: re.Match[str]) -> bool:
-    extension = match["extension"]
-    return extension is None or re.fullmatch(entity_words()["extension"], extension) is not None
+def _is_none(entity: Entity) -> bool:
+    if entity.name in _never("entity"):
+        return True
+    words = entity.name.split() if entity.kind is EntityKind.PERSON else ()
+    return any(word in _never("person") or is_named(word, "product") for word in words)
 
 
-def _without(text: str, spans: Sequence[Place]) -> str:
-    characters = list(text)
-    for start, end in spans:
-        characters[start:end] = "`" * (end - start)
-    return "".join(characters)
+def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
+    start, end = place
+    return Entity(" ".join(text[start:end].split()), normalised(text[start:end]), kind, start, end)
 
 
 # -- rules ---------------------------------------------------------------------------------------------
@@ -202,7 +175,10 @@ def normalised(name: str) -> str:
 LONGEST = 20_000  # characters that are looked at: a message or a section; what follows names nothing
 
 _CODE_SPAN = re.compile(r"(?<![`\\])(`{1,2})(?!`)([^`\n]+(?:\n[^`\n]+)*)\1(?!`)")
-_FENCED = re.compile(r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(  # code, tables and headings
+    r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)|^[ \t]*(?:\||#{1,6} )[^\n]*",
+    re.MULTILINE | re.DOTALL,
+)
 _MARKUP = re.compile(
     r"(?<=\])(?:\[[^\]\n]*\]|\([^()\n]*+(?:\([^()\n]*+\)[^()\n]*+)?\))"  # where a link leads
     r"|^ {0,3}\[[^\]\n]+\]:[^\n]*"
@@ -212,46 +188,30 @@ _MARKUP = re.compile(
     r"|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|[\[\]]",
     re.MULTILINE | re.DOTALL,
 )
-_TABLE_OR_HEADING = re.compile(r"^[ \t]*(?:\|.*|#{1,6} .*)$", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n(?=[ \t]*(?:\n|[-*+][ \t]|\d{1,3}[.)][ \t]))")
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A text with its marks overwritten, and where code stands in it."""
+    """A text with marks, tables, headings and fenced code overwritten, and where code stands in it."""
 
-    text: str  # in one line; backticks stay
-    prose: str  # as `text`, but without tables and headings, and with a line for each paragraph
-    code: tuple[Span, ...]  # what stands between backticks
+    text: str  # with a line for each paragraph; backticks stay
+    code: tuple[Place, ...]  # what stands between backticks
 
 
 def shown(text: str) -> Shown:
-    """What readers see of a Markdown or plain text; fenced code is overwritten, too."""
-    text = text[:LONGEST]
-    characters = list(text)
-    for match in _FENCED.finditer(text):
-        _blank(characters, *match.span())
-    unfenced = "".join(characters)
-    code = tuple(match.span(2) for match in _CODE_SPAN.finditer(unfenced))
-    for match in _MARKUP.finditer(unfenced):
-        _blank(characters, *match.span())
+    """What readers see of the sentences of a Markdown or plain text."""
+    prose = _BLOCK.sub(_blank, text[:LONGEST])
+    code = tuple(match.span(2) for match in _CODE_SPAN.finditer(prose))
+    begin = {match.start() for match in _PARAGRAPH.finditer(prose)}
+    characters = list(_MARKUP.sub(_blank, prose))
     for start, end in code:  # "*" and "<" are no marks there
-        characters[start:end] = text[start:end]
-    prose = characters.copy()
+        characters[start:end] = prose[start:end]
     for place, character in enumerate(characters):
-        if character == "\n":
-            characters[place] = prose[place] = " "
-    for match in _TABLE_OR_HEADING.finditer(unfenced):
-        _blank(prose, *match.span())
-        prose[match.start()] = "\n"
-    for match in _PARAGRAPH.finditer(unfenced):
-        prose[match.start()] = "\n"
-    return Shown("".join(characters), "".join(prose), code)
-
-
-def _blank(characters: list[str], start: int, end: int) -> None:
-    for place in range(start, end):
-        if characters[place] != "\n":
+        if character == "\n" and place not in begin:
             characters[place] = " "
+    return Shown("".join(characters), code)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])

@@ -64,8 +64,8 @@ def relations_in(text: str) -> tuple[Relation, ...]:
 
 
 def _stated(view: Shown) -> str:
-    """The prose without asides and "remember that", code made opaque: no verb or full stop is read in it."""
-    characters = list(view.prose)
+    """The text without asides and "remember that", code made opaque: no verb or full stop is read in it."""
+    characters = list(view.text)
     for start, end in view.code:
         characters[start:end] = "x" * (end - start)
     return _NOT_STATED.sub(lambda match: " " * len(match[0]), "".join(characters))
