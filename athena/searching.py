@@ -62,7 +62,9 @@ def _hypothesizer(settings: Settings, llm: LLM | None) -> Hypothesize | None:
 
     def write(question: str, stop: threading.Event) -> Hypothesis:
         prompt = hypothesis_prompt(question)
-        found = generate(llm, prompt, timeout_s=settings.hyde_timeout_s, stop=stop)
+        found = generate(
+            llm, prompt, timeout_s=settings.hyde_timeout_s, setting="ATHENA_HYDE_TIMEOUT_S", stop=stop
+        )
         return Hypothesis(found.text, prompt, found.prompt_tokens, found.answer_tokens)
 
     return write

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,6 +28,7 @@ import athena
 from athena.loading import load_settings
 from athena.models import Models
 from athena.settings import Settings
+from evals.checking import check
 from evals.chunking import APART, SENTENCES, CutAthena, KnownScores, check_splitter, folder_hash, open_index
 from evals.datasets import load_queries, read_text, relevant_to
 from evals.indexing import Bars, bar
@@ -211,9 +213,12 @@ def _checked(experiment: Experiment) -> Experiment:
         )
     for named in experiment.all:
         for setting in named.settings.keys() - CHANGEABLE:
+            near = get_close_matches(setting, CHANGEABLE, n=1)
             raise ConfigurationError(
                 f"Experiment {experiment.name}, '{named.name}': it may not change '{setting:.80}'.",
-                "The settings of searching, answering and remembering it may, and `splitter`.",
+                f"Did you mean '{near[0]}'?"
+                if near
+                else "The settings of searching, answering and remembering it may, and `splitter`.",
             )
         check_splitter(str(named.settings.get(SPLITTER, SENTENCES)))
     return experiment
@@ -377,6 +382,7 @@ class Runner:
         self._indexes: dict[str, CutAthena] = {}
         self._similarity = Similarity()
         self._known = KnownScores()
+        self._checked: set[tuple[Path, Path]] = set()  # questions and their documents
 
     def outcome(self, planned: Planned, results: Path) -> Outcome:
         """The configuration, run and kept; skipped where its model cannot be reached."""
@@ -401,9 +407,8 @@ class Runner:
         if talks := load_talks(experiment.folder):
             changes = {name: getattr(planned.settings, name) for name in planned.named.settings}
             return score_talks(index, talks, changes=changes, similarity=self._similarity, report=progress)
+        self._check(experiment)
         queries = load_queries(experiment.folder)
-        if not queries:
-            raise DatasetError(f"'{experiment.folder}' has no questions.", "Put them into queries.jsonl.")
         judge = open_judge(index, planned.settings.llm) if LANGUAGE_MODEL in planned.models else None
         return score_questions(
             index,
@@ -413,6 +418,18 @@ class Runner:
             judge=judge,
             report=progress,
         )
+
+    def _check(self, experiment: Experiment) -> None:
+        """Raise `DatasetError` for what is wrong with the questions: figures would be, too."""
+        both = (experiment.folder, experiment.manuals)
+        if both not in self._checked:
+            wrong = check(experiment.folder, corpus=experiment.manuals).wrong
+            if wrong:
+                raise DatasetError(
+                    f"'{experiment.folder}': {wrong[0]}.",
+                    "Mend it and run again: `athena eval check` says whether all is right.",
+                )
+            self._checked.add(both)
 
     def _index(self, planned: Planned) -> CutAthena:
         """The documents as the configuration cuts and embeds them, with its settings."""

@@ -136,8 +136,8 @@ class JudgeReport:
 class ModelJudge:
     """Asks one language model for scores, each for at most `timeout_s` seconds.
 
-    Raises `ModelError` where it fails several times in a row, `ModelTimeout` where already its first reply
-    does not come in time.
+    Raises `ModelError` where it fails several times in a row, `ModelTimeout` where its first reply, or one after
+    a failure, does not come in time.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class ModelJudge:
         self._timeout_s = timeout_s
         self._tested = tested
         self._failures = 0
-        self._replied = False
+        self._heard = False  # whether its last reply came
 
     def scores(self, question: str, passages: Sequence[str], answer: str) -> Scores:
         """The three scores of one answer."""
@@ -164,20 +164,22 @@ class ModelJudge:
         failed: dict[str, str] = {}
         for name, (prompt, kind) in PROMPTS.items():
             try:
-                found[name] = _parsed(
-                    complete(self._llm, prompt.format(**asking), timeout_s=self._timeout_s), kind
-                )
-                self._failures, self._replied = 0, True
+                found[name] = _parsed(self._reply(prompt.format(**asking)), kind)
+                self._failures, self._heard = 0, True
             except ModelError as error:
                 failed[name] = str(error)
                 self._failures += 1
-                if isinstance(error, ModelTimeout) and not self._replied:
+                if isinstance(error, ModelTimeout) and not self._heard:
                     problem = f"The judge {self.name} gave no reply in time: {error.problem}"
                     raise ModelTimeout(problem, error.fix) from error
+                self._heard = False
                 if self._failures >= MOST_FAILURES:
                     problem = f"The judge {self.name} failed {MOST_FAILURES} times in a row: {error.problem}"
                     raise ModelError(problem, error.fix) from error
         return _scores(self.name, found, failed, pieces)
+
+    def _reply(self, prompt: str) -> str:
+        return complete(self._llm, prompt, timeout_s=self._timeout_s, setting="ATHENA_ANSWER_TIMEOUT_S")
 
     def judged(
         self, heard: Sequence[tuple[Question, Heard]], *, report: Report | None = None

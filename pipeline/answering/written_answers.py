@@ -155,8 +155,14 @@ def written(
     from pipeline.models.generation import ChatStream
 
     assert parts.llm is not None  # noqa: S101  (only called with one)
-    limit = parts.limits.answer_timeout_s
-    with closing(ChatStream(parts.llm, messages, stop=turn.stop, deadline_s=limit)) as stream:
+    stream = ChatStream(
+        parts.llm,
+        messages,
+        stop=turn.stop,
+        deadline_s=parts.limits.answer_timeout_s,
+        deadline_setting="ATHENA_ANSWER_TIMEOUT_S",
+    )
+    with closing(stream):
         kept = time.monotonic()
         for piece in joined(turn.text, stream):
             turn.text += piece

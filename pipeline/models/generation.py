@@ -73,7 +73,8 @@ class ChatStream(Iterator[str]):
 
     Setting `stop` ends it within about 0.1 s, without an exception. There is one retry, only before the first
     token, on a failed connection, HTTP 429 or 5xx. An exception (`ModelUnavailable`, `ModelTimeout`,
-    `AnswerInterrupted`, `ModelError`) leaves what had arrived in `text`.
+    `AnswerInterrupted`, `ModelError`) leaves what had arrived in `text`. `deadline_setting` is what a user
+    can raise to get more time, if anything is.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class ChatStream(Iterator[str]):
         *,
         stop: threading.Event,
         deadline_s: float | None = None,
+        deadline_setting: str = "",
     ) -> None:
         self.text = ""
         self.generation: Generation | None = None
@@ -93,6 +95,7 @@ class ChatStream(Iterator[str]):
         self._served = self._server.provider != "local"
         self._started = time.monotonic()
         self._deadline_s = deadline_s
+        self._deadline_setting = deadline_setting
         self._longest = LONGEST_TOKENS * longest_answer(llm) if self._served else 0  # characters; 0 = any
         self._overlong = False
         self._end = Delta()
@@ -193,11 +196,11 @@ class ChatStream(Iterator[str]):
             self._check_patience(heard)
 
     def _check_patience(self, heard: float) -> None:
-        now = time.monotonic()
+        now, setting = time.monotonic(), self._deadline_setting
         if self._deadline_s and now >= self._started + self._deadline_s:
             raise ModelTimeout(
                 f"{self._server.place} was not done within {self._deadline_s:g} s.",
-                "Choose a smaller model, or allow it more time (ATHENA_ANSWER_TIMEOUT_S).",
+                "Choose a smaller model" + (f", or raise {setting}." if setting else "."),
             )
         if now - heard > self._server.timeout_s + SILENCE_GRACE_S:
             raise timed_out(self._server)
@@ -223,17 +226,27 @@ class ChatStream(Iterator[str]):
         return read >= self._llm.metadata.context_window - 1 or read < WHOLE_PROMPT_SHARE * estimate
 
 
-def complete(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event | None = None) -> str:
+def complete(
+    llm: LLM, prompt: str, *, timeout_s: float, setting: str = "", stop: threading.Event | None = None
+) -> str:
     """The whole answer to one prompt; raises `ModelTimeout` when it takes longer than `timeout_s`.
 
-    When `stop` is set meanwhile, returns what had arrived by then.
+    When `stop` is set meanwhile, returns what had arrived by then. `setting` is what gives it more time.
     """
-    return generate(llm, prompt, timeout_s=timeout_s, stop=stop).text
+    return generate(llm, prompt, timeout_s=timeout_s, setting=setting, stop=stop).text
 
 
-def generate(llm: LLM, prompt: str, *, timeout_s: float, stop: threading.Event | None = None) -> Generation:
+def generate(
+    llm: LLM, prompt: str, *, timeout_s: float, setting: str = "", stop: threading.Event | None = None
+) -> Generation:
     """The same, with how it went."""
-    stream = ChatStream(llm, [Message("user", prompt)], stop=stop or threading.Event(), deadline_s=timeout_s)
+    stream = ChatStream(
+        llm,
+        [Message("user", prompt)],
+        stop=stop or threading.Event(),
+        deadline_s=timeout_s,
+        deadline_setting=setting,
+    )
     text = "".join(stream)
     return stream.generation or Generation(text, "stopped")
 

@@ -259,7 +259,7 @@ def test_what_needs_a_model_is_skipped_and_said(folder: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"alhpa": 0.5}, "may not change 'alhpa'"),
+        ({"alhpa": 0.5}, r"may not change 'alhpa'\. Did you mean 'alpha'\?"),
         ({"data_dir": "/"}, "may not change 'data_dir'"),
         ({"alpha": 3}, "ATHENA_ALPHA cannot be 3"),
         ({"splitter": "fixed 50/50"}, "no splitter 'fixed 50/50'"),
@@ -289,6 +289,17 @@ def test_a_bad_file_is_refused(folder: Path) -> None:
     for name in ("Z", str(folder / "nothing.toml")):
         with pytest.raises((ConfigurationError, DatasetError), match=r"no experiment|does not exist"):
             load_experiment(name)
+
+
+def test_questions_that_are_wrong_are_refused_and_nothing_is_measured(folder: Path, tmp_path: Path) -> None:
+    (folder / "wrong" / "qrels").mkdir(parents=True)
+    shutil.copy(folder / "questions" / "queries.jsonl", folder / "wrong")
+    (folder / "wrong" / "qrels" / "test.tsv").write_text("pump\tabsent.md#Pump\t1\n", encoding="utf-8")
+    file = write(folder / "wrong.toml", {"one": {}})
+    file.write_text(file.read_text().replace('"questions"', '"wrong"'), encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"not there: absent\.md#Pump.*athena eval check"):
+        outcomes(file, tmp_path)
+    assert not kept(tmp_path)
 
 
 def test_a_file_that_is_cut_off_is_named(folder: Path, tmp_path: Path) -> None:

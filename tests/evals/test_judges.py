@@ -152,12 +152,8 @@ def test_a_reply_that_does_not_parse_is_counted_and_is_not_0(
     assert scores.unparsed == ("groundedness", "answer_relevance")
 
 
-@pytest.mark.parametrize(
-    "fault", [Reply(stall_before_headers=True), Reply((GRADE[:9], GRADE[9:]), cut_after=1)]
-)
-def test_what_does_not_come_is_told_and_three_in_a_row_end_it(
-    server: OllamaServer, athena: Athena, fault: Reply
-) -> None:
+def test_what_does_not_come_is_told_and_three_in_a_row_end_it(server: OllamaServer, athena: Athena) -> None:
+    fault = Reply((GRADE[:9], GRADE[9:]), cut_after=1)
     server.reply_with(*graded(GRADE), fault, fault, *graded(GRADE))
     judge = open_judge(athena, "ollama/llama3.2")
     scores = judge.scores("How fast?", ["It runs."], "It runs.")
@@ -177,6 +173,15 @@ def test_a_judge_that_is_silent_from_the_beginning_is_not_waited_for_again(
         open_judge(athena, "ollama/llama3.2").scores("How fast?", ["It runs."], "It runs.")
     assert "ATHENA_REQUEST_TIMEOUT_S" in raised.value.fix  # which ends this wait, too
     assert len([request for request in server.requests if request.path == "/api/chat"]) == 1
+
+
+def test_a_judge_that_falls_silent_is_waited_for_twice_and_not_again(
+    server: OllamaServer, athena: Athena
+) -> None:
+    server.reply_with(*graded(GRADE), *[Reply(stall_before_headers=True)] * 6)
+    with pytest.raises(ModelTimeout, match="no reply in time"):
+        open_judge(athena, "ollama/llama3.2").scores("How fast?", ["It runs."], "It runs.")
+    assert len([request for request in server.requests if request.path == "/api/chat"]) == 3
 
 
 def test_of_a_judge_that_breaks_off_nothing_is_said_to_be_kept(server: OllamaServer, athena: Athena) -> None:

@@ -264,8 +264,9 @@ def test_complete_gives_the_whole_text(server: ModelServer) -> None:
 
 def test_complete_has_a_limit_in_all(server: ModelServer) -> None:
     server.reply_with(Reply(["a "] * 1000, delay_s=0.02))
-    with pytest.raises(ModelTimeout, match=r"not done within 0\.3 s"):
+    with pytest.raises(ModelTimeout, match=r"not done within 0\.3 s") as raised:
         complete(model_of(server), "say it", timeout_s=0.3)
+    assert raised.value.fix == "Choose a smaller model."  # no setting gives it more time
     assert server.hung_up.wait(10)
 
 
