@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -94,15 +95,17 @@ class UserMemory:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def moment(self, *, as_of: float | None = None, known_at: float | None = None) -> Moment:
-        """Now, or what was true `as_of` or what we knew `known_at` a time."""
-        return Moment(now=self.clock(), as_of=as_of, known_at=known_at)
+    def moment(
+        self, *, as_of: float | None = None, known_at: float | None = None, history: bool = False
+    ) -> Moment:
+        """Now, or what was true `as_of` or what we knew `known_at` a time; with `history` all of it."""
+        return Moment(now=self.clock(), as_of=as_of, known_at=known_at, always=history)
 
     def list(
         self, *, as_of: float | None = None, known_at: float | None = None, history: bool = False
     ) -> Sequence[Memory]:
         """What is remembered, static memory first, then the latest; with `history` also what is over."""
-        moment = replace(self.moment(as_of=as_of, known_at=known_at), always=history)
+        moment = self.moment(as_of=as_of, known_at=known_at, history=history)
         index = self.index
         with index.lock:
             kept = [memory for memory in index.memories.values() if moment.sees(memory)]
@@ -144,7 +147,7 @@ class UserMemory:
 
         A search is content with half the relevance that an unasked recall needs; a `strict` one is not.
         """
-        moment = replace(self.moment(as_of=as_of, known_at=known_at), always=history)
+        moment = self.moment(as_of=as_of, known_at=known_at, history=history)
         share = 1.0 if strict else LEAST
         found = self._search(query, moment=moment, threshold=self.threshold * share, words_suffice=True)
         return list(found.found[:limit])
@@ -339,8 +342,18 @@ class UserMemory:
         """
         index, given = self.index, list(ids)
         forgetting.refuse_static(self.static, given)
-        said = self._turns_to_forget(
-            turns, search=search, older_than=older_than, everything=everything, without=without
+        meant = {turn_named(known)[0].removesuffix(ANSWER) for known in turns}
+        meant |= {turn.id for turn in self.turns.about(search)} if search else set()
+        before = self.clock() - older_than * DAY_S if older_than is not None else -math.inf
+        said = tuple(
+            turn
+            for turn in self.turns.all()
+            if turn.id.removesuffix(ANSWER) not in without
+            and (
+                everything
+                or meant.intersection((turn.id, turn.id.removesuffix(ANSWER)))
+                or (turn.at or 0.0) < before
+            )
         )
         with index.lock:
             if search:
@@ -352,28 +365,6 @@ class UserMemory:
                 given += [*index.memories, *index.damaged]
             given += forgetting.made_of(index, [turn.id for turn in said])
             return replace(forgetting.forgetting(index, given), turns=said)
-
-    def _turns_to_forget(
-        self,
-        ids: Collection[str],
-        *,
-        search: str,
-        older_than: float | None,
-        everything: bool,
-        without: Collection[str],
-    ) -> tuple[Turn, ...]:
-        """What was said, as the same words ask for it."""
-        said = [turn for turn in self.turns.all() if turn.id.removesuffix(ANSWER) not in without]
-        if everything:
-            return tuple(said)
-        meant = {turn_named(given)[0].removesuffix(ANSWER) for given in ids}
-        wanted = {turn.id for turn in said if turn.id.removesuffix(ANSWER) in meant}
-        if search:
-            wanted |= {turn.id for turn in self.turns.about(search)}
-        if older_than is not None:
-            before = self.clock() - older_than * DAY_S
-            wanted |= {turn.id for turn in said if turn.at is not None and turn.at < before}
-        return tuple(turn for turn in said if turn.id in wanted)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
         """Forget it; where `words`, they are also overwritten in the turns that they came from.
@@ -414,6 +405,8 @@ class UserMemory:
         None of a document that has changed since it was read, of any where the preset reads none, or of what
         does not hold any more.
         """
+        if not around.relations:
+            return ()
         of_documents = any(relation.source for relation in around.relations)
         hashes = self.documents.hashes() if of_documents and self.preset.documents and self.documents else {}
         index = self.index

@@ -47,7 +47,7 @@ class Finishing:
         if nothing_left(answer):
             self.in_hand.leave(answer.turn_id)
         else:
-            self.after.add(partial(self._finish, answer, hearing=hearing))
+            self.after.add(partial(self._finish, answer.turn_id, hearing=hearing))
 
     # -- what an earlier process left -----------------------------------------------------------------
 
@@ -59,66 +59,47 @@ class Finishing:
             self.after.add(self._caught_up)
 
     def _caught_up(self) -> None:
+        """Remember what nobody has, and note what was remembered where a process was ended before it did."""
         with self._noted_where_undone():
-            self._look_for_unremembered()
+            done = []
+            for turn in self.conversations.unremembered(self.memory.user):
+                if self._is_answered_elsewhere(turn):
+                    continue
+                if self.memory.remembering.keeps(turn.question):
+                    self.after.add(partial(self._finish_left, turn.id))
+                elif self.in_hand.take(turn.id):
+                    done.append(turn.id)
+                    self.in_hand.leave(turn.id)
+            if done:
+                changes = MemoryChanges(remembered=tuple(done))
+                self.memory.indexes.change(self.memory.user, lambda _: changes)
             for turn_id in self.in_hand.left():
-                self._look_for_unnoted(turn_id)
-
-    def _look_for_unremembered(self) -> None:
-        remembering, done = self.memory.remembering, []
-        for turn in self.conversations.unremembered(self.memory.user):
-            if self._is_answered_elsewhere(turn):
-                continue
-            if remembering.keeps(turn.question):
-                self.after.add(partial(self._finish_left, turn.answer))
-            elif self.in_hand.take(turn.id):
-                done.append(turn.id)
-                self.in_hand.leave(turn.id)
-        if done:
-            changes = MemoryChanges(remembered=tuple(done))
-            self.memory.indexes.change(self.memory.user, lambda _: changes)
+                left = self._stored(turn_id)
+                if left is None or (left.remembered and self._is_mine(left)):
+                    self.after.add(partial(self._finish_left, turn_id))
 
     def _is_answered_elsewhere(self, turn: Turn) -> bool:
         """Whether another machine may be answering it at this moment; a later start looks at it again."""
         young = self.memory.clock() - turn.created_at < self.elsewhere_s
         return young and turn.answer.status == "stopped" and not self.in_hand.began_here(turn.id)
 
-    def _finish_left(self, answer: Answer) -> None:
-        """Remember what another process left, unless that is answering or remembering it at this moment."""
-        if self.in_hand.take(answer.turn_id):
-            self._finish(answer)
-
-    def _look_for_unnoted(self, turn_id: str) -> None:
-        """Note what was done of a turn, where a process was ended after it had remembered it."""
-        turn = self._stored(turn_id)
-        if turn is not None and not (turn.remembered and self._is_mine(turn)):
-            return  # it is still to be remembered, or another user's chat looks at it
+    def _finish_left(self, turn_id: str) -> None:
+        """Finish what another process left, unless that is answering or remembering it at this moment."""
         if self.in_hand.take(turn_id):
-            try:
-                if turn is not None and (planned := _pending(turn.answer)):
-                    self._note(turn_id, self._looked_up(turn_id, planned))
-            finally:
-                self.in_hand.leave(turn_id)
-
-    def _looked_up(self, turn_id: str, planned: RememberStep) -> RememberStep:
-        """What was planned of a turn as it was done, of what is stored: nobody noted it."""
-        index = self.memory.index
-        with index.lock:
-            kept = tuple(made_of(index, [turn_id]))
-        return replace(planned, pending=False, added=kept, detail=LOOKED_UP)
+            self._finish(turn_id)
 
     def _is_mine(self, turn: Turn) -> bool:
         return self.conversations.get(turn.answer.conversation_id).info.user == self.memory.user
 
     # -- one turn -------------------------------------------------------------------------------------
 
-    def _finish(self, answer: Answer, *, hearing: Hearing | None = None) -> None:
+    def _finish(self, turn_id: str, *, hearing: Hearing | None = None) -> None:
         """Remember a turn that is in hand, and have it no longer."""
         with self._noted_where_undone():
             try:
-                self._read_until_kept(answer.turn_id, hearing=hearing)
+                self._read_until_kept(turn_id, hearing=hearing)
             finally:
-                self.in_hand.leave(answer.turn_id)
+                self.in_hand.leave(turn_id)
 
     @contextmanager
     def _noted_where_undone(self) -> Iterator[None]:
@@ -142,9 +123,14 @@ class Finishing:
         What was recalled for it counts once it is kept: a turn that is read again counts once.
         """
         turn = self._stored(turn_id)
-        if turn is None or turn.remembered:
+        if turn is None:
             return
-        answer = turn.answer
+        answer, planned = turn.answer, _pending(turn.answer)
+        if turn.remembered:
+            if planned:
+                kept = tuple(made_of(self.memory.index, [turn_id]))
+                self._note(turn_id, replace(planned, pending=False, added=kept, detail=LOOKED_UP))
+            return
         text = without_markers(answer.text)
         said = Said.of(answer, text=text, at=turn.created_at, feedback=turn.feedback)
 
@@ -157,7 +143,7 @@ class Finishing:
         with spending() as spent:
             step = replace(hearing.remembering, is_read=is_read).turn(said)
         step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
-        if _pending(answer):
+        if planned:
             self._note(turn_id, step, spent)
         self.told(turn_id, step)
         if answer.recalled and answer.mode != "memory":

@@ -48,7 +48,10 @@ class Hearing:
     @property
     def is_of_memory(self) -> bool:
         """Whether the memory answers it."""
-        return self.command is not None or self.shown is not None or self.corrects
+        try:
+            return self.command is not None or self.shown is not None or self.corrects
+        except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
+            return False
 
     @cached_property
     def command(self) -> MemoryCommand | None:
@@ -71,10 +74,7 @@ class Hearing:
         Where statements are kept unasked, only what says that it corrects something does.
         """
         preset = self._memory.preset
-        try:
-            return preset.commands and (self.heard.says_so if preset.statements else self.heard.corrects)
-        except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
-            return False
+        return preset.commands and (self.heard.says_so if preset.statements else self.heard.corrects)
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -112,10 +112,7 @@ class Hearing:
 
     def _is_known(self, thing: str) -> bool:
         """Whether something is remembered of the user's thing, their bunk, and can be told."""
-        try:
-            return self._memory.preset.commands and bool(self._memory.about_user(thing=thing))
-        except AthenaError:
-            return False
+        return self._memory.preset.commands and bool(self._memory.about_user(thing=thing))
 
 
 def _shows_what_would_go(turn: Turn) -> bool:
@@ -232,14 +229,17 @@ class Replying:
         questions = "ask" in self.hearing.message.casefold()
         said = self.memory.turns.own(without=[self.hearing.turn_id])
         shown = [turn for turn in said if asks(turn.text) or not questions][: replies.MOST_SAID]
-        return replies.last_said(shown, questions=questions), tuple(turn.id for turn in shown)
+        nothing = replies.NO_QUESTIONS if questions else replies.NOTHING
+        opening = f"You {'asked' if questions else 'wrote'}, latest first:"
+        return replies.quoted(opening, shown) if shown else nothing, tuple(turn.id for turn in shown)
 
     def _told(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
         without = [self.hearing.turn_id]
         if command.kind is Command.SAID and (
             said := self.memory.turns.own(command.query, without=without)[: replies.MOST_SAID]
         ):
-            return replies.said_about(said, topic=command.query), tuple(turn.id for turn in said)
+            opening = f"You said about “{command.query}”:"
+            return replies.quoted(opening, said), tuple(turn.id for turn in said)
         told = self.memory.told(self.hearing.message, without=without)
         return told.text or replies.not_known(command.query), told.shown
 

@@ -86,17 +86,9 @@ def not_known(topic: str) -> str:
     return f"Nothing is remembered about “{topic}”."
 
 
-def said_about(messages: Sequence[Turn], *, topic: str) -> str:
-    """What the user wrote about a topic."""
-    return f"You said about “{topic}”:\n\n" + "\n".join(map(_written, messages))
-
-
-def last_said(messages: Sequence[Turn], *, questions: bool) -> str:
-    """The user's last messages, or only their questions."""
-    if not messages:
-        return NO_QUESTIONS if questions else NOTHING
-    did = "asked" if questions else "wrote"
-    return f"You {did}, latest first:\n\n" + "\n".join(map(_written, messages))
+def quoted(opening: str, messages: Sequence[Turn]) -> str:
+    """What the user wrote, line by line."""
+    return f"{opening}\n\n" + "\n".join(map(_written, messages))
 
 
 def _written(turn: Turn) -> str:

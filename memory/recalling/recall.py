@@ -149,11 +149,8 @@ def recallable(found: Sequence[FoundMemory], preset: Preset) -> list[FoundMemory
         and item.score >= preset.least_score
         and (item.importance is None or item.importance >= preset.least_importance)
     ]
-    if preset.cascade:
-        order = {"static": 0, "short_term": 1, "long_term": 2}
-        kept.sort(key=lambda item: order[item.memory.tier])
-    else:
-        kept.sort(key=lambda item: item.memory.tier != "static")
+    order = ("static", "short_term", "long_term") if preset.cascade else ("static",)
+    kept.sort(key=lambda item: order.index(item.memory.tier) if item.memory.tier in order else len(order))
     return kept[: preset.most]
 
 

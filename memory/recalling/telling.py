@@ -76,9 +76,11 @@ def told(
     leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
     leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
     of_facts = max((item.relevance for item in facts), default=0.0)
-    of_turns = turns.probability if turns.fit(personal=personal or named) and not _is_order(turns) else 0.0
-    probability = 1.0 if exact else max(of_turns, of_facts if leading else 0.0)
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
+    nearest = max(turns.found, key=lambda item: item.similarity, default=None)
+    is_order = nearest is not None and nearest not in heard  # the nearest turn is one: it answers nothing
+    of_turns = turns.probability if turns.fit(personal=personal or named) and not is_order else 0.0
+    probability = 1.0 if exact else max(of_turns, of_facts if leading else 0.0)
     telling = [item for item in heard if not asks_alone(item.turn)]
     shown = _shown(turns, telling, leading)
     texts = [f"{item.turn.text} ({date_words(item.turn.at)})" for item in shown]
@@ -95,7 +97,7 @@ def told(
     )
     if verdict == "not remembered" or not lines:
         is_near = (personal and asks(question)) or turns.probability >= RECALLED
-        return found if is_near and not _is_order(turns) else replace(found, turns=())
+        return found if is_near and not is_order else replace(found, turns=())
     said = {*(memory.id for memory in leading), *(item.turn.id for item in shown)}
     more = [item for item in relations if not said.intersection((item.memory_id, item.turn_id))]
     lines += map(_relation_line, more[:MOST_RELATIONS])
@@ -127,12 +129,6 @@ def _of_me() -> re.Pattern[str]:
 
 def _is_somebody(word: str) -> bool:
     return is_given_name(word) or re.fullmatch(entity_words()["relative"], word) is not None
-
-
-def _is_order(turns: FoundTurns) -> bool:
-    """Whether the nearest turn reads like an instruction: it answers nothing."""
-    nearest = max(turns.found, key=lambda item: item.similarity, default=None)
-    return nearest is not None and reads_as_instruction(nearest.turn.text)
 
 
 def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:

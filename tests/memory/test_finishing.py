@@ -291,6 +291,7 @@ def test_what_was_remembered_and_not_noted_before_a_kill_is_noted_at_the_next_st
         talk.memory.forget(talk.memory.forgetting([kept.id]), words=False)
     chat = talk.chat(preset="agent", in_hand=here)
     chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
+    talk.finish()
     step = step_of(talk.conversations.turn(turn.id).answer.steps, RememberStep)
     assert not step.pending
     assert step.added == (() if forgotten else (kept.id,))
