@@ -136,8 +136,8 @@ class JudgeReport:
 class ModelJudge:
     """Asks one language model for scores, each for at most `timeout_s` seconds.
 
-    Raises `ModelError` where it fails several times in a row, `ModelTimeout` where its first reply, or one after
-    a failure, does not come in time.
+    Raises `ModelError` where it fails several times in a row, `ModelTimeout` where its first reply, or one
+    after a failure, does not come in time.
     """
 
     def __init__(
