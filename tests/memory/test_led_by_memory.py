@@ -132,7 +132,9 @@ def test_what_was_asked_once_does_not_lead_over_documents_that_answer() -> None:
     assert replace(said, asked=True).leads(Answerability(0.1, threshold=0.2, sure=0.5))
 
 
-@pytest.mark.parametrize(("message", "mode"), [("My project is Fan.", "reply"), ("The oxygen is 34.", "quote")])
+@pytest.mark.parametrize(
+    ("message", "mode"), [("My project is Fan.", "reply"), ("The oxygen is 34.", "quote")]
+)
 def test_a_fact_of_the_users_own_is_noted_though_documents_speak_of_it(
     talk: Talk, message: str, mode: str
 ) -> None:
