@@ -393,3 +393,7 @@ class _Search:
 def _check_name(source: str) -> None:
     if any("\ud800" <= character <= "\udfff" for character in source):
         raise ReaderError(source, reason="its name is not UTF-8", fix="Rename it and ingest again.")
+    if len(lines := source.splitlines()) > 1:  # it would write lines of its own wherever it is cited
+        raise ReaderError(
+            " ".join(lines), reason="its name has a line break", fix="Rename it and ingest again."
+        )

@@ -287,6 +287,14 @@ def test_a_name_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["two\nlines.md", "folder\u2028/lines.md", "two\r\nlines.md"])
+def test_a_name_with_a_line_break_is_reported_in_one_line(name: str, tmp_path: Path) -> None:
+    write(tmp_path, name, "text")
+    [said] = messages(tmp_path)
+    assert "its name has a line break. Rename it" in said
+    assert len(said.splitlines()) == 1
+
+
 def test_a_folder_that_cannot_be_listed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md", "locked/b.md")
     scandir = os.scandir
