@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotInTime
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -279,7 +280,7 @@ async def _hold(given: Given, ready: Future[_Open]) -> None:
     import anyio
     from mcp import Client
 
-    async with Client(_transport(given)) as client:
+    async with AsyncExitStack() as held, Client(await _transport(given, held)) as client:
         tools = await _listed(client)
         if ready.set_running_or_notify_cancel():
             ready.set_result(_Open(client, tools))
@@ -295,12 +296,14 @@ def _secrets_of(given: Given) -> dict[str, str]:
     return {**given.env, **sent, **credentials, "url": given.url}
 
 
-def _transport(given: Given) -> Any:
+async def _transport(given: Given, held: AsyncExitStack) -> Any:
+    """The way to a server; what it needs open is `held`."""
     if given.url:
         from mcp.client.streamable_http import streamable_http_client
         from mcp.shared._httpx_utils import create_mcp_http_client
 
-        return streamable_http_client(given.url, http_client=create_mcp_http_client(headers=given.headers))
+        http = await held.enter_async_context(create_mcp_http_client(headers=given.headers))
+        return streamable_http_client(given.url, http_client=http)
     from mcp import StdioServerParameters
 
     # Of this process's environment it gets what mcp lets everybody have: the rest has keys in it.

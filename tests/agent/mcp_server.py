@@ -1,4 +1,7 @@
-"""An MCP server over stdio that is started by tests: with many tools, slow to start, or dying in a call."""
+"""An MCP server that is started by tests: with many tools, slow to start, or dying in a call.
+
+Over stdio, or with `http PORT` over Streamable HTTP.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import sys
 import time
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp_types import ToolAnnotations
 
 server = MCPServer("tests")
@@ -44,8 +48,16 @@ def refuse() -> str:
     raise ValueError("not today")
 
 
+@server.tool(annotations=READS)
+def given(context: Context) -> str:
+    """Say with which key it was asked."""
+    return f"asked with {(context.headers or {}).get('authorization')}"
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["http", port]:
+            server.run("streamable-http", port=int(port))
         case ["many"]:
             for number in range(500):
                 server.add_tool(lambda: "", name=f"tool_{number}", description=f"Tool {number}.")

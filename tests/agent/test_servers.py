@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +27,8 @@ from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.redaction import redacted
 from tests.agent.conftest import ANSWERED, call, calls
 from tests.fake_llm import FakeLLM
+from tests.server_processes import free_ports
+from tests.server_stores import is_open
 
 pytestmark = pytest.mark.slow
 SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
@@ -61,7 +66,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 def test_tools_of_a_server_are_called_and_converted(start: Start, fan: Athena) -> None:
     agent = Agent(athena=fan, servers=start())
     assert {name: tool.writes for name, tool in agent.servers.tools().items()} == {
-        "t_add": False, "t_die": False, "t_hang": False, "t_order": True, "t_refuse": False,
+        "t_add": False, "t_die": False, "t_given": False, "t_hang": False, "t_order": True, "t_refuse": False,
     }  # fmt: skip
     llm = FakeLLM(
         [
@@ -145,10 +150,65 @@ def _stopped(tool: AgentTool, here: Call) -> None:
         _call(tool, here, first=1, second=1)
 
 
+def test_a_server_is_reached_by_its_url_with_its_headers_and_again_once_it_is_back(
+    fan: Athena, tmp_path: Path
+) -> None:
+    port, file = free_ports(1)[0], tmp_path / "servers.json"
+    url = f"http://127.0.0.1:{port}/mcp?key=5e4d3c2b1a09"
+    entry = {
+        "url": url,
+        "headers": {"Authorization": "Bearer 9f8e7d6c5b4a"},
+        "tools": ["add", "die", "given"],
+    }
+    file.write_text(json.dumps({"mcpServers": {"t": entry}}))
+    agent = Agent(athena=fan, servers=Servers.of(file))
+    llm = FakeLLM([call("t_given"), call("t_add", first="2", second=3), ANSWERED])
+    with _over_http(port):
+        given, added = calls(fan.ask(QUESTION, llm=llm, agent=agent))[1:]
+    assert (given.result, given.origin) == ("asked with Bearer [secret]", "t")
+    assert added.result == "5 parts" and not agent.servers.problems
+    gone = calls(fan.ask(QUESTION, llm=FakeLLM([call("t_add", first=2, second=2), ANSWERED]), agent=agent))[
+        -1
+    ]
+    assert gone.status == "failed" and "The MCP server 't'" in gone.detail
+    assert "5e4d3c2b1a09" not in gone.detail
+    with _over_http(port):
+        back = FakeLLM([call("t_die"), call("t_add", first=1, second=1), ANSWERED])
+        died, _ = calls(fan.ask(QUESTION, llm=back, agent=agent))[1:]
+        assert died.status == "failed" and "The MCP server 't'" in died.detail
+    with _over_http(port):
+        again = FakeLLM([call("t_add", first=1, second=1), ANSWERED])
+        assert calls(fan.ask(QUESTION, llm=again, agent=agent))[-1].result == "2 parts"
+    agent.servers.close()
+
+
+@contextmanager
+def _over_http(port: int) -> Iterator[None]:
+    process = subprocess.Popen([sys.executable, SCRIPT, "http", str(port)], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 90
+        while not is_open("127.0.0.1", port) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "http://[", "ftp://127.0.0.1/mcp", "no address"])
+def test_a_server_whose_url_leads_nowhere_is_named(url: str, tmp_path: Path) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"gone": {"url": url}}}))
+    servers = Servers.of(file)
+    assert servers.tools() == {}
+    assert "The MCP server 'gone' cannot be used: " in servers.problems["gone"]
+    servers.close()
+
+
 def test_of_500_tools_some_are_used_and_which_can_be_chosen(start: Start) -> None:
     servers = start("many")
     assert len(servers.tools()) == MOST_TOOLS
-    assert "lists 505 tools" in servers.problems["t"]
+    assert "lists 506 tools" in servers.problems["t"]
     chosen = start("many", tools=["tool_499", "add"])
     assert sorted(chosen.tools()) == ["t_add", "t_tool_499"] and not chosen.problems
 
@@ -180,7 +240,7 @@ def test_a_server_gets_no_key_of_ours_and_its_own_are_never_shown(
 ) -> None:
     monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "sk-0123456789abcdef")
     servers = start(env={"SHOP_TOKEN": "shop-9f8e7d6c5b"}, headers={"Authorization": "Bearer 5e4d3c2b1a09"})
-    given = _transport(servers.given["t"])
+    given = asyncio.run(_transport(servers.given["t"], AsyncExitStack()))
     assert given.env == {"SHOP_TOKEN": "shop-9f8e7d6c5b"}  # with what mcp gives to everybody
     assert redacted("shop-9f8e7d6c5b and 5e4d3c2b1a09") == "[secret] and [secret]"
 
