@@ -18,7 +18,8 @@ from athena.tools.memory_tools import Facts
 from athena.tools.places import place_of, title_of
 from athena.tools.tool import Call, Caller, Refused, shape_of
 from pipeline.answer import Answerability, Passage, Retrieval
-from pipeline.answering.prompts import Source, escaped_markers, fitting_message, source_block
+from pipeline.answering.citations import escaped_markers
+from pipeline.answering.prompts import Source, fitting_message, source_block
 from pipeline.answering.recollection import filled_in, named
 from pipeline.errors import AthenaError
 from pipeline.models.tokens import count_tokens

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evals.datasets import Question, held_out, load_qrels, load_queries, read_text
 from evals.indexing import Bars, bar, dataset_name, index_of, indexed_corpus
 from evals.metrics import mean, paired_difference, percentile
-from pipeline.answering.prompts import escaped_markers
+from pipeline.answering.citations import escaped_markers
 from pipeline.errors import AthenaError, DatasetError
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import ThinkStep, ToolStep

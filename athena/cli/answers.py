@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from athena.cli.terminal import Terminal
-from pipeline.answering.citations import without_markers
+from pipeline.answering.citations import CODE, escaped_markers, without_markers
 from pipeline.answering.excerpts import readers_quote, shown
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished, StepStarted
@@ -32,6 +33,7 @@ RELATED = "\N{BRAIN} Related:"
 NOTHING_RECALLED: Mapping[str, str] = {}
 WIDEST = 100  # columns of text that is read
 INSET = 2  # columns of a quote
+NO_CITATION = re.compile(r"(?<!\\)\\(?=[\[【](?:[Ss]ources? +)?\^?\d{1,3}[^\]】\n]{0,20}[\]】])")
 CONSOLE_COLUMNS = 80  # of the mission's console
 
 
@@ -95,7 +97,7 @@ class Prose:
             return
         from athena.cli.rendered import Rendered  # takes a while to import, and pipes do without it
 
-        rendered = Rendered(self.text, style=self.style, code_theme="ansi_dark")
+        rendered = Rendered(_with_backslashes(self.text), style=self.style, code_theme="ansi_dark")
         yield from console.render(Padding(rendered, (0, 0, 0, self.inset)), _wrapped(options))
 
 
@@ -113,6 +115,17 @@ class Line:
             yield from console.render(Padding(line, (0, 0, 0, self.inset)), _wrapped(options))
         else:
             yield line
+
+
+def _with_backslashes(text: str) -> str:
+    """The same Markdown, whose backslash before what reads as a citation and is none can be seen."""
+    code = [match.span() for match in CODE.finditer(text)]
+
+    def kept(match: re.Match[str]) -> str:
+        inside = any(start <= match.start() < end for start, end in code)
+        return match[0] if inside else f"\\{match[0]}"
+
+    return NO_CITATION.sub(kept, text)
 
 
 def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
@@ -201,7 +214,7 @@ def passages_named(answer: Answer) -> dict[int, RenderableType]:
         folded = [unit for unit in answer.units if unit.folded and unit.marker in cited]
         return {unit.marker: Group(*_quote(unit, cited[unit.marker])) for unit in folded}
     return {
-        near.marker: Group(_footnote(near), Prose(readers_quote(near), inset=INSET))
+        near.marker: Group(_footnote(near), Prose(escaped_markers(readers_quote(near)), inset=INSET))
         for near in answer.nearest
     }
 
@@ -270,11 +283,17 @@ def _quote(unit: Unit, citation: Citation) -> list[RenderableType]:
     before, after = unit.more(unit.left_out_before), unit.more(unit.left_out_after)
     head: list[RenderableType] = [_footnote(citation)]
     if found.lead:
-        head.append(Prose(found.lead + "\n", inset=INSET))
+        head.append(Prose(escaped_markers(found.lead) + "\n", inset=INSET))
     if unit.kind != "table":
-        return [*head, *_as_lines(before), Prose(found.excerpt.text, inset=INSET), *_as_lines(after)]
+        return [
+            *head,
+            *_as_lines(before),
+            Prose(escaped_markers(found.excerpt.text), inset=INSET),
+            *_as_lines(after),
+        ]
     rows = [found.excerpt.opening, *_as_rows(before), found.excerpt.quote, *_as_rows(after)]
-    return [*head, Prose("\n".join(row.rstrip() for row in rows if row), inset=INSET)]
+    table = "\n".join(row.rstrip() for row in rows if row)
+    return [*head, Prose(escaped_markers(table), inset=INSET)]
 
 
 def _as_rows(left_out: str) -> list[str]:

@@ -150,6 +150,12 @@ def without_markers(text: str) -> str:
     return SPACED_MARKER.sub(lambda match: match[0] if _inside(match.start("marker"), code) else "", text)
 
 
+def escaped_markers(text: str) -> str:
+    """The text with a backslash before whatever reads as a citation, outside of code: it cites nothing."""
+    code = [match.span("block" if match["fence"] else 0) for match in CODE.finditer(text)]
+    return MARKER.sub(lambda match: match[0] if _inside(match.start(), code) else f"\\{match[0]}", text)
+
+
 def renamed_markers(text: str, name: Callable[[int], str]) -> str:
     """The text with each final marker, `[1]`, renamed; code is left alone."""
     code = _code_spans(text)

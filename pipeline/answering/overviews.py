@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 
 from pipeline.answer import Passage, Retrieval, Unit
+from pipeline.answering.citations import escaped_markers
 from pipeline.answering.quotes import Quote, quote_of
 from pipeline.answering.replies import Arranged, quote_citations
 from pipeline.answering.section_blocks import ends_with_colon
@@ -147,7 +148,7 @@ def outline_text(outline: Outline) -> str:
     parts = [f"**{' › '.join(outline.path) or outline.source}**", ""]
     for marker, line in enumerate(outline.lines, start=1):
         label = f"**{line.heading}**: " if line.heading else ""
-        parts.append(f"- {label}{_on_one_line(line)} [{marker}]")
+        parts.append(f"- {label}{escaped_markers(_on_one_line(line))} [{marker}]")
     if outline.more:
         parts += ["", f"… {outline.more} more {'section' if outline.more == 1 else 'sections'}"]
     return "\n".join(parts)

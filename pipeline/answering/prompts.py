@@ -6,14 +6,13 @@ Numbered sources, as much history as fits, the message. User and document text i
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
-from pipeline.answering.citations import CODE, MARKER
+from pipeline.answering.citations import escaped_markers
 from pipeline.answering.recollection import Recalled, Recollection, named
 from pipeline.answering.section_blocks import SectionLeaves, start_of
 from pipeline.messages import Message
@@ -97,17 +96,6 @@ def _listed(intro: str, items: Sequence[Recalled], *, by_id: bool) -> str:
 def _as_said(item: Recalled, *, by_id: bool) -> str:
     text = named(item.id) if by_id else escaped_markers(" ".join(item.text.split()))
     return text + (DISPUTED if item.disputed else "")
-
-
-def escaped_markers(text: str) -> str:
-    """The text with a backslash before whatever reads as a citation, outside of code."""
-    code = [match.span("block" if match["fence"] else 0) for match in CODE.finditer(text)]
-
-    def escaped(match: re.Match[str]) -> str:
-        inside = any(start <= match.start() < end for start, end in code)
-        return match[0] if inside else f"\\{match[0]}"
-
-    return MARKER.sub(escaped, text)
 
 
 def asking_prompt(sources: str, message: str, *, word: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Citation, Passage, Unit, Verdict
-from pipeline.answering.citations import citation_of, quote_hash
+from pipeline.answering.citations import citation_of, escaped_markers, quote_hash
 from pipeline.answering.continuing import examples, is_shown, what_follows
 from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
@@ -193,7 +193,7 @@ def _unit(quote: Quote, marker: int) -> Unit:
 def block_quote(citation: Citation, unit: Unit | None) -> str:
     """As a block quote of Markdown the lead, the quote with its marker, and how much is left out."""
     quote = readers_quote(citation)
-    text = f"{readers_markdown(unit.lead)}\n{quote}" if unit and unit.lead else quote
+    text = escaped_markers(f"{readers_markdown(unit.lead)}\n{quote}" if unit and unit.lead else quote)
     left_out = _left_out(unit) if unit else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
     whole = f"{text}{beside}[{citation.marker}]" + (f"\n\n{left_out}" if left_out else "")

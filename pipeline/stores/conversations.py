@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from pipeline.answer import Answer
-from pipeline.answering.citations import renamed_markers, without_markers
+from pipeline.answering.citations import escaped_markers, renamed_markers, without_markers
 from pipeline.answering.recollection import BLOCK, looked_up
 from pipeline.asking.several import is_question
 from pipeline.errors import UnknownConversation
@@ -381,7 +381,7 @@ def _exported_turn(turn: Turn, number: int) -> list[str]:
     text = renamed_markers(answer.text, lambda marker: f"[^{number}-{marker}]")
     notes = [
         f"[^{number}-{item.marker}]: {' › '.join([item.file, *item.heading_path])}, "
-        f"lines {item.start_line}-{item.end_line}: “{' '.join(item.quote.split())}”"
+        f"lines {item.start_line}-{item.end_line}: “{escaped_markers(' '.join(item.quote.split()))}”"
         for item in answer.citations
     ]
     status = [] if answer.status == "complete" else [f"*This answer was {answer.status}.*"]

@@ -196,8 +196,9 @@ class TestConversations:
         self, conversations: Conversations
     ) -> None:
         id_ = conversations.create("Fans").info.id
+        cites = replace(citing("The fan hums."), quote="The fan hums [2].")
         settings = {"paths": ["engines/", "a[[]1].md"]}
-        cited = answer(text="Hums [1], `x[1]`.", citations=(citing("The fan hums."),), settings=settings)
+        cited = answer(text="Hums [1], `x[1]`.", citations=(cites,), settings=settings)
         conversations.save_turn(id_, cited)
         given = answer("And\nthen?", text="", status="failed", settings={"paths": None})
         conversations.save_turn(id_, given)
@@ -205,7 +206,7 @@ class TestConversations:
         only = "Only in: `engines/`, `a[1].md`"
         assert text.startswith(f"# Fans\n\n## Question 1\n\n> Why?\n\n{only}\n\nHums [^1-1], `x[1]`.\n\n")
         assert text.count("Only in") == 1
-        assert "[^1-1]: fan.md › Fan, lines 3-3: “The fan hums.”" in text
+        assert r"[^1-1]: fan.md › Fan, lines 3-3: “The fan hums \[2].”" in text
         assert "> And\n> then?\n\n*No answer.*\n\n*This answer was failed.*" in text
 
     def test_several_threads_write_at_once(self, conversations: Conversations) -> None:

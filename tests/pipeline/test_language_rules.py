@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from pipeline.analysis import analyse
-from pipeline.answering.citations import renamed_markers, sentences_of
+from pipeline.answering.citations import escaped_markers, renamed_markers, sentences_of
 from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
 from pipeline.answering.leaf_chances import wants_fix
 from pipeline.answering.overviews import topic_of
 from pipeline.answering.polarity import inverted, negations, opposites
-from pipeline.answering.prompts import escaped_markers, number_sources
+from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import is_label, points_back
 from pipeline.answering.verification import states_something
 from pipeline.answering.written_answers import joined, text_so_far

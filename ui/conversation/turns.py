@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from memory.recalling.turn_index import Turn as SaidTurn
 from memory.recalling.turn_index import date_words
 from pipeline.answer import Answer, Citation, Support
-from pipeline.answering.citations import renamed_markers
+from pipeline.answering.citations import escaped_markers, renamed_markers
 from pipeline.answering.recollection import FORGOTTEN, filled_in
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import Step, ThinkStep, ToolStep
@@ -340,4 +340,5 @@ def answer_markdown(answer: Answer) -> str:
 def _footnote(citation: Citation) -> str:
     first, last = citation.start_line, citation.end_line
     lines = f"line {first}" if first == last else f"lines {first}-{last}"
-    return f"[^{citation.marker}]: {breadcrumb(citation)}, {lines}: “{one_line(citation.quote)}”"
+    quote = escaped_markers(one_line(citation.quote))
+    return f"[^{citation.marker}]: {breadcrumb(citation)}, {lines}: “{quote}”"

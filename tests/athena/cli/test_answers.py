@@ -76,6 +76,19 @@ def test_a_pipe_gets_the_markdown_as_it_is_written() -> None:
     assert "3. Set the heater to **AUTO**." in lines
 
 
+def test_what_a_document_cites_has_a_backslash() -> None:
+    citing = replace(made.PARAGRAPH, quote="See [2], `a[1]`.", section_text="")
+    answer = replace(
+        made.ANSWERED,
+        citations=(citing,),
+        units=(replace(made.ANSWERED.units[0], marker=citing.marker, kind="sentence", lead=""),),
+    )
+    for terminal in (True, False):
+        assert r"See \[2]," in words(printed(answer, terminal=terminal))
+    assert "a[1]." in words(printed(answer))
+    assert text_of(Prose(r"It hums [1], as \[2] says.")).strip() == r"It hums [1], as \[2] says."
+
+
 def test_the_closest_passages_are_said_to_be_that() -> None:
     lines = printed(made.CLOSEST)
     assert lines[0] == "The documents may not answer this. Closest:"

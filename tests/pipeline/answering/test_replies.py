@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.answer import Citation, Passage, Unit, UnitKind
-from pipeline.answering.citations import quote_hash
+from pipeline.answering.citations import quote_hash, renamed_markers
 from pipeline.answering.quote_windows import Window, part_of
 from pipeline.answering.quotes import Quote
 from pipeline.answering.replies import (
@@ -67,6 +67,12 @@ def test_quotes_stand_under_the_path_of_their_section_each_with_its_marker() -> 
 def test_text_before_the_first_heading_stands_under_its_file() -> None:
     assert quotes_text(cited(("", "It hums."))).startswith("**fan.md**")
     assert quotes_text([]) == ""
+
+
+def test_what_a_document_cites_is_not_what_the_answer_cites() -> None:
+    text = quotes_text(cited(("Fan", "As was measured [2], `a[1]`, it hums [^1].")))
+    assert text.endswith(r"> As was measured \[2], `a[1]`, it hums \[^1]. [1]")
+    assert renamed_markers(text, lambda marker: f"[^{marker}]").endswith(r"\[^1]. [^1]")
 
 
 def test_what_is_for_programs_is_not_quoted() -> None:
