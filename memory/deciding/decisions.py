@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Literal
 
 from memory.deciding.naming import canonical, same_as
 from memory.deciding.writing import Writing
-from memory.ids import new_id, plain
+from memory.ids import plain
 from memory.reading.corrections import opposed
 from memory.reading.facts import USER, stems, words_of_thing
 from memory.reading.intervals import UNKNOWN, validity_of
 from memory.reading.records import Statement
 from memory.reading.rules import UNREAD, has_several, single_valued
 from pipeline.errors import AthenaError
-from pipeline.stores.memories import Action, Memory
+from pipeline.stores.memories import Memory
 
 if TYPE_CHECKING:
     from memory.recalling.user_index import UserIndex
@@ -273,18 +273,13 @@ class Deciding(Writing):
     def _with_other_sides(self, sides: Sequence[Memory], new: Memory) -> list[Memory]:
         """The same with all that they are disputed with: what is none of its sides ends the whole dispute."""
         disputes = {side.disputed for side in sides} - {""}
-        if not disputes:
-            return list(sides)
-        live = self._live(self.index.memories.values(), new)
-        others = [memory for memory in live if memory.disputed in disputes]
-        return list({side.id: side for side in (*others, *sides)}.values())
+        live = self._live(self.index.memories.values(), new) if disputes else ()
+        others = [side for side in live if side.disputed in disputes]
+        return [*others, *(side for side in sides if side not in others)]
 
     def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
-        group = next((old.disputed for old in others if old.disputed), "") or new_id()
-        for side in (new, *others):
-            other = others[0].id if side is new else new.id
-            action: Action = "ADD" if side is new and new.id not in self.memories else "DISPUTE"
-            self.write(action, replace(side, disputed=group), other=other)
+        self.note("ADD", new.id, user=new.user)
+        self.dispute((new, *others))
         self.outcomes.append(("disputed", new.id))
 
 

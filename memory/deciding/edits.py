@@ -15,7 +15,6 @@ from memory.deciding.decisions import begun, settle, sides_of
 from memory.deciding.forgetting import known_memory
 from memory.deciding.naming import merged, named
 from memory.deciding.writing import Writing
-from memory.ids import new_id
 from memory.reading.guard import secrets_in
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import TOLD_BY, Action, Memory, MemoryChanges
@@ -54,7 +53,9 @@ def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
             )
         new = named(index, said, extraction, kept=[(after, statement)], whole=of.preset.graph)
         gone = forgetting.no_longer_named(index, memory, by=new)
-        written = _written(of, "UPDATE", after)
+        writing = Writing(of.clock())
+        writing.write("UPDATE", after)
+        written = writing.changes
         changes = replace(new, memories=written.memories, events=written.events, removed=gone)
         return changes, ()  # its old words are erased as what is replaced
 
@@ -93,17 +94,16 @@ def supersede(of: UserMemory, memory_id: str, text: str) -> tuple[Memory, Memory
     if not kept:
         raise AthenaError(f"Memory '{memory_id}' says that already.", "To word it otherwise, edit it.")
 
-    def decide(index: UserIndex) -> MemoryChanges:
-        memory, new, writing = known_memory(index, old.id), known_memory(index, kept), Writing(of.clock())
+    def decide(index: UserIndex, writing: Writing) -> None:
+        memory, new = known_memory(index, old.id), known_memory(index, kept)
         if memory.live:
             over = replace(memory, disputed="", invalid_at=writing.now, expired_at=writing.now)
             writing.write("INVALIDATE", over, other=new.id)
             sides = [side for side in sides_of(index, new) if side.id != memory.id]
             if sides == [new]:
                 writing.write("RESOLVE", replace(new, disputed=""), other=memory.id)
-        return writing.changes
 
-    of.indexes.change(of.user, decide)
+    changed(of, decide)
     return of.get(kept), of.get(old.id)
 
 
@@ -126,12 +126,10 @@ def resolve(of: UserMemory, memory_id: str, *, believe: bool | None = True) -> N
     """Decide a dispute: this side is right and the others are not, only this one is wrong, or (None) none."""
     memory = of.get(memory_id)
 
-    def written(index: UserIndex) -> MemoryChanges:
-        writing = Writing(of.clock())
+    def settled(index: UserIndex, writing: Writing) -> None:
         settle(writing, index, known_memory(index, memory.id), believe=believe)
-        return writing.changes
 
-    of.indexes.change(of.user, written)
+    changed(of, settled)
 
 
 def contradict(of: UserMemory, memory_id: str, other_id: str) -> None:
@@ -143,7 +141,7 @@ def contradict(of: UserMemory, memory_id: str, other_id: str) -> None:
     if one.id == other.id:
         raise AthenaError("A memory cannot contradict itself.", "Choose another one.")
 
-    def decide(index: UserIndex) -> MemoryChanges:
+    def decide(index: UserIndex, writing: Writing) -> None:
         both = [known_memory(index, known.id) for known in (one, other)]
         if not all(memory.live for memory in both):
             raise AthenaError(
@@ -151,9 +149,9 @@ def contradict(of: UserMemory, memory_id: str, other_id: str) -> None:
             )
         groups = {memory.disputed for memory in both} - {""}
         sides = [memory for memory in index.memories.values() if memory.disputed in groups]
-        return _disputed(of, {memory.id: memory for memory in (*sides, *both)}.values())
+        writing.dispute({memory.id: memory for memory in (*sides, *both)}.values())
 
-    of.indexes.change(of.user, decide)
+    changed(of, decide)
 
 
 def undo_replacement(of: UserMemory, memory_id: str) -> None:
@@ -165,7 +163,7 @@ def undo_replacement(of: UserMemory, memory_id: str) -> None:
     new = changeable(of, memory_id)
     was_a_side = any(event.action == "RESOLVE" for event in of.history(new.id))
 
-    def decide(index: UserIndex) -> MemoryChanges:
+    def decide(index: UserIndex, writing: Writing) -> None:
         made = known_memory(index, new.id)
         restored = [_held(old) for old in of.replaced_by(made.id) if not old.live]
         if not restored:
@@ -173,15 +171,14 @@ def undo_replacement(of: UserMemory, memory_id: str) -> None:
         if any(_twin(index, old) for old in restored):
             raise AthenaError("What it replaced was said again: that is kept.", "Forget one of them.")
         if was_a_side:
-            return _disputed(of, [*restored, made])
-        wrong = replace(made, disputed="", invalid_at=begun(made), expired_at=of.clock())
-        writing = Writing(of.clock())
+            writing.dispute([*restored, made])
+            return
+        wrong = replace(made, disputed="", invalid_at=begun(made), expired_at=writing.now)
         writing.write("INVALIDATE", wrong, other=restored[0].id)
         for old in restored:
             writing.write("RESOLVE", old)
-        return writing.changes
 
-    of.indexes.change(of.user, decide)
+    changed(of, decide)
 
 
 def keep_said(of: UserMemory, turn_id: str) -> RememberStep:
@@ -221,16 +218,6 @@ def _held(old: Memory) -> Memory:
     return replace(old, valid_at=old.valid_at or None, invalid_at=None, expired_at=None)
 
 
-def _disputed(of: UserMemory, sides: Iterable[Memory]) -> MemoryChanges:
-    """All of them as sides of one dispute."""
-    sides, writing = tuple(sides), Writing(of.clock())
-    group = next((side.disputed for side in sides if side.disputed), "") or new_id()
-    for side in sides:
-        other = next(one.id for one in sides if one.id != side.id)
-        writing.write("DISPUTE", replace(side, disputed=group), other=other)
-    return writing.changes
-
-
 def changeable(of: UserMemory, memory_id: str) -> Memory:
     """One memory by its id; raises `AthenaError` for static memory, too."""
     memory = of.get(memory_id)
@@ -246,13 +233,18 @@ def _replaced(of: UserMemory, memory_id: str, action: Action, change: Callable[[
     """Write what `change` makes of a memory."""
     memory = changeable(of, memory_id)
 
-    def decide(index: UserIndex) -> MemoryChanges:
-        return _written(of, action, change(known_memory(index, memory.id)))
+    def decide(index: UserIndex, writing: Writing) -> None:
+        writing.write(action, change(known_memory(index, memory.id)))
 
-    return of.indexes.change(of.user, decide).memories[0]
+    return changed(of, decide)[0]
 
 
-def _written(of: UserMemory, action: Action, memory: Memory) -> MemoryChanges:
-    writing = Writing(of.clock())
-    writing.write(action, memory)
-    return writing.changes
+def changed(of: UserMemory, decide: Callable[[UserIndex, Writing], None]) -> Sequence[Memory]:
+    """What is written once it is decided on the memories as they are at that moment."""
+
+    def written(index: UserIndex) -> MemoryChanges:
+        writing = Writing(of.clock())
+        decide(index, writing)
+        return writing.changes
+
+    return of.indexes.change(of.user, written).memories

@@ -169,8 +169,7 @@ class Remembering:
         started, at = time.time(), self.clock()
         end = len(message) if end is None else end
         said = Said(turn_id=turn_id, question=message, at=at)
-        lead = ASKING if later else ""
-        extraction = self._extracted(lead + message, said_at=at).moved(-len(lead))
+        extraction = self._extracted(message, said_at=at, asked_for=later)
         if extraction.secrets:
             return self._refused(extraction, started=started)
         found = [item for item in extraction.statements if start <= item.start < end]
@@ -184,12 +183,12 @@ class Remembering:
 
     def rewording(self, text: str) -> tuple[Said, Extraction, Kept]:
         """What a text says that is to take the place of a memory's; may ask a language model."""
-        said = Said(turn_id="", question=ASKING + text, at=self.clock())
-        extraction = self._extracted(said.question, said_at=said.at)
+        said = Said(turn_id="", question=text, at=self.clock())
+        extraction = self._extracted(text, said_at=said.at, asked_for=True)
         read = (
             self._candidates.stated(extraction.statements[0], said)
             if len(extraction.statements) == 1
-            else self._candidates.verbatim(said.question, said, start=len(ASKING), end=len(said.question))
+            else self._candidates.verbatim(text, said, start=0, end=len(text))
         )
         return said, extraction, read
 
@@ -199,7 +198,7 @@ class Remembering:
 
     # -- extracting ---------------------------------------------------------------------------------
 
-    def _extracted(self, message: str, *, said_at: float) -> Extraction:
+    def _extracted(self, message: str, *, said_at: float, asked_for: bool = False) -> Extraction:
         """By a language model where there is one that answers, else by rules."""
         read = partial(
             extract_with,
@@ -208,6 +207,7 @@ class Remembering:
             before=self._stated_before(),
             zone=self.zone,
             people=self._people(),
+            asked_for=asked_for,
         )
         try:
             return read(self.complete)

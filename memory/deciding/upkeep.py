@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.deciding.candidates import WAS_ASKED_FOR
 from memory.deciding.decisions import Deciding
-from memory.deciding.edits import changeable
+from memory.deciding.edits import changeable, changed
 from memory.deciding.writing import Writing
 from memory.ids import new_id, plain
 from memory.reading.records import Statement
@@ -57,16 +57,14 @@ def rate(
             go_on()
             ratings[memory.id] = rating_of(memory.text, complete=complete)
 
-    def decide(index: UserIndex) -> MemoryChanges:
-        writing = Writing(user.clock())
+    def decide(index: UserIndex, writing: Writing) -> None:
         for known, found in ratings.items():
             if memory := index.memories.get(known):
                 after = replace(memory, importance=found.rating / 10, why=found.explanation)
                 if after != memory:
                     writing.write("UPDATE", after)
-        return writing.changes
 
-    return user.indexes.change(user.user, decide).memories
+    return changed(user, decide)
 
 
 def rating_of(text: str, *, complete: Complete | None = None) -> Importance:
@@ -97,12 +95,11 @@ def migrate(user: UserMemory) -> Sequence[Memory]:
     that is known for long ends as the same.
     """
 
-    def decide(index: UserIndex) -> MemoryChanges:
+    def decide(index: UserIndex, writing: Writing) -> None:
         live = [item for item in index.memories.values() if item.live]
         known = {plain(item.text): item for item in live if item.tier == "long_term"}
         short = [item for item in live if item.tier == "short_term"]
         short.sort(key=lambda item: (item.created_at, item.id))
-        writing = Writing(user.clock())
         for memory in short[: max(0, len(short) - KEPT)]:
             same = known.get(plain(memory.text))
             if same is None and (memory.pinned or memory.importance is None or memory.importance >= LEAST):
@@ -110,10 +107,8 @@ def migrate(user: UserMemory) -> Sequence[Memory]:
             else:
                 expired = replace(memory, expired_at=writing.now)
                 writing.write("EVICT", expired, other=same.id if same else "")
-        return writing.changes
 
-    changes = user.indexes.change(user.user, decide)
-    return [memory for memory in changes.memories if memory.tier == "long_term"]
+    return [memory for memory in changed(user, decide) if memory.tier == "long_term"]
 
 
 # -- what is made of memories --------------------------------------------------------------------------
@@ -272,15 +267,13 @@ def summarize(user: UserMemory) -> Sequence[Memory]:
         valid_at=min(item.created_at for item in chosen),
     )
 
-    def decide(index: UserIndex) -> MemoryChanges:
-        writing = Writing(new.created_at)
+    def decide(index: UserIndex, writing: Writing) -> None:
         if all(index.memories.get(memory.id) == memory for memory in chosen):
             writing.write("ADD", new)
             for memory in chosen:
                 writing.write("EVICT", replace(memory, expired_at=writing.now), other=new.id)
-        return writing.changes
 
-    return user.indexes.change(user.user, decide).memories[:1]
+    return changed(user, decide)[:1]
 
 
 def _importance(memory: Memory) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from memory.ids import new_id
 from pipeline.stores.memories import Action, Memory, MemoryChanges, MemoryEvent
@@ -28,6 +29,17 @@ class Writing:
                 id=new_id(), user=user, memory_id=memory_id, action=action, at=self.now, other_id=other
             )
         )
+
+    def dispute(self, sides: Iterable[Memory]) -> None:
+        """All of them as sides of one dispute, the first as what the others are disputed by."""
+        first, *others = sides
+        group = next((side.disputed for side in (first, *others) if side.disputed), "") or new_id()
+        for side in (first, *others):
+            self.write(
+                "DISPUTE",
+                replace(side, disputed=group),
+                other=others[0].id if side is first else first.id,
+            )
 
     @property
     def changes(self) -> MemoryChanges:

@@ -86,12 +86,12 @@ class Clause:
     goes_on: bool = False  # has the subject of the clause before
 
 
-def clauses_of(message: str) -> Iterator[Clause]:
-    """The clauses of a message in order."""
+def clauses_of(message: str, *, asked_for: bool = False) -> Iterator[Clause]:
+    """The clauses of a message in order; `asked_for` where all of it is asked to be remembered."""
     said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
     for match in _SENTENCE.finditer(said):
         asks = ALSO_ASKS.search(match[0]) is not None
-        sentence = Clause(match[0], match.start(), match.end(), asks=asks)
+        sentence = Clause(match[0], match.start(), match.end(), asked_for=asked_for, asks=asks)
         yield from _of_sentence(sentence)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -156,16 +156,3 @@ class Extraction:
     secrets: tuple[SecretKind, ...] = ()  # the kinds of what was left out
     by: str = "rules"  # or "model"
     problem: str = ""  # why a model's output could not be used
-
-    def moved(self, by: int) -> Extraction:
-        """The same of a text that begins so many characters earlier or later: its spans are moved."""
-        return replace(
-            self,
-            statements=tuple(
-                replace(item, start=item.start + by, end=item.end + by) for item in self.statements
-            ),
-            entities=tuple(replace(item, start=item.start + by, end=item.end + by) for item in self.entities),
-            relations=tuple(
-                replace(item, start=item.start + by, end=item.end + by) for item in self.relations
-            ),
-        )

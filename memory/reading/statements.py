@@ -57,17 +57,18 @@ def statements_in(
     before: Statement | None = None,
     zone: tzinfo = UTC,
     people: Collection[str] = (),
+    asked_for: bool = False,
 ) -> tuple[Statement, ...]:
     """The statements of a user's message in order; none of questions, hypotheticals and small talk.
 
     `said_at` is the message's time (epoch seconds). `before` is the last statement that the user made: what
     "actually, it is Y" corrects, and of whom "she turned 7" is. What holds a secret is left out; what reads
     like an instruction is kept only where the user asked to remember it, as not trusted. What is put right in
-    the same message was not meant.
+    the same message was not meant. All of it is `asked_for`, or what says so.
     """
     found: list[Statement] = []
     reader = _Reader(said_at, zone, frozenset(people), last=before)
-    for clause in clauses_of(with_names(message, people)):
+    for clause in clauses_of(with_names(message, people), asked_for=asked_for):
         if len(clause.text) > LONGEST:
             reader.who = ""
             continue

@@ -70,6 +70,7 @@ def extract_with(
     before: Statement | None = None,
     zone: tzinfo = UTC,
     people: Collection[str] = (),
+    asked_for: bool = False,
 ) -> Extraction:
     """All that a user's message holds; secrets are overwritten before anything else reads it.
 
@@ -80,38 +81,26 @@ def extract_with(
     safe = without_secrets(message)
     named = with_names(safe, people)
     by_rules = Extraction(
-        statements=statements_in(safe, said_at=said_at, before=before, zone=zone, people=people),
+        statements=statements_in(
+            safe, said_at=said_at, before=before, zone=zone, people=people, asked_for=asked_for
+        ),
         entities=entities_in(named),
         relations=relations_in(named),
         secrets=tuple(dict.fromkeys(secret.kind for secret in secrets_in(message))),
     )
-    if complete is None or not any(True for _ in clauses_of(safe)):
+    if complete is None or not any(True for _ in clauses_of(safe, asked_for=asked_for)):
         return by_rules
-    try:
-        data = parsed(complete(prompt_for(safe)))
-    except ValueError as error:
-        log.info("the model's output is of no use (%s): extracted by rules", error)
-        return replace(by_rules, problem=str(error))
-    return _checked(data, by_rules, safe, said_at=said_at, zone=zone)
+    data = first_object(complete(prompt_for(safe)))
+    rows = data.get("statements", [data] if {"predicate", "object"} <= data.keys() else None)
+    if rows is None:
+        log.info("the model's output is of no use: extracted by rules")
+        return replace(by_rules, problem="no JSON with statements in the model's output")
+    return _checked(rows, by_rules, safe, said_at=said_at, zone=zone)
 
 
 def prompt_for(message: str) -> str:
     """The prompt that asks a model to extract, with the message as data in it."""
     return PROMPT.format(message=message.replace("</message>", ""))
-
-
-def parsed(output: str) -> Row:
-    """The object in a model's output that holds statements; a statement by itself is one of one.
-
-    Raises:
-        ValueError: no such object is in it.
-    """
-    found = first_object(output)
-    if {"predicate", "object"} <= found.keys():
-        return {"statements": [found]}
-    if "statements" not in found:
-        raise ValueError("no JSON with statements in the model's output")
-    return found
 
 
 def first_object(text: str) -> Row:
@@ -127,11 +116,11 @@ def first_object(text: str) -> Row:
 # -- what of it holds ----------------------------------------------------------------------------------
 
 
-def _checked(data: Row, by_rules: Extraction, message: str, *, said_at: float, zone: tzinfo) -> Extraction:
+def _checked(rows: object, by_rules: Extraction, message: str, *, said_at: float, zone: tzinfo) -> Extraction:
     """A model's extraction as records; what the user asked to remember is kept whatever a model says."""
     asked = [one for one in by_rules.statements if one.asked_for]
-    rows = data["statements"] if isinstance(data["statements"], list) else [data["statements"]]
-    found = [_statement(row, asked, message, said_at=said_at, zone=zone) for row in rows]
+    listed = rows if isinstance(rows, list) else [rows]
+    found = [_statement(row, asked, message, said_at=said_at, zone=zone) for row in listed]
     told = {(one.subject, one.predicate, one.object): one for one in found if one}
     statements = [*told.values(), *(one for one in asked if not _overlaps(one, told.values()))]
     return replace(
