@@ -15,22 +15,6 @@ UNREAD = ("", "note")
 """Predicates of statements that no rule reads further."""
 
 _OF_ONE = ("favourite ", "preferred ")
-_SPELLINGS = {"favorite": "favourite", "color": "colour", "timezone": "time zone", "e-mail": "email"}
-_SYNONYMS = {
-    "email address": "email",
-    "phone number": "phone",
-    "boss": "manager",
-    "supervisor": "manager",
-    "company": "employer",
-    "profession": "job",
-    "occupation": "job",
-    "os": "operating system",
-    "ide": "editor",
-    "surname": "last name",
-    "user name": "username",
-    "blood group": "blood type",
-    "mother tongue": "native language",
-}
 
 
 def single_valued(predicate: str) -> bool:
@@ -48,8 +32,9 @@ def predicates_asked_for(question: str) -> tuple[str, ...]:
 
 def predicate_named(words: str) -> str:
     """The predicate for a user's words: "Favorite  color" is "favourite colour", "e-mail" is "email"."""
-    name = " ".join(_SPELLINGS.get(word, word) for word in words.casefold().split())
-    return _SYNONYMS.get(name, name)
+    names = rules_of("statements")["predicates"]
+    name = " ".join(names.get(word, word) for word in words.casefold().split())
+    return str(names.get(name, name))
 
 
 @lru_cache(maxsize=1)

@@ -7,56 +7,16 @@ which is over; "we're moving to Bonn in June" is "we moved to Bonn", planned.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+from memory.reading import rules_of
 from memory.reading.entities import entity_words
 
-_SPELT: tuple[tuple[str, str], ...] = (
-    ("’", "'"),
-    (r"(?<!\S)w/?(?!\S)", "with"),
-    (r"(?<!\S)&(?!\S)", "and"),
-    (r" not me,? (?=has|is|have)", " "),
-    (r"\bcan'?t\b|\bcan not\b", "cannot"),
-    (r"\b(do|does|did|is|are|was|were|have|has|had|would|could|should)n'?t\b", r"\1 not"),
-    (r"\b(?:I'm|Im)\b", "I am"),
-    (r"\bIve\b", "I have"),
-    (r"\b(I|we|they|you)'ve\b", r"\1 have"),
-    (r"\b(we|they|you)'re\b", r"\1 are"),
-    (r"\b(I|we|he|she|they|you)'d\b", r"\1 would"),
-    (r"\b(he|she)'?s\b", r"\1 is"),
-    (r"^(\w+|(?:my|our) \w+) no longer (?=vegan|vegetarian|an? |in |at |on )", r"\1 is no longer "),
-    (r"^not (?=.+ any ?(?:more|longer)$)", "I am not "),
-    (r"^off (?=.+ (?:now|any ?(?:more|longer))$)", "I am off "),
-    (r"^the (?=(?:dog|cat|puppy|kitten|hamster|parrot|rabbit)\b)", "my "),
-    (r"(?:[ ,]+(?:fyi|lol|btw|tho|haha|again|now|xx?|:\(|:\)|!+))+$", ""),
-)
 _SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
-_NO_SUBJECT = re.compile(
-    r"(?P<not>not )?(?=(?P<begin>(?:just |finally |recently )?(?:sold|moved|moving|left|quit|switched"
-    r"|cancell?ed|stopped|started|starting|bought|adopted|got|joined|leaving|selling|quitting"
-    r"|work(?:ing)? (?:at|for|as)|live in|living in|retired|resigned|gave|given|no longer"
-    r"|returned|handed|sent|traded|swapped|dropped"
-    r"|done with|finished))\b)",
-    re.IGNORECASE,
-)
-"""What begins a clause of the user's own, in a hurry: "sold the car", "not moving to Bristol"."""
 _SMALL = re.compile(r"(?<![\w/.@`-])[a-z]{3,}(?![\w/@`(]|\.\w)")
-_WORDS = frozenset((
-    "mark", "grace", "frank", "jack", "jean", "kim", "chen", "wei", "mei", "joan", "carmen", "robin", "max",
-    "victor", "stella",
-))  # fmt: skip
-"""Given names that are words, too."""
-_OF_VERB = {
-    "moving": "moved", "relocating": "moved", "starting": "started", "joining": "joined", "leaving": "left",
-    "selling": "sold", "cancelling": "cancelled", "canceling": "cancelled", "quitting": "quit",
-    "switching": "switched", "retiring": "retired", "getting": "got",
-    "buying": "bought", "adopting": "adopted", "turning": "turned",
-}  # fmt: skip
-_PAST = {
-    "lived": "live", "worked": "work", "studied": "study", "owned": "own", "had": "have", "drove": "drive",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +35,9 @@ def spelt_out(text: str) -> str:
     text = _SHOUTED.sub(lambda match: match[0].lower(), text)
     for pattern, right in _spelt():
         text = pattern.sub(right, text)
-    if start := _NO_SUBJECT.match(text):
-        verb = start["begin"].casefold().split()[-1] if start["begin"].split() else ""
-        is_ = start["not"] or verb in _OF_VERB or verb in ("working", "living", "with", "longer")
+    if start := _no_subject().match(text):
+        verb = start["begin"].casefold().split()[-1]
+        is_ = start["not"] or verb in _words()["planned"] or verb in ("working", "living", "with", "longer")
         text = f"I {'am ' if is_ else ''}{text[0].lower()}{text[1:]}"
     return text
 
@@ -110,12 +70,21 @@ def with_names(text: str, people: Collection[str] = ()) -> str:
 
 @lru_cache(maxsize=1)
 def _given_names() -> frozenset[str]:
-    return frozenset(entity_words()["given_name"].casefold().split("|")) - _WORDS
+    return frozenset(entity_words()["given_name"].casefold().split("|")) - set(_words()["names_and_words"])
 
 
 @lru_cache(maxsize=1)
 def _spelt() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), right) for pattern, right in _SPELT)
+    return tuple((re.compile(pattern, re.IGNORECASE), right) for pattern, right in _words()["spelt"])
+
+
+@lru_cache(maxsize=1)
+def _no_subject() -> re.Pattern[str]:
+    return re.compile(_words()["no_subject"], re.IGNORECASE)
+
+
+def _words() -> Mapping[str, Any]:
+    return rules_of("statements")["stance"]  # type: ignore[no-any-return]
 
 
 Instead = str | Callable[[re.Match[str]], str]
@@ -134,14 +103,14 @@ def _changes() -> tuple[tuple[tuple[str, ...], re.Pattern[str], Instead], ...]:
         (
             "ends",
             r"(?<!have )(?<!has )(?<!who )\b(lived|worked|studied|owned|had(?= an? )|drove)\b(?!.*\bsince\b)",
-            lambda match: _PAST[match[1]],
+            lambda match: _words()["past"][match[1]],
         ),
         ("negated", r"\b(?:do|does|did) not (?:really |much |even )?", ""),
         ("negated", r"\b(am|is|are|have|has) not (?:really )?(?!.*[,;] (?:but|it))", r"\1 "),
         (
             "planned",
-            rf"\b(?:am|is|are) ({'|'.join(_OF_VERB)})\b",
-            lambda match: _OF_VERB[match[1]],
+            rf"\b(?:am|is|are) ({'|'.join(_words()['planned'])})\b",
+            lambda match: _words()["planned"][match[1]],
         ),
     )
     return tuple((tuple(kinds.split()), re.compile(pattern), instead) for kinds, pattern, instead in rows)
