@@ -236,12 +236,11 @@ class Deciding(Writing):
 
         Numbers stand for numbers: "my bunk is wet" is no correction of "my bunk is nr 4".
         """
-        if new.predicate in UNREAD or has_several(new.predicate):
-            return []
+        numbered = _NUMBER.search(new.object) is not None
         others = [old for old in same if plain(old.object) != plain(new.object)]
-        numbered = bool(_NUMBER.search(new.object))
-        alike = [old for old in others if bool(_NUMBER.search(old.object)) == numbered]
-        return alike or (others if numbered and len(others) == 1 else [])
+        alike = [old for old in others if numbered == (_NUMBER.search(old.object) is not None)]
+        corrected = alike or (others if numbered and len(others) == 1 else [])
+        return [] if new.predicate in UNREAD or has_several(new.predicate) else corrected
 
     def _decides(self, new: Memory, said: Statement, contradicted: Sequence[Memory]) -> bool:
         """Whether a rule says that the new one is right: a later word of the same kind of speaker."""

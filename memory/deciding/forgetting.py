@@ -65,16 +65,13 @@ def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
     meant = [known_memory(index, memory_id) for memory_id in given if memory_id not in damaged]
     gone = {memory.id for memory in meant}
     derived: list[Memory] = []
-    more = True
-    while more:
-        made = [
-            memory
-            for memory in index.memories.values()
-            if memory.id not in gone and any(source.memory_id in gone for source in memory.sources)
-        ]
+    while made := [
+        memory
+        for memory in index.memories.values()
+        if memory.id not in gone and any(source.memory_id in gone for source in memory.sources)
+    ]:
         derived += made
         gone |= {memory.id for memory in made}
-        more = bool(made)
     return Forgetting(tuple(meant), tuple(derived), damaged)
 
 
@@ -120,19 +117,6 @@ def refuse_static(static: Sequence[Memory], ids: Sequence[str]) -> None:
             raise AthenaError(
                 f"Memory '{memory.id}' is static: it cannot be forgotten.", "Edit the persona's file."
             )
-
-
-def removal(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
-    """The rows that go: the memories, who and what only they name; the last side of a dispute has won it."""
-    gone = set(forgotten.ids)
-    writing = Writing(now)
-    for known in sorted(gone):
-        writing.note("DELETE", known, user=index.user)
-    return replace(
-        writing.changes,
-        memories=tuple(_settled(index, gone)),
-        removed=tuple(sorted(gone | named_by(index, forgotten.memories))),
-    )
 
 
 def named_by(index: UserIndex, memories: Sequence[Memory]) -> set[str]:
@@ -187,13 +171,20 @@ def _named(index: UserIndex, entity_id: str, text: str) -> bool:
 def decided(
     index: UserIndex, forgotten: Forgetting, *, everything: bool, now: float
 ) -> tuple[Forgetting, MemoryChanges]:
-    """What is left of it to forget, with what was made of it since it was shown, and the rows that go."""
+    """What is left of it to forget, with what was made of it since it was shown, and the rows that go.
+
+    With the memories go who and what only they name; the last side of a dispute has won it.
+    """
     there = {*index.memories, *index.damaged}
     left = forgetting(index, [known for known in forgotten.ids if known in there])
-    changes = removal(index, left, now=now)
+    gone, writing = set(left.ids), Writing(now)
+    for known in sorted(gone):
+        writing.note("DELETE", known, user=index.user)
+    removed = gone | named_by(index, left.memories)
     if everything:
-        others = (*index.entities, *index.mentions, *index.relations, *index.damaged)
-        changes = replace(changes, removed=tuple(dict.fromkeys((*changes.removed, *others))))
+        removed |= {*index.entities, *index.mentions, *index.relations, *index.damaged}
+    settled = tuple(_settled(index, gone))
+    changes = replace(writing.changes, memories=settled, removed=tuple(sorted(removed)))
     return replace(left, turns=forgotten.turns), changes
 
 

@@ -51,19 +51,17 @@ _QUESTION = (
     r"(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
     r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
 )
-_THEN_ASKS = re.compile(rf"(?:,|,?\s(?:and|but|so))\s+(?={_QUESTION})", re.IGNORECASE)
-_ENDS_ASKING = re.compile(
-    r"(?:,|,?\s(?:and|but|so))\s+(?=(?:and\s+|but\s+|so\s+)?"
-    r"(?:how|what|why|where|when|which|who|can|could|should)\s+\S+\s+\S)",
+_THEN_ASKS = re.compile(
+    r"(?:,|,?\s(?:and|but|so))\s+(?=(?:and\s+|but\s+|so\s+)?(?:how|what|why|where|when|which|who|can|could"
+    rf"|should)\s+\S+\s+\S|{_QUESTION}\s+\S)",
     re.IGNORECASE,
 )
-"""Where the question of a sentence with its mark begins, if it states something before; "is it?" is none."""
+"""Where a question begins behind what is stated; "is it?" is none."""
 ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
 """A question without its mark: the documents answer it, whatever else the message says."""
 _MOST_LEADS = 8  # "please remember that actually …"
 _END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
 _ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
-_OF_ONESELF = re.compile(r"\W*(?:my|our|i|i['’]?m|we)\b", re.IGNORECASE)
 _STATED = re.compile(r"\W*(?:my|our|i|i['’]?m|we|the)\b", re.IGNORECASE)
 PLEASE = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
@@ -104,8 +102,11 @@ def asked_after(text: str) -> int | None:
     if match is None or "?" in text or speech()["tells_of_remembering"].search(text, 0, match.start()):
         return None
     said = without_leads(Clause(text[: match.start()], 0, match.start())).text
-    told = _STATED if match["what"] or match["kept"] else _OF_ONESELF
-    return match.start() if told.match(said) else None
+    return (
+        match.start()
+        if _STATED.match(said) and (match["what"] or match["kept"] or said[:4] != "the ")
+        else None
+    )
 
 
 def tells_nothing(request: str, asked: str) -> bool:
@@ -117,7 +118,7 @@ def _of_sentence(sentence: Clause) -> Iterator[Clause]:
     """The clauses of one sentence."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
-        question = _ENDS_ASKING.search(sentence.text)
+        question = _THEN_ASKS.search(sentence.text)
         if question is None:
             return
         stop = question.start()
