@@ -109,11 +109,6 @@ def asked_after(text: str) -> int | None:
     )
 
 
-def tells_nothing(request: str, asked: str) -> bool:
-    """Whether nothing is asked to be kept: "remember when we met", and not "remember that you were late"."""
-    return _ANNOUNCED.search(request) is None and speech()["no_fact"].match(asked) is not None
-
-
 def _of_sentence(sentence: Clause) -> Iterator[Clause]:
     """The clauses of one sentence."""
     patterns = speech()
@@ -138,7 +133,8 @@ def without_leads(clause: Clause) -> Clause:
         name, lead = next(((name, match) for name, match in found if match and match.end()), ("", None))
         if lead is None:
             break
-        asks = name == "remember" and not tells_nothing(lead[0], clause.text[lead.end() :])
+        nothing = not _ANNOUNCED.search(lead[0]) and speech()["no_fact"].match(clause.text, lead.end())
+        asks = name == "remember" and not nothing
         clause = replace(
             _after(clause, lead.end()),
             corrects=clause.corrects or name == "corrects",

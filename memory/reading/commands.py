@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from memory.reading import as_typed, rules_of
-from memory.reading.clauses import PLEASE, Clause, asked_after, speech, tells_nothing, without_leads
+from memory.reading.clauses import PLEASE, Clause, asked_after, speech, without_leads
 from memory.reading.facts import thing_named
 from memory.reading.guard import reads_as_instruction
 from memory.reading.records import Command, MemoryCommand
@@ -56,7 +56,7 @@ def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
         return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
     if _of("not_that").fullmatch(text):
         return MemoryCommand(Command.FORGET)
-    return _to_forget(text) or _to_remember(text) or _to_remember_before(text)
+    return _to_forget(text) or _to_remember(text)
 
 
 def _to_forget(text: str) -> MemoryCommand | None:
@@ -79,29 +79,19 @@ def _to_forget(text: str) -> MemoryCommand | None:
 
 
 def _to_remember(text: str) -> MemoryCommand | None:
+    """What "remember that …" or "…, remember that" asks for, without what leads in to it."""
     if _of("alone").fullmatch(text):
         return MemoryCommand(Command.REMEMBER)
-    requested = speech()["requested"].match(text)
+    end = asked_after(text)
+    if _of("asks").search(text) and not speech()["requested"].match(text):
+        return None
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0
-    match = speech()["remember"].match(text[begin:])
-    if not match or (_of("asks").search(text) and not requested):
+    said = without_leads(Clause(text[begin:end], begin, len(text), asked_for=end is not None))
+    query = PLEASE.sub("", said.text).rstrip(" .!?")
+    if not said.asked_for or not query:
         return None
-    start = begin + match.end()
-    query = PLEASE.sub("", text[start:]).rstrip(" .!?")
-    if not query or tells_nothing(match[0], query):
-        return None
-    return MemoryCommand(Command.REMEMBER, query, start, start + len(query))
-
-
-def _to_remember_before(text: str) -> MemoryCommand | None:
-    """What "…, remember that" asks for, without what leads in to it or says that it corrects something."""
-    end = asked_after(text)
-    if end is None:
-        return None
-    said = without_leads(Clause(text[:end], 0, end))
-    query, start = said.text.strip(), said.start
-    return MemoryCommand(Command.REMEMBER, query, start, start + len(query)) if query else None
+    return MemoryCommand(Command.REMEMBER, query, said.start, said.start + len(query))
 
 
 def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCommand:
