@@ -36,6 +36,9 @@ FIX = "Give an export of memories, or one with `documents`, `metadatas` and `ids
 
 Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
 TIMES = ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at", "at")
+NAMES = {"memory": "memories", "entity": "entities", "mention": "mentions", "relation": "relations"}
+NAMES |= {"event": "events"}
+"""What an export has rows of, by their kind."""
 Shapes = tuple[dict[str, Any], ...]
 Exported = Entity | Mention | Relation | MemoryEvent
 
@@ -166,13 +169,8 @@ def imported(user: UserMemory, data: str) -> int:
 
 
 def _rows(export: _Export, *, user: str) -> MemoryChanges:
-    return MemoryChanges(
-        memories=tuple(map(_guarded, _read("memory", "memories", export.memories, user))),
-        entities=_read("entity", "entities", export.entities, user),
-        mentions=_read("mention", "mentions", export.mentions, user),
-        relations=_read("relation", "relations", export.relations, user),
-        events=_read("event", "events", export.events, user),
-    )
+    rows = {name: _read(kind, name, getattr(export, name), user) for kind, name in NAMES.items()}
+    return MemoryChanges(**rows | {"memories": tuple(map(_guarded, rows["memories"]))})
 
 
 def _read(kind: str, name: str, shapes: Shapes, user: str) -> tuple[Any, ...]:

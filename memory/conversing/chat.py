@@ -119,7 +119,8 @@ class RememberingChat:
             return Recollection(preset=preset.name, static=static, left=before, detail=self._why_nothing)
         if preset.skips_tools and about_tools(question):
             return Recollection(preset=preset.name, static=static, left=before, detail=TOOLS)
-        corrected = {known for said in self.heard.values() for known in said.changed}
+        heard = [said.heard for said in self.heard.values()]
+        corrected = {known for said in heard for known in said.changed}
         found, reading = memory.read(question)
         told = self._told(message, question, reading, without=[turn_id, *memory.turns_of(corrected)])
         found = [item for item in found if item.memory.id not in corrected]
@@ -142,7 +143,7 @@ class RememberingChat:
             probability=told.probability,
             asks=asks(message),
             noted=self._is_noted(message),
-            stated=any(said.heard.stated for said in self.heard.values()),
+            stated=any(said.stated for said in heard),
             personal=told.personal,
             asked=told.asked,
             exchange=preset.exchange,

@@ -73,19 +73,12 @@ class Hearing:
 
         Where statements are kept unasked, only what says that it corrects something does.
         """
-        preset = self._memory.preset
-        return preset.commands and (self.heard.says_so if preset.statements else self.heard.corrects)
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        """The memories that it corrects, whatever else it says or asks."""
-        return self.heard.changed if self._memory.preset.commands else ()
+        return self.heard.says_so if self._memory.preset.statements else self.heard.corrects
 
     @property
     def is_kept(self) -> bool:
         """Whether something is to be kept of it after its answer."""
-        preset = self._memory.preset
-        return preset.unasked or (preset.commands and bool(self.heard))
+        return self._memory.preset.unasked or bool(self.heard)
 
     @cached_property
     def heard(self) -> Heard:

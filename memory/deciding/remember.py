@@ -96,10 +96,12 @@ class Remembering:
 
         What changes something that is remembered was asked for with it.
         """
-        return self.preset.unasked or (self.preset.commands and bool(self.heard(message)))
+        return self.preset.unasked or bool(self.heard(message))
 
     def heard(self, message: str) -> Heard:
         """Whether a message asks for something to be kept, or changes what is, cut into statements once."""
+        if not self.preset.commands:
+            return Heard()
         read = statements_in(
             without_secrets(message),
             said_at=self.clock(),

@@ -52,7 +52,7 @@ class UserIndex:
     # -- following the store --------------------------------------------------------------------------
 
     def goes_on_with(self, changes: MemoryChanges) -> bool:
-        """Whether changes only add to it, or end something: else it is read again."""
+        """Whether changes only add to it, or end something: else it stays behind, and is read again."""
         before = ((self.memories.get(memory.id), memory) for memory in changes.memories)
         return not changes.removed and all(
             old is None or _found_by(old) == _found_by(new) for old, new in before
@@ -215,10 +215,9 @@ class Indexes:
         def write(index: UserIndex) -> MemoryChanges:
             expected = index.version
             if changes := decide(index):
-                goes_on = index.goes_on_with(changes)
-                index.follow(changes, version=self.memories.apply(user, changes, expected=expected))
-                if not goes_on:
-                    self.forget_index(user)
+                version = self.memories.apply(user, changes, expected=expected)
+                if index.goes_on_with(changes):
+                    index.follow(changes, version=version)
             return changes
 
         return self._written(user, write)
