@@ -65,7 +65,6 @@ PHRASES = tuple(
         (AN_HOUR, r"1 \1"),
     )
 )
-OCLOCK = re.compile(r"\b(\d{1,2}) o['’]clock( at night| in the evening| in the afternoon)?", re.IGNORECASE)
 
 
 def in_digits(text: str) -> str:
@@ -73,15 +72,11 @@ def in_digits(text: str) -> str:
     text = SPELLED_RATE.sub(r"\1 per \2", GREAT_NUMBER.sub(_great, SPELLED.sub(_digits, text)))
     for pattern, written in PHRASES:
         text = pattern.sub(written, text)
-    return COUNTED_ONE.sub("one ", OCLOCK.sub(_oclock, text))
+    return COUNTED_ONE.sub("one ", text)
 
 
 def _great(match: re.Match[str]) -> str:
     return f"{round(float(match[1]) * GREAT[match[2].casefold()], 3):.15g}"
-
-
-def _oclock(match: re.Match[str]) -> str:
-    return f"{int(match[1]) + (12 if match[2] and int(match[1]) < 12 else 0)}:00"
 
 
 def _digits(match: re.Match[str]) -> str:
