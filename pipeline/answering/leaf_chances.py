@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
-from pipeline.answering.section_blocks import says_something
+from pipeline.answering.section_blocks import form_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.definitions import defines
 from pipeline.finding.verdict_signals import COUNT
@@ -151,7 +151,7 @@ def _form_signals(candidates: Sequence[Candidate]) -> Floats:
                 words < SHORT,
                 kind == "table_row" and "header" not in leaf.metadata,
                 kind == "code",
-                kind == "html" or not says_something(leaf),
+                kind == "html" or not form_of(leaf).says,
             )
         )
     return np.array(rows, dtype=np.float64)

@@ -16,11 +16,7 @@ from pipeline.answering.section_blocks import (
     SectionLeaves,
     end_of,
     form_of,
-    introduces,
-    is_label,
     lead_words,
-    points_back,
-    says_something,
     start_of,
 )
 
@@ -49,8 +45,8 @@ def windows(section: SectionLeaves, *, most_words: int, most_in_block: int) -> I
         covered.update(range(window.first, window.last + 1))
         yield window
     for position, leaf in enumerate(section.leaves):
-        if position not in covered and says_something(leaf):
-            before = position > section.block_of(position).first and points_back(leaf)
+        if position not in covered and form_of(leaf).says:
+            before = position > section.block_of(position).first and form_of(leaf).back
             yield Window(position - before, position)
 
 
@@ -94,7 +90,7 @@ def _may_begin(section: SectionLeaves, position: int) -> bool:
     if position == 0:
         return True
     if block.kind == "paragraph":
-        labelled = position > block.first and is_label(section.leaves[position - 1])
+        labelled = position > block.first and form_of(section.leaves[position - 1]).label
         return not form.back and not labelled
     return position == block.first and block.lead is None
 
@@ -113,7 +109,7 @@ def _may_end(section: SectionLeaves, first: int, position: int) -> bool:
     after = section.block_of(block.last + 1) if block.last + 1 < len(section.leaves) else None
     if after is None or after.lead is None:
         return True
-    return not any(map(introduces, section.leaves[max(first, block.first) : position + 1]))
+    return not any(form_of(leaf).announces for leaf in section.leaves[max(first, block.first) : position + 1])
 
 
 def _inside(section: SectionLeaves, block: Block, most_words: int) -> Iterator[Window]:

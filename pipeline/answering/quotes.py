@@ -27,13 +27,14 @@ from pipeline.answering.leaf_chances import (
 )
 from pipeline.answering.newest import newest_leaves
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
-from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
+from pipeline.answering.section_blocks import SectionLeaves, end_of, form_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.called import calls
 from pipeline.finding.definitions import WHOLE, defines
 from pipeline.finding.entries import entry_leaves
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.tree import Trees
+from pipeline.finding.verdict_signals import lacks_fact
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.base import DocumentStore
@@ -48,6 +49,8 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 OF_ENTRY = 0.9  # chance that the entry of a code answers, where the code is the whole question
+DEFINED = re.compile(r"\W*\*\*[^*]+\*\*\s*:")  # an entry of a glossary
+UNMET = 0.01  # of a leaf's chance to be marked remains, for each thing that it lacks
 AS_LIKELY = 0.4  # of the best quote's chance: a fix that is wanted and has as much goes first
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
@@ -156,13 +159,14 @@ def choose_quotes(
         return []
     most = min(limit, CLOSEST_SHOWN) if closest else limit
     chosen = _chosen(spans, chance, candidates, limit=most)
-    quotes = [_quote(span, chance, candidates) for span in chosen]
+    fix = wants_fix(retrieval.question, asked)
+    marks = _to_be_marked(retrieval.question, chance, candidates, fix=fix)
+    quotes = [_quote(span, chance, marks, candidates) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     if closest:
         return quotes
-    fix = wants_fix(retrieval.question, asked)
     if fix and not any(map(_is_fix_led_to, quotes)):
-        quotes += _fix_led_to(spans, chance, candidates)
+        quotes += _fix_led_to(spans, chance, marks, candidates)
     return _folded(quotes, fix=fix)
 
 
@@ -272,9 +276,18 @@ def _best(span: _Span, chance: Floats) -> int:
     return span.start + int(chance[span.start : span.end].argmax())
 
 
-def _quote(span: _Span, chance: Floats, candidates: Sequence[Candidate]) -> Quote:
+def _to_be_marked(question: str, chance: Floats, candidates: Sequence[Candidate], *, fix: bool) -> Floats:
+    """The chances by which a leaf is marked: less for what announces, or lacks what is asked for."""
+    announces = [form_of(item.leaf).announces for item in candidates]
+    lacks = [
+        lacks_fact(question, [item.leaf.text]) + (fix and not _is_order(item.leaf)) for item in candidates
+    ]
+    return np.asarray(chance * UNMET ** np.add(announces, lacks, dtype=np.float64))
+
+
+def _quote(span: _Span, chance: Floats, marks: Floats, candidates: Sequence[Candidate]) -> Quote:
     section, window = span.found.section, span.window
-    best = _best(span, chance)
+    best = _best(span, marks)
     start, end = section.span(window.first, window.last)
     return Quote(
         span.found.passage,
@@ -326,13 +339,21 @@ def _is_fix(quote: Quote) -> bool:
     """
     if CAUSES.search("".join(quote.best.metadata["heading_path"][-1:])):
         return False
-    return quote.kind == "steps" or _has_fix_heading(quote.best) or bool(ACTION.match(quote.best.text))
+    return quote.kind == "steps" or _has_fix_heading(quote.best) or _is_order(quote.best)
 
 
-def _fix_led_to(spans: Sequence[_Span], chance: Floats, candidates: Sequence[Candidate]) -> list[Quote]:
+def _is_order(leaf: Node) -> bool:
+    """Whether it opens with an order; "**Load shedding**: …" is a definition."""
+    return bool(ACTION.match(leaf.text)) and not DEFINED.match(leaf.text)
+
+
+def _fix_led_to(
+    spans: Sequence[_Span], chance: Floats, marks: Floats, candidates: Sequence[Candidate]
+) -> list[Quote]:
     """The beginning of the fix in what a code or link leads to, as much of it as a quote may have."""
     led = [span for span in spans if span.found.passage.led_by and _under_fix(span)]
-    return [_quote(min(led, key=lambda span: (span.start, -span.end)), chance, candidates)] if led else []
+    first = sorted(led, key=lambda span: (span.start, -span.end))[:1]
+    return [_quote(span, chance, marks, candidates) for span in first]
 
 
 def _under_fix(span: _Span) -> bool:

@@ -48,10 +48,10 @@ LABEL = re.compile(
 class Form:
     """How a leaf reads, by its text alone."""
 
-    says: bool  # it is more than markup
-    announces: bool  # what follows
-    label: bool  # a heading in a paragraph's clothes
-    back: bool  # it points at what stands before it
+    says: bool  # it is more than markup: tags, comments, directives
+    announces: bool  # what follows: it ends with a colon, or says "this table"
+    label: bool  # "Possible causes.": few words, in bold or such as headings have, that name what follows
+    back: bool  # it cannot be understood without the one before
     colon: bool  # it ends with one
 
 
@@ -144,26 +144,6 @@ def end_of(node: Node) -> int:
     return node.end_char_idx or 0
 
 
-def says_something(leaf: Node) -> bool:
-    """False for what is markup alone: tags, comments, directives."""
-    return form_of(leaf).says
-
-
-def introduces(leaf: Node) -> bool:
-    """True for a sentence that announces what follows: it ends with a colon, or says "this table"."""
-    return form_of(leaf).announces
-
-
-def is_label(leaf: Node) -> bool:
-    """True for "Possible causes.": a few words, in bold or such as headings have, that name what follows."""
-    return form_of(leaf).label
-
-
-def points_back(leaf: Node) -> bool:
-    """True where the sentence cannot be understood without the one before."""
-    return form_of(leaf).back
-
-
 def form_of(leaf: Node) -> Form:
     """How the leaf reads."""
     return _form(leaf.text, leaf.metadata["kind"])
@@ -252,15 +232,16 @@ def _lead(section: SectionLeaves, paragraph: Block, block: Block) -> int | None:
     last = section.leaves[paragraph.last]
     if last.metadata["heading_path"] != section.leaves[block.first].metadata["heading_path"]:
         return None
-    if not says_something(last):
+    if not form_of(last).says:
         return None
     if section.words(paragraph.first, paragraph.last) <= LEAD_IN_WORDS:
         return paragraph.first
     for first in range(paragraph.first, paragraph.last):
-        if introduces(section.leaves[first]) and section.words(first, paragraph.last) <= LONG_LEAD_IN_WORDS:
+        announces = form_of(section.leaves[first]).announces
+        if announces and section.words(first, paragraph.last) <= LONG_LEAD_IN_WORDS:
             return first
     first = paragraph.last
-    while first > paragraph.first and points_back(section.leaves[first]):
+    while first > paragraph.first and form_of(section.leaves[first]).back:
         first -= 1
-    announcing = introduces(last) or section.words(first, paragraph.last) <= LEAD_IN_WORDS
+    announcing = form_of(last).announces or section.words(first, paragraph.last) <= LEAD_IN_WORDS
     return first if announcing else None

@@ -67,7 +67,8 @@ _RULES: tuple[tuple[Asked, str], ...] = (
         Asked.HOW_TO,
         r"\bhow (do|can|could|should|would|to|does one|am|are we)\b"
         r"|\bwhat (do|should|can|could|must|shall) (i|we|you|one)\b|\bwhat (now|next|to do)\b|\bnow what\b"
-        r"|\b(steps|procedure|instructions|fix|repair|restart|reset|recover)\b|\bhelp\b|\bwhat.*\bdo\W*$",
+        r"|\b(steps|procedure|instructions|fix|repair|restart|reset|recover)\b|\bhelp\b"
+        r"|\bwhat(?! (?:does|did)\b).*\bdo\W*$",
     ),
     (
         Asked.DEFINE,

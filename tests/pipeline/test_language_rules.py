@@ -16,7 +16,7 @@ from pipeline.answering.leaf_chances import wants_fix
 from pipeline.answering.overviews import topic_of
 from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import number_sources
-from pipeline.answering.section_blocks import is_label, points_back
+from pipeline.answering.section_blocks import form_of
 from pipeline.answering.verification import states_something
 from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
@@ -162,8 +162,8 @@ RULES: Mapping[str, Callable[..., str]] = {
     "codes": lambda text: ", ".join(CODE.findall(text)),
     "anchor": anchor,
     "topic": topic_of,
-    "points back": lambda text: yes(points_back(section_leaves(text).leaves[0])),
-    "label": lambda text: yes(is_label(section_leaves(text).leaves[0])),
+    "points back": lambda text: yes(form_of(section_leaves(text).leaves[0]).back),
+    "label": lambda text: yes(form_of(section_leaves(text).leaves[0]).label),
     "sentences": sentences,
     "sentences of an answer": lambda text: pieces(
         *(text[piece.start : piece.end] for piece in sentences_of(text))

@@ -190,6 +190,24 @@ def test_what_is_so_now_is_in_the_newest_entry(tmp_path: Path, days: tuple[str, 
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("question", "marked"),
+    [
+        ("the water pump is dead, what now", "Restart the water pump"),
+        ("How long does the water pump run dry?", "It runs dry for 40 minutes"),
+    ],
+)
+def test_what_is_asked_for_is_marked(tmp_path: Path, question: str, marked: str) -> None:
+    text = (
+        "The water pump is dead when the tap gives nothing and the water pump is silent, what now to do:\n\n"
+        "Restart the water pump with its switch. It runs dry for 40 minutes."
+    )
+    store = make_store(tmp_path, {"water.md": f"# Water\n\n{text}\n"})
+    best = quotes_for(store, question)[0].best.text
+    store.close()
+    assert best.startswith(marked)
+
+
 def test_numbered_causes_are_no_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "AS_LIKELY", 0.0)
     files = {
