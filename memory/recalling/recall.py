@@ -85,11 +85,8 @@ def search(
             around = neighbourhood(index, named_in(index, query), depth=depth)
         nearness = index.texts.similarities(vector)
         relevance = {row: float(nearness[row]) for row in np.flatnonzero(nearness >= threshold).tolist()}
-        enough = (
-            [row for row, memory in enumerate(memories) if memory.id in around.direct]
-            if around.direct
-            else []
-        )
+        direct = frozenset(around.direct)
+        enough = [row for row, memory in enumerate(memories) if memory.id in direct]
         if words_suffice and terms:
             worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist()
             enough += [row for row in worded if terms <= index.texts.terms_of(row)]
