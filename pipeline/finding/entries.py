@@ -1,7 +1,8 @@
-"""A code alone, such as `C-112`, asks for its own entry: the section that it heads, or a table's row."""
+"""A code, alone or in "what is …", asks for its own entry: the section that it heads, or a row of a table."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pipeline.analysis import analyse
@@ -9,6 +10,11 @@ from pipeline.answer import Passage
 from pipeline.nodes import Node
 
 NO_ENTRY = 2
+ASKING = re.compile(
+    r"(?:(?:what(?:['’]?s| is| does)|explain|meaning of|the|an?|alarm|error|fault|code|message)\s+)*",
+    re.IGNORECASE,
+)
+MEANING = re.compile(r"\s(?:means?|stands? for)$", re.IGNORECASE)
 
 
 def code_alone(text: str) -> str:
@@ -16,6 +22,13 @@ def code_alone(text: str) -> str:
     *parts, last = analyse(text) or [""]
     is_code = any(map(str.isdigit, last)) and len(last.split("-")) == len(parts) > 1
     return last if is_code else ""
+
+
+def code_asked(question: str) -> str:
+    """The code that a question asks for and for nothing else ("what does C-112 mean"); "" for others."""
+    asked = question.strip(" ?!.,")
+    begun = ASKING.match(asked)
+    return code_alone(MEANING.sub("", asked[begun.end() if begun else 0 :]))
 
 
 def heads(path: Sequence[str], code: str) -> bool:
@@ -30,14 +43,14 @@ def begins(leaf: Node, code: str) -> bool:
 
 
 def entries_first(question: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages, what a code that is the whole question heads or begins before all others."""
-    code = code_alone(question)
+    """The passages, what the code that is asked for heads or begins before all others."""
+    code = code_asked(question)
     return sorted(passages, key=lambda passage: _rank(passage, code)) if code else list(passages)
 
 
 def has_entry(question: str, passage: Passage) -> bool:
-    """Whether a passage has the entry of a code that is the whole question."""
-    code = code_alone(question)
+    """Whether a passage has the entry of the code that is asked for."""
+    code = code_asked(question)
     return bool(code) and _rank(passage, code) < NO_ENTRY
 
 
@@ -49,14 +62,14 @@ def _rank(passage: Passage, code: str) -> int:
 
 
 def is_own_section(question: str, passages: Sequence[Passage]) -> bool:
-    """Whether the first passage is a section that the question, a code alone, heads itself."""
-    code = code_alone(question)
+    """Whether the first passage is a section that the code that is asked for heads itself."""
+    code = code_asked(question)
     return bool(code and passages) and heads(passages[0].section.metadata["heading_path"][-1:], code)
 
 
 def entry_leaves(question: str, leaves: Sequence[Node]) -> list[bool]:
-    """Which leaves are of the entry of a code that is the whole question: of its section, else its rows."""
-    code = code_alone(question)
+    """Which leaves are of the entry of the code that is asked for: of its section, else its rows."""
+    code = code_asked(question)
     if not code:
         return [False] * len(leaves)
     headed = [heads(leaf.metadata["heading_path"], code) for leaf in leaves]

@@ -10,7 +10,7 @@ import pytest
 
 from athena import Athena, load_settings, open_athena
 from pipeline.answering.quotes import choose_quotes
-from pipeline.finding.entries import code_alone
+from pipeline.finding.entries import code_alone, code_asked
 
 ALARMS = """# Alarms
 
@@ -49,6 +49,24 @@ def test_a_code_alone_is_known(text: str, code: str) -> None:
     assert code_alone(text) == code
 
 
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("C-112", "c-112"),
+        ("What's the alarm C-112?", "c-112"),
+        ("error code E-05", "e-05"),
+        ("what does C112 mean??", "c-112"),
+        ("what does C-112 mean for the crew", ""),
+        ("what is the difference of C-112", ""),
+        ("what is a valve", ""),
+        ("why C-112", ""),
+        ("what is", ""),
+    ],
+)
+def test_a_code_that_is_asked_for_is_known(question: str, code: str) -> None:
+    assert code_asked(question) == code
+
+
 @pytest.fixture(scope="module")
 def athena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
     folder = tmp_path_factory.mktemp("entries")
@@ -66,6 +84,8 @@ def athena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
         ("C-112", "LN2 tank"),
         ("C-111", "LOX tank"),
         ("C-113", "no gas"),
+        ("what does C-113 mean?", "no gas"),
+        ("what is C-114", "| C-114 | TANK PRESSURE |"),
         ("C-114", "| C-114 | TANK PRESSURE |"),
     ],
 )
