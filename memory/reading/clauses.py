@@ -21,53 +21,16 @@ _NOT_SAID = re.compile(
 _SENTENCE = re.compile(
     r"(?:[^.!?;\n]|[.!?;](?=[^\s\"”'])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?]*"
 )
-_I_OR_WE = r"(?:i|we|my|our|i['’]?m|i['’]?ve|we['’]re)\b"
-_CORRECTS = r"(?:actually|no wait|wait|sorry|correction|i mean)\b"
-_AND = r"(?:and|but|n|&)"
-_PRONOUN = r"(?:he|she|they|hes|shes|theyre|he['’]s|she['’]s|they['’]re)"
-_NEXT = re.compile(
-    rf"(?:,|;)?\s+{_AND}(?:\s+that)?\s+(?=(?:{_I_OR_WE}|{_PRONOUN}\s|(?:his|her|their)\s))"
-    rf"|[,:]\s+(?=(?:{_I_OR_WE}|{_PRONOUN})\s)"
-    r"|\s+(?=(?:he|she)['’]?s\s)"  # "got a puppy shes called Biscuit"
-    rf"|\s+[–—-]+\s+(?={_I_OR_WE})|,\s+(?={_CORRECTS})"
-    r"|,\s+(?=[a-z]+\s(?:is|has|lives|works|cannot|can['’]?t|moved|quit|likes|hates|got|left"
-    r"|no longer)\b)",
-    re.IGNORECASE,
-)
-_ANOTHER_FACT = re.compile(
-    rf"(?<=\w),? {_AND} (?=(?:the |an? )?[\w'-]+(?: [\w'-]+){{0,2}} "
-    r"(?:is|are|has|have|lives|works|leads|runs)\b)"
-)
-_SAYS = re.compile(r"\b(?:is|are|has|have|lives?|works?|leads?|runs?|am)\b")
-"""What both sides of "A and B" have where each of them is a fact by itself."""
-_SAME_SUBJECT = re.compile(
-    rf"(?:,|;)?\s+{_AND}\s+(?=(?:also\s+|now\s+)?"
-    r"(?:(?:work|live|like|love|prefer|use|speak|hate|own|enjoy|study|drive)s?"
-    r"|(?:joined|moved|left|started|became|bought|adopted|switched|studied|lived|worked|sold|quit|cancell?ed|got|turned)"
-    r"|(?:no longer|used to)|do not|don['’]?t|does not|doesn['’]?t|am|is an?|have an?|has an?)\s)"
-    r"|,\s+(?=(?:(?:now\s+)?at\s+[A-Z]|(?:just\s+)?(?:got|bought|sold|quit|left|joined|moved|switched|work|working|live)\s))"
-)
 _QUESTION = (
     r"(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
     r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
 )
-_THEN_ASKS = re.compile(
-    r"(?:,|,?\s(?:and|but|so))\s+(?=(?:and\s+|but\s+|so\s+)?(?:how|what|why|where|when|which|who|can|could"
-    rf"|should)\s+\S+\s+\S|{_QUESTION}\s+\S)",
-    re.IGNORECASE,
-)
-"""Where a question begins behind what is stated; "is it?" is none."""
 ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
 """A question without its mark: the documents answer it, whatever else the message says."""
 _MOST_LEADS = 8  # "please remember that actually …"
 _END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
-_ANNOUNCED = re.compile(r"\b(?:that|this|following)\b|:", re.IGNORECASE)
-_STATED = re.compile(r"\W*(?:my|our|i|i['’]?m|we|the)\b", re.IGNORECASE)
 PLEASE = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
-)
-_FUNCTION_WORD = re.compile(
-    r"(?:My|Our|We|You|Please|Call|Just|Everyone|Everybody|People|Friends|Set|The|Every)\b"
 )
 
 
@@ -104,7 +67,7 @@ def asked_after(text: str) -> int | None:
     said = without_leads(Clause(text[: match.start()], 0, match.start())).text
     return (
         match.start()
-        if _STATED.match(said) and (match["what"] or match["kept"] or said[:4] != "the ")
+        if speech()["stated"].match(said) and (match["what"] or match["kept"] or said[:4] != "the ")
         else None
     )
 
@@ -113,7 +76,7 @@ def _of_sentence(sentence: Clause) -> Iterator[Clause]:
     """The clauses of one sentence."""
     patterns = speech()
     if sentence.text.rstrip().endswith("?") and not patterns["requested"].match(sentence.text.strip()):
-        question = _THEN_ASKS.search(sentence.text)
+        question = speech()["then_asks"].search(sentence.text)
         if question is None:
             return
         stop = question.start()
@@ -133,7 +96,9 @@ def without_leads(clause: Clause) -> Clause:
         name, lead = next(((name, match) for name, match in found if match and match.end()), ("", None))
         if lead is None:
             break
-        nothing = not _ANNOUNCED.search(lead[0]) and speech()["no_fact"].match(clause.text, lead.end())
+        nothing = not speech()["announced"].search(lead[0]) and speech()["no_fact"].match(
+            clause.text, lead.end()
+        )
         asks = name == "remember" and not nothing
         clause = replace(
             _after(clause, lead.end()),
@@ -148,14 +113,18 @@ def _split(clause: Clause) -> Iterator[Clause]:
     start = 0
     goes_on = supposes = False
     cuts = sorted(
-        [(match.span(), False) for match in _NEXT.finditer(clause.text)]
-        + [(match.span(), True) for match in _SAME_SUBJECT.finditer(clause.text)]
+        [(match.span(), False) for match in speech()["next"].finditer(clause.text)]
+        + [(match.span(), True) for match in speech()["same_subject"].finditer(clause.text)]
         + [
             (match.span(), False)
-            for match in _ANOTHER_FACT.finditer(clause.text)
-            if _SAYS.search(clause.text, 0, match.start())
+            for match in speech()["another_fact"].finditer(clause.text)
+            if speech()["says"].search(clause.text, 0, match.start())
         ]
-        + [(match.span(), False) for match in _THEN_ASKS.finditer(clause.text) if not clause.asked_for]
+        + [
+            (match.span(), False)
+            for match in speech()["then_asks"].finditer(clause.text)
+            if not clause.asked_for
+        ]
     )
     for (end, after), same in [*cuts, ((len(clause.text), len(clause.text)), False)]:
         part = replace(
@@ -181,7 +150,7 @@ def _trimmed(clause: Clause) -> Clause:
     text = text.strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
     begin = clause.start + start
     end = begin + len(text)
-    if _FUNCTION_WORD.match(text):
+    if speech()["function_word"].match(text):
         text = text[0].lower() + text[1:]
     if re.match(r"i\b", text):
         text = f"I{text[1:]}"

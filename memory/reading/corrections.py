@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC
+from functools import cache
 
 from memory.reading import rules_of
 from memory.reading.entities import normalised
@@ -15,34 +16,8 @@ from memory.reading.rules import belongings, single_valued
 FEW_MEANT = 2  # words of what is meant in the place of an object
 FEW_WORDS = 6  # of an object: more of them are a story
 
-_SAYS = re.compile(
-    r"(?:(?:it|that|this|he|she|they)(?:['’]s| is| was|['’]re| are)|its|hes|shes|thats|theyre"
-    r"|(?:it )?should be|(?P<meant>make (?:it|that)|i mea?nt?))(?: actually| really| now| rather)*,?"
-    r" (?P<object>.+)",
-    re.IGNORECASE,
-)
-_OF_ANOTHER = re.compile(
-    r"(?:no,? |not me,? )?(?:(?:it|that|this)(?:['’]s| is| was)|thats|its) "
-    r"(?:my|our) (?P<thing>[\w-]+)(?: (?P<name>[A-Z][\w'-]+))?(?:,? not (?:me|I|mine))?",
-    re.IGNORECASE,
-)
-_VALUE = re.compile(
-    r"[\w.:/-]*\d[\w:/-]*(?:[.,]\d+)*|(?-i:\b[A-HJ-Z]\b)|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|today|tonight|tomorrow)\b",
-    re.IGNORECASE,
-)
 _NAMES = re.compile(r"[A-Z][\w'-]+,? not [A-Z][\w'-]+")  # "Tim, not Tom"
 _NAME = re.compile(r"[A-Z][a-z]{2,}(?:[’'-]\w+)*")
-_ASKS = re.compile(
-    r"\b(?:what|how|why|where|when|which|who|whose|or)\b"
-    r"|\b(?:is not|are not|is|are) (?:it|they|he|she)\W*$"
-    r"|(?:^|[,;:.] *|\b(?:and|but|so) )(?:can|could|should|shall|do|does|is|are|help|tell|show)\b",
-    re.IGNORECASE,
-)
-"""Of a question without its mark, which corrects nothing: "sorry, eva starts when", "open or closed"."""
-_NO_CORRECTION = re.compile(
-    r"(?:all|enough|fine|wrong|right|ok|okay|it|correct|good|true|false|over|done)\W*$", re.IGNORECASE
-)
 
 
 def correction(text: str, before: Statement | None, *, corrects: bool) -> Statement | None:
@@ -50,13 +25,13 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
 
     `corrects` where words before it say so ("sorry, …"); without, "it is Y" and "Y, not X" still do.
     """
-    says = _SAYS.fullmatch(text)
+    says = _of("says").fullmatch(text)
     given = says["object"] if says else text
     if before and (says or corrects) and (thing := _value_like(before, given)):
         return _instead(before, thing, old=before.object)
     if says:
         few = not says["meant"] or len(given.split()) <= FEW_MEANT
-        return _of_before(given, before) if few and not _ASKS.search(text) else None
+        return _of_before(given, before) if few and not _of("asks").search(text) else None
     if said := _of_what_is_known(text):
         return said
     wrong = _NAMES.fullmatch(text) or (corrects and (names_wrong(text) or text.startswith("not ")))
@@ -66,7 +41,13 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
 def _of_before(text: str, before: Statement | None) -> Statement | None:
     """What "Y, not X" says of the statement before; without that, only what no longer holds."""
     thing, replaces, denied = object_of(text, keep_date=True, said_at=0.0, zone=UTC)
-    if not thing or denied or "," in thing or len(thing.split()) > FEW_WORDS or _NO_CORRECTION.match(thing):
+    if (
+        not thing
+        or denied
+        or "," in thing
+        or len(thing.split()) > FEW_WORDS
+        or _of("no_correction").match(thing)
+    ):
         return None
     if before and (not replaces or _words(replaces) <= _words(before.text)):
         return _instead(before, thing, old=replaces or before.object)
@@ -84,7 +65,7 @@ def _instead(before: Statement, thing: str, *, old: str) -> Statement:
 
 def instead_of(text: str, before: Statement) -> Statement | None:
     """What "that's my sister, not me" says: the statement before, of somebody else."""
-    match = _OF_ANOTHER.fullmatch(text)
+    match = _of("of_another").fullmatch(text)
     thing = match["thing"].casefold() if match else ""
     if not match or thing not in belongings() or before.subject == f"{USER}'s {thing}":
         return None
@@ -104,11 +85,13 @@ def _value_like(before: Statement, text: str) -> str:
     name. Else "".
     """
     words = normal_object(text).split() or [""]
-    new, old = (_VALUE.findall(given) for given in (" ".join(words), before.object))
+    new, old = (_of("value").findall(given) for given in (" ".join(words), before.object))
     if new and len(new) == len(old):
-        others = {word.casefold() for word in words if not _VALUE.search(word)}
+        others = {word.casefold() for word in words if not _of("value").search(word)}
         values = iter(new)
-        return _VALUE.sub(lambda _: next(values), before.object) if others <= _words(before.text) else ""
+        return (
+            _of("value").sub(lambda _: next(values), before.object) if others <= _words(before.text) else ""
+        )
     digits = [value for value in old if value.isdigit() and len(value) == len(words[0])]
     if len(digits) == 1 and words == new and words[0].isdigit():  # "sorry 221" after "212, 2nd floor"
         return with_other(words[0], digits[0], before.object)
@@ -125,9 +108,14 @@ def _of_what_is_known(text: str) -> Statement | None:
     said = attribute(text, asked_for=True) or attribute(f"my {text}", asked_for=False) or fact(text)
     if said is None or not said.subject or said.predicate == "to do":
         return None
-    if len(said.object.split()) > FEW_WORDS or _ASKS.search(text):
+    if len(said.object.split()) > FEW_WORDS or _of("asks").search(text):
         return None
     return replace(said, only_of_known=True)
+
+
+@cache
+def _of(name: str) -> re.Pattern[str]:
+    return re.compile(rules_of("statements")["corrections"][name], re.IGNORECASE)
 
 
 _ADVERBS = frozenset(
