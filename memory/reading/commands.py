@@ -26,7 +26,7 @@ def asked_of_memory(
     """The request to the memory that a message is; None for all others, questions to the documents too.
 
     `is_known` says of a thing of the user's, such as "bunk", whether something is remembered of it: then a
-    question about it is one to the memory. Of some things only the memory can know, such as "name".
+    question about it is one to the memory.
     """
     text = message.strip()
     if len(text) > LONGEST:
@@ -46,12 +46,13 @@ def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
             group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
-            if kind is not Command.KNOWN or group is None or not _of_the_ship(match[group]):
+            ours = group is not None and match[group].casefold().startswith("our ")
+            if kind is not Command.KNOWN or not ours or is_known(match[group][len("our ") :].casefold()):
                 return _command(kind, match, group)
     if match := _of("what_is_my").fullmatch(text.lower()) or _of("where_i").fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
         known = replace(_command(Command.KNOWN, match, "query"), thing=thing_named(thing or ""))
-        return known if thing is None or _is_mine(thing) or is_known(known.thing) else None
+        return known if thing is None or is_known(known.thing) else None
     if (match := _of("of_mine").fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
         return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
     if _of("not_that").fullmatch(text):
@@ -101,12 +102,6 @@ def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCo
     return MemoryCommand(kind, match[group], start, end)
 
 
-def _of_the_ship(thing: str) -> bool:
-    """Whether "our …" is something that documents may tell of, and not the user's own."""
-    ours = re.match(r"our (?P<thing>.+)", thing, re.IGNORECASE)
-    return ours is not None and not _is_mine(ours["thing"].lower())
-
-
 def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
     """A pattern with the words that it names in braces; words may name others."""
     for name, words in reversed(rules_of("commands")["words"].items()):
@@ -123,20 +118,6 @@ def _of(name: str) -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[tuple[Command, re.Pattern[str]], ...]:
     return tuple((Command(row["kind"]), _pattern(row["pattern"])) for row in rules_of("commands")["command"])
-
-
-@lru_cache(maxsize=1)
-def _mine() -> frozenset[str]:
-    attributes = rules_of("statements")["attributes"]
-    kinds = ("personal", "work", "preference", "belongings")
-    names = frozenset(name for kind in kinds for name in attributes[kind])
-    return names - {"call sign", "callsign", "shift", "units"}  # documents tell of those, too
-
-
-def _is_mine(thing: str) -> bool:
-    """Whether only the user can know of it: "my favourite tea", "my dog's name", not "my query's result"."""
-    thing = re.sub(r"['’]s? ", " ", f"{thing} ").strip().removesuffix(" name")
-    return thing in _mine() or re.match(r"(?:favou?rite|preferred|default|usual) ", thing) is not None
 
 
 def about_tools(message: str) -> bool:

@@ -82,7 +82,7 @@ def test_what_was_said_about_a_topic_is_quoted_from_all_conversations(talk: Talk
 def test_what_nothing_is_remembered_of_is_named_in_its_own_words(talk: Talk) -> None:
     chat = talk.chat()
     assert chat.answer("what do i like").text == "Nothing is remembered about that."
-    assert chat.answer("what is my name").text == "Nothing is remembered about “my name”."
+    assert chat.answer("what is my name").text.startswith("You have told me nothing about this")
 
 
 def test_a_question_about_one_thing_is_answered_with_that_thing(talk: Talk) -> None:
