@@ -5,6 +5,7 @@ guard → extract → decide → one write, which is decided again where somebod
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,16 +13,17 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.deciding.candidates import Candidates, Kept, Said, gaps, left_out
+from memory.deciding.candidates import MOST_CHARACTERS, Said, gaps, left_out
 from memory.deciding.decisions import Deciding, Outcome
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.naming import misnamed, named
-from memory.ids import ANSWER, plain
+from memory.ids import ANSWER, new_id, plain
 from memory.options import Preset
-from memory.reading.clauses import ALSO_ASKS
+from memory.reading.clauses import ALSO_ASKS, clauses_of
 from memory.reading.entities import normalised
-from memory.reading.guard import without_secrets
+from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.reading.records import Category, Extraction, Statement
+from memory.reading.rules import importance_of
 from memory.reading.statements import statements_in
 from memory.reading.with_model import extract_with
 from memory.recalling.user_index import Indexes
@@ -37,6 +39,19 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer
 
 Complete = Callable[[str], str]
+
+LEAST_ASKED = 2  # words of a question that is kept with its answer: "yes" asks nothing
+STATED = "You said it."
+WAS_ASKED_FOR = "You asked to remember it."
+QUESTION = "You asked it, and it was answered."
+SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
+MOST_ANSWER = 300  # characters of an answer that are kept with its question
+INSTRUCTION_NOTE = "It reads like an instruction: it is kept, and never acted on."
+
+Kept = tuple[Memory, Statement]
+"""A memory that may be kept, and what its words say of others."""
+
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
 
 ASKING = "Remember that "
 NOTHING_ASKED = "nothing was asked to be remembered"
@@ -86,9 +101,9 @@ class Remembering:
             for item in extraction.statements
             if (self.preset.statements and self._counts(item)) or item.asked_for or self._changed_by(item)
         ]
-        candidates = [self._candidates.stated(item, said) for item in statements]
+        candidates = [self._stated(item, said) for item in statements]
         if self.preset.questions and not statements:
-            candidates += self._candidates.question(said, extraction, index=self.indexes.of(self.user))
+            candidates += self._question(said, extraction)
         return self._written(candidates, said=said, extraction=extraction, started=started)
 
     def keeps(self, message: str) -> bool:
@@ -133,7 +148,7 @@ class Remembering:
         if not item.trusted:
             return ()
         index = self.indexes.of(self.user)
-        memory, _ = self._candidates.stated(item, Said(turn_id="", question=item.text))
+        memory, _ = self._stated(item, Said(turn_id="", question=item.text))
         with index.lock:
             contradicted = Deciding(index=index, now=self.clock()).contradicted(memory, item)
             same = index.about(item.subject, item.predicate) if item.corrects else []
@@ -153,7 +168,7 @@ class Remembering:
         extraction = self._extracted(words, said_at=said.at)
         if extraction.secrets:
             return self._refused(extraction, started=started)
-        memory, statement = self._candidates.verbatim(words, said, start=0, end=len(words))
+        memory, statement = self._verbatim(words, said, start=0, end=len(words))
         source = MemorySource(turn_id=turn.id.removesuffix(ANSWER), end=len(words), quote=words)
         if turn.role == "assistant":
             source = replace(source, part="answer")
@@ -175,9 +190,9 @@ class Remembering:
         if extraction.secrets:
             return self._refused(extraction, started=started)
         found = [item for item in extraction.statements if start <= item.start < end]
-        candidates = [self._candidates.stated(item, said, asked=True) for item in found]
+        candidates = [self._stated(item, said, asked=True) for item in found]
         for first, last in gaps(message, [(item.start, item.end) for item in found], start=start, end=end):
-            candidates.append(self._candidates.verbatim(message, said, start=first, end=last))
+            candidates.append(self._verbatim(message, said, start=first, end=last))
         if not turn_id and len(candidates) == 1:  # nobody said it in a sentence: it stays as it was written
             memory, statement = candidates[0]
             candidates = [(replace(memory, text=message[start:end]), statement)]
@@ -188,15 +203,93 @@ class Remembering:
         said = Said(turn_id="", question=text, at=self.clock())
         extraction = self._extracted(text, said_at=said.at, asked_for=True)
         read = (
-            self._candidates.stated(extraction.statements[0], said)
+            self._stated(extraction.statements[0], said)
             if len(extraction.statements) == 1
-            else self._candidates.verbatim(text, said, start=0, end=len(text))
+            else self._verbatim(text, said, start=0, end=len(text))
         )
         return said, extraction, read
 
-    @property
-    def _candidates(self) -> Candidates:
-        return Candidates(self.user, self.preset, self.clock)
+    # -- what may be kept ---------------------------------------------------------------------------
+
+    def _stated(self, item: Statement, said: Said, *, asked: bool = False) -> Kept:
+        """A statement; `asked` where the user asked for it to be kept."""
+        asked = asked or item.asked_for
+        rated = item.importance_why.strip().rstrip(".")
+        why = WAS_ASKED_FOR if asked else f"{STATED} Importance: {rated}." if rated else STATED
+        kept = Memory(
+            id=new_id(),
+            user=self.user,
+            text=item.whole or item.text,
+            tier="long_term" if asked else self.preset.tier,
+            kind="observation" if self.preset.tier == "short_term" and not asked else "fact",
+            category=str(item.category),  # type: ignore[arg-type]
+            tags=item.tags,
+            importance=item.importance / 10,
+            why=why if item.trusted else INSTRUCTION_NOTE,
+            subject=item.subject,
+            predicate=item.predicate,
+            object=item.object,
+            trusted=item.trusted,
+            valid_at=item.valid_at,
+            invalid_at=item.invalid_at,
+            created_at=self.clock(),
+            sources=said.span(item.start, item.end),
+        )
+        return kept, item
+
+    def _verbatim(self, message: str, said: Said, *, start: int, end: int) -> Kept:
+        """What no rule reads, as it stands in the message."""
+        start = end - len(message[start:end].lstrip(" \t\n.,;"))
+        text = message[start:end].rstrip()
+        rating = importance_of(text)
+        item = Statement(
+            text=text,
+            start=start,
+            end=start + len(text),
+            valid_at=said.at,
+            importance=rating.rating,
+            trusted=not reads_as_instruction(text),
+        )
+        return self._stated(item, said, asked=True)
+
+    def _question(self, said: Said, extraction: Extraction) -> list[Kept]:
+        """The question with its answer, without what the answer has from memory."""
+        asked = len(said.question.split()) >= LEAST_ASKED and len(said.question) <= MOST_CHARACTERS // 2
+        if extraction.secrets or not said.answer.strip() or not asked:
+            return []
+        if any(True for _ in clauses_of(said.question)):  # it states something
+            return []
+        answer = without_secrets(said.answer)
+        known = self.indexes.of(self.user).memories
+        if any(plain(known[each].text) in plain(answer) for each in said.recalled if each in known):
+            return []
+        first = " ".join(answer.split())[:MOST_ANSWER]
+        trusted = not any(map(reads_as_instruction, (said.question, answer, *_SENTENCE.split(answer))))
+        cited = (
+            MemorySource(
+                source=one.source, start=one.start, end=one.end, quote=one.quote, file_hash=one.file_hash
+            )
+            for one in said.citations
+        )
+        kept = Memory(
+            id=new_id(),
+            user=self.user,
+            text=f"{said.question.strip()} — {first}",
+            kind="qa",
+            origin="assistant",
+            importance=SALIENCE[said.success],
+            why=QUESTION if trusted else INSTRUCTION_NOTE,
+            trusted=trusted,
+            subject=plain(said.question),
+            predicate="answered by",
+            object=first,
+            success=said.success,
+            valid_at=said.at,
+            created_at=self.clock(),
+            sources=(*said.span(0, len(said.question)), *cited),
+        )
+        end = len(said.question)
+        return [(kept, Statement(subject=kept.subject, predicate=kept.predicate, object=first, end=end))]
 
     # -- extracting ---------------------------------------------------------------------------------
 
