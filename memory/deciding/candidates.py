@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation
 
 LEAST_WORDS = 3  # of what is kept although no rule reads it
+WAS_ASKED_FOR = "You asked to remember it."
 
 
 def gaps(message: str, spans: Sequence[tuple[int, int]], *, start: int, end: int) -> list[tuple[int, int]]:

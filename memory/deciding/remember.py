@@ -13,7 +13,7 @@ from datetime import UTC, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.deciding.candidates import MOST_CHARACTERS, Said, gaps, left_out
+from memory.deciding.candidates import MOST_CHARACTERS, WAS_ASKED_FOR, Said, gaps, left_out
 from memory.deciding.decisions import Deciding, Outcome
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.naming import misnamed, named
@@ -42,7 +42,6 @@ Complete = Callable[[str], str]
 
 LEAST_ASKED = 2  # words of a question that is kept with its answer: "yes" asks nothing
 STATED = "You said it."
-WAS_ASKED_FOR = "You asked to remember it."
 QUESTION = "You asked it, and it was answered."
 SALIENCE = {True: 0.7, None: 0.6, False: 0.5}  # of a question and its answer, by success
 MOST_ANSWER = 300  # characters of an answer that are kept with its question

@@ -37,15 +37,12 @@ class Relation:
     """One relation that a text states between two things."""
 
     subject: str  # as the text has it, without article and marks
-    label: str  # one of the labels in relations.toml: "causes", "part of", …
+    label: (
+        str  # one of the labels in relations.toml: "causes", "part of", …; "not …" where that does not hold
+    )
     object: str
     start: int  # of the words that state it, both ends included
     end: int
-
-    @property
-    def negated(self) -> bool:
-        """True where the text says that it does not hold; such labels begin with "not"."""
-        return self.label.startswith("not ")
 
 
 class Category(StrEnum):
