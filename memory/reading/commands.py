@@ -46,8 +46,9 @@ def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
             group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
-            ours = group is not None and match[group].casefold().startswith("our ")
-            if kind is not Command.KNOWN or not ours or is_known(match[group][len("our ") :].casefold()):
+            about = match[group] if group else ""
+            ours = kind is Command.KNOWN and about.casefold().startswith("our ")
+            if not ours or is_known(about[len("our ") :].casefold()):
                 return _command(kind, match, group)
     if match := _of("what_is_my").fullmatch(text.lower()) or _of("where_i").fullmatch(text.lower()):
         thing = match.groupdict().get("thing")
