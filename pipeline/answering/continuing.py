@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pipeline.answer import Answer, Citation, Passage
-from pipeline.answering.quote_windows import part_of, windows
-from pipeline.answering.quotes import MOST_WORDS, MOST_WORDS_OF_PARTS, Quote
-from pipeline.answering.section_blocks import SectionLeaves, end_of, start_of
+from pipeline.answer import Answer, Citation
+from pipeline.answering.quotes import Quote, opening_quote
+from pipeline.answering.section_blocks import end_of
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.base import DocumentStore
@@ -91,23 +90,6 @@ def _path(section: Node) -> tuple[str, ...]:
 
 def _unshown(section: StoredNode, shown: Sequence[Citation], store: DocumentStore) -> Quote | None:
     """As much of a section as a quote may have, after what was shown of it."""
-    leaves = store.sentences.of_sections([section.node_id]).get(section.node_id, [])
-    parsed = SectionLeaves.of(leaves, text=section.text, offset=start_of(section))
     source = section.metadata["source"]
     ends = (cited.end for cited in shown if cited.source == source and cited.start < end_of(section))
-    until = max(ends, default=0)
-    first = next((at for at, leaf in enumerate(parsed.leaves) if start_of(leaf) >= until), None)
-    if first is None:
-        return None
-    found = [
-        window
-        for window in windows(parsed, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS)
-        if window.first >= first
-    ]
-    if not found:
-        return None
-    window = min(found, key=lambda window: (window.first, -window.last))
-    start, end = parsed.span(window.first, window.last)
-    quoted = parsed.leaves[window.first : window.last + 1]
-    part = part_of(parsed, window, window.first)
-    return Quote(Passage(section, (), False, 1.0), quoted, start, end, 1.0, quoted[0], part, together=True)
+    return opening_quote(section, store=store, after=max(ends, default=0))

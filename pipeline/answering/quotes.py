@@ -167,6 +167,11 @@ def choose_quotes(
         return quotes
     if fix and not any(map(_is_fix_led_to, quotes)):
         quotes += _fix_led_to(spans, chance, marks, candidates)
+    first, *others = quotes
+    beside = _fix_beside(first.best, store) if fix or asked is Asked.OTHER else None
+    if beside and not beside.overlaps(first):
+        beside = next(filter(beside.overlaps, others), beside)
+        fix, quotes = True, [first, beside, *(quote for quote in others if quote is not beside)]
     return _folded(quotes, fix=fix)
 
 
@@ -196,6 +201,25 @@ def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) ->
     start, end, best = start_of(leaves[0]), end_of(leaves[-1]), leaves[-1]
     kind = KINDS.get(best.metadata["kind"], "sentence" if len(leaves) == 1 else "paragraph")
     return Quote(passage, tuple(leaves), start, end, score, best, Part(kind, start, end))
+
+
+def opening_quote(section: StoredNode, *, store: DocumentStore, after: int = 0) -> Quote | None:
+    """As much of a section's beginning, or of what stands `after` an offset, as a quote may have."""
+    leaves = store.sentences.of_sections([section.node_id]).get(section.node_id, [])
+    parsed = SectionLeaves.of(leaves, text=section.text, offset=start_of(section))
+    first = next((at for at, leaf in enumerate(parsed.leaves) if start_of(leaf) >= after), len(leaves))
+    found = [
+        window
+        for window in windows(parsed, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS)
+        if window.first >= first
+    ]
+    if not found:
+        return None
+    window = min(found, key=lambda window: (window.first, -window.last))
+    start, end = parsed.span(window.first, window.last)
+    quoted = parsed.leaves[window.first : window.last + 1]
+    part = part_of(parsed, window, window.first)
+    return Quote(Passage(section, (), False, 1.0), quoted, start, end, 0.0, quoted[0], part, together=True)
 
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[QuotableSection]:
@@ -354,6 +378,17 @@ def _fix_led_to(
     led = [span for span in spans if span.found.passage.led_by and _under_fix(span)]
     first = sorted(led, key=lambda span: (span.start, -span.end))[:1]
     return [_quote(span, chance, marks, candidates) for span in first]
+
+
+def _fix_beside(best: Node, store: DocumentStore) -> Quote | None:
+    """The beginning of the fix that stands under the same heading as symptoms or causes."""
+    *above, heading = best.metadata["heading_path"] or ("",)
+    tree = Trees(store.sections).get(best.metadata["source"]) if above and CAUSES.search(heading) else None
+    for section in tree.document.sections if tree else ():
+        *other, own = section.metadata["heading_path"] or ("",)
+        if other == above and FIX.search(own):
+            return opening_quote(section, store=store)
+    return None
 
 
 def _under_fix(span: _Span) -> bool:

@@ -208,6 +208,22 @@ def test_what_is_asked_for_is_marked(tmp_path: Path, question: str, marked: str)
     assert best.startswith(marked)
 
 
+def test_the_fix_under_the_same_heading_is_shown_beside_symptoms(tmp_path: Path) -> None:
+    """Of two procedures, though the message has words of the other's fix."""
+    store = make_store(
+        tmp_path,
+        {
+            "runbook.md": "# Bus\n\n## Symptoms of a dark bus\n\nThe bus is dark and nothing hums.\n\n"
+            f"{MORE}\n\n## Fix for the bus\n\n1. Reset the breaker.\n2. Wait a minute.\n",
+            "other.md": f"# Lamp\n\n## Fix for a dark lamp\n\nReplace the lamp where it is dark.\n\n{MORE}\n",
+        },
+    )
+    shown = [quote for quote in quotes_for(store, "the bus is dark and nothing hums") if not quote.folded]
+    store.close()
+    assert shown[0].text.startswith("The bus is dark")
+    assert shown[1].text == "1. Reset the breaker.\n2. Wait a minute."
+
+
 def test_numbered_causes_are_no_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "AS_LIKELY", 0.0)
     files = {
