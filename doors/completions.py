@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
@@ -20,11 +21,11 @@ from doors.citing import source_events, url_citations
 from doors.given import ERRORS, Here, here
 from doors.keys import ENDED, SEND_A_KEY, NoKey, holds
 from doors.refusals import Refusal, shape_of
-from doors.running import EventStream, Run, events_of
+from doors.running import EventStream, Run, Told, Work, told_by
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
-from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, TokenArrived
+from pipeline.steps.events import AnswerFinished, RunFailed, TokenArrived
 from pipeline.steps.records import GenerateStep, step_of
 
 PING_TICKS = 15  # seconds without a word after which a comment keeps proxies from hanging up
@@ -185,12 +186,17 @@ async def complete(
     x_athena_events: Annotated[str, Header(description="`sources`: Open WebUI's events, too")] = "",
 ) -> Response:
     """An answer with citations as `annotations`, and whole, as `athena ask --json` prints it, in `athena`."""
-    asked = await run_in_threadpool(given.asked)
-    run = await run_in_threadpool(answers, asks.athena, asks.caller, asked)
+    asked, run = await run_in_threadpool(_asked, given, asks)
     reply = Reply(asks, asked, given, events=x_athena_events.strip().lower() == "sources")
     if given.stream:
         return EventStream(reply.stream(run), stop=asks.stop)
     return JSONResponse(await reply.whole(run))
+
+
+def _asked(given: Completion, asks: Here) -> tuple[Asked, Run]:
+    """The question, and what answers it; raises `Refusal`."""
+    asked = given.asked()
+    return asked, answers(asks.athena, asks.caller, asked)
 
 
 class Reply:
@@ -229,25 +235,32 @@ class Reply:
     async def stream(self, run: Run) -> AsyncIterator[str]:
         """The same piece by piece, as server-sent events."""
         yield self._chunk({"role": "assistant", "content": ""})
-        sent, quiet = "", 0
+        quiet = 0
         try:
-            async with aclosing(watched(run, self._asks)) as batches:
-                async for events in batches:
-                    chunks = []
-                    for event in events:
-                        if isinstance(event, TokenArrived):
-                            sent += event.text
-                            chunks.append(self._chunk({"content": event.text}))
-                        elif isinstance(event, AnswerFinished):
-                            chunks += await run_in_threadpool(self._last, event.answer, sent)
+            async with aclosing(watched(self._chunks_of(run), self._asks)) as batches:
+                async for chunks in batches:
                     quiet = 0 if chunks else quiet + 1
-                    if not events and quiet >= PING_TICKS:
+                    if quiet == PING_TICKS:
                         quiet, chunks = 0, [PING]
                     if chunks:
                         yield "".join(chunks)
         except AthenaError as error:
             yield _event(shape_of(error))
         yield DONE
+
+    def _chunks_of(self, run: Run) -> Work[str]:
+        """What is sent, made where the answer is."""
+
+        def chunks(stop: threading.Event) -> Iterator[str]:
+            sent = ""
+            for event in words_of(run, stop):
+                if isinstance(event, TokenArrived):
+                    sent += event.text
+                    yield self._chunk({"content": event.text})
+                else:
+                    yield "".join(self._last(event.answer, sent))
+
+        return chunks
 
     def _last(self, answer: Answer, sent: str) -> list[str]:
         """What is left to say of a finished answer, its citations, and what it cost."""
@@ -274,28 +287,39 @@ class Reply:
 
 async def finished(run: Run, asks: Here) -> Answer:
     """The answer at its end; raises the error that ended it."""
-    async with aclosing(watched(run, asks)) as batches:
-        async for events in batches:
-            for event in events:
-                if isinstance(event, AnswerFinished):
-                    return event.answer
+
+    def ends(stop: threading.Event) -> Iterator[Answer]:
+        return (event.answer for event in words_of(run, stop) if isinstance(event, AnswerFinished))
+
+    async with aclosing(watched(ends, asks)) as batches:
+        async for found in batches:
+            for answer in found:
+                return answer
     raise AthenaError("The answer ended unexpectedly.", "Ask again.")
 
 
-async def watched(run: Run, asks: Here) -> AsyncGenerator[list[ChatEvent], None]:
-    """The events of an answer, for as long as its key holds; raises the error that ended it."""
+def words_of(run: Run, stop: threading.Event) -> Iterator[TokenArrived | AnswerFinished]:
+    """The words of an answer as they come, and its end; raises the error that ended it."""
+    error: AthenaError | None = None
+    for event in run(stop):
+        if isinstance(event, TokenArrived | AnswerFinished):
+            yield event
+        elif isinstance(event, RunFailed):
+            error = event.error or AthenaError(event.message, event.fix)
+    if error:
+        raise error
+
+
+async def watched(work: Work[Told], asks: Here) -> AsyncGenerator[list[Told], None]:
+    """What an answer's work tells, for as long as its key holds; raises the error that ended it."""
     looked = time.monotonic()
-    async with aclosing(events_of(run, asks.stop)) as batches:
-        async for events in batches:
+    async with aclosing(told_by(work, asks.stop)) as batches:
+        async for told in batches:
             if time.monotonic() - looked >= 1:
                 looked = time.monotonic()
                 if not await run_in_threadpool(holds, asks.athena.keys, asks.caller):
                     raise NoKey(ENDED, SEND_A_KEY)
-            for place, event in enumerate(events):
-                if isinstance(event, RunFailed):
-                    yield events[:place]
-                    raise event.error or AthenaError(event.message, event.fix)
-            yield events
+            yield told
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict
-from starlette.concurrency import run_in_threadpool
 
 from athena.tools.tool import Caller
 from doors.citing import Addresses
@@ -73,6 +72,6 @@ async def here(request: Request) -> AsyncIterator[Here]:
     stop = threading.Event()
     hung_up = asyncio.create_task(stop_with(request, stop))
     try:
-        yield Here(await run_in_threadpool(app.athena), request.state.caller, addresses, stop)
+        yield Here(app.athena(), request.state.caller, addresses, stop)
     finally:
         hung_up.cancel()

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -20,39 +20,44 @@ WORKERS = 64
 """Answers that are made at once; a search among them waits for its turn (`pipeline/finding/admission.py`)."""
 TICK_S = 1.0  # how often a stream looks whether its key still holds
 
-Run = Callable[[threading.Event], Iterator[ChatEvent]]
-"""Starts an answer, which ends early where the event is set."""
+Told = TypeVar("Told")
+Work = Callable[[threading.Event], Iterator[Told]]
+"""Starts what tells of its work, and ends early where the event is set."""
+Run = Work[ChatEvent]
+"""Starts an answer."""
 
 _workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="door")
 
 
-async def events_of(run: Run, stop: threading.Event) -> AsyncGenerator[list[ChatEvent], None]:
-    """The events of an answer, all that have come since the last ones at once; none after a quiet second.
+async def told_by(work: Work[Told], stop: threading.Event) -> AsyncGenerator[list[Told], None]:
+    """What a work in a thread tells, all that has come since the last at once; nothing after a quiet second.
 
-    Whoever leaves early, or sets `stop`, stops it: what there was of it is kept as the chat keeps it.
+    Whoever leaves early, or sets `stop`, stops it: what there was of an answer is kept as the chat keeps it.
+    Each time that something comes, the event loop wakes up, and waits for a processor among the threads that
+    make answers: tell only what a client is told, as it is told.
     """
     loop = asyncio.get_running_loop()
-    arrived: deque[ChatEvent] = deque()
+    arrived: deque[Told] = deque()
     some = asyncio.Event()
 
-    def work() -> None:
-        for event in run(stop):
-            arrived.append(event)
+    def listen() -> None:
+        for piece in work(stop):
+            arrived.append(piece)
             if len(arrived) == 1:  # else the loop was woken, and has not taken them yet
                 with suppress(RuntimeError):  # the server has stopped: nobody listens any more
                     loop.call_soon_threadsafe(some.set)
 
-    working = loop.run_in_executor(_workers, work)
+    working = loop.run_in_executor(_workers, listen)
     working.add_done_callback(lambda _: some.set())
     try:
         while True:
             ended = working.done()
             some.clear()
-            events: list[ChatEvent] = []
+            told: list[Told] = []
             while arrived:  # asked anew each time: one that comes meanwhile wakes nobody
-                events.append(arrived.popleft())
-            if events:
-                yield events
+                told.append(arrived.popleft())
+            if told:
+                yield told
             elif ended:
                 break
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -13,8 +15,12 @@ import pytest
 
 from athena import Athena
 from doors import asking
+from doors.completions import words_of
+from doors.running import told_by
+from pipeline.steps.events import AnswerFinished, StepStarted, TokenArrived
 from tests.doors.conftest import Serve, Served
 from tests.fake_llm import FakeLLM
+from tests.made_answers import ANSWERED
 
 QUESTION = [{"role": "user", "content": "What feeds the cabin fan?"}]
 UNKNOWN = [{"role": "user", "content": "Who won the 1998 football world cup?"}]
@@ -85,11 +91,24 @@ def test_what_a_document_has_of_markers_is_no_citation(here: tuple[Served, opena
     question: Any = [{"role": "user", "content": "What feeds the coolant pump?"}]
     message = client.chat.completions.create(model="athena", messages=question).choices[0].message
     text = message.content or ""
-    assert "BUS-9 [2]. See [1] [1]" in text and "weekly. [2]" in text
+    assert r"BUS-9 \[2]. See \[1] [1]" in text and "weekly. [2]" in text
     cited = [note.url_citation for note in message.annotations or []]
     marked = [(text[: note.start_index].rsplit(" ", 2)[1], note.title) for note in cited]
-    assert marked[:2] == [("[1]", "pump.md › Pump"), ("weekly.", "care.md › Pump care")]
+    assert marked[:2] == [(r"\[1]", "pump.md › Pump"), ("weekly.", "care.md › Pump care")]
     assert len(cited) == len({note.title for note in cited})
+
+
+def test_the_event_loop_wakes_up_only_for_what_a_client_is_told() -> None:
+    """Each time it does, it waits for a processor among the threads that make answers."""
+    end = AnswerFinished(ANSWERED)
+    events = [StepStarted("search", "Searching"), TokenArrived("A "), StepStarted("x", "y"), end]
+    stop = threading.Event()
+
+    async def told() -> list[object]:
+        work = lambda stop: words_of(lambda _: iter(events), stop)  # noqa: E731
+        return [event async for batch in told_by(work, stop) for event in batch]
+
+    assert asyncio.run(told()) == [events[1], end]
 
 
 def test_an_abstention_is_a_normal_answer(here: tuple[Served, openai.OpenAI]) -> None:
