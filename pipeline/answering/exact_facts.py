@@ -28,11 +28,10 @@ def unit_of(written: str) -> str:
     return name if name in UNITS else ""
 
 
-SMALL_WORDS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen
-"""
-SMALL = tuple(SMALL_WORDS.split())
+SMALL = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 GREAT = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 VALUES = {word: number for number, word in enumerate(SMALL)} | {

@@ -188,6 +188,7 @@ def _forms(question: str, candidates: Sequence[Candidate]) -> Floats:
 
 
 ACTION = re.compile(
+    r"(?!\W*\*\*[^*]+\*\*\s*:)"  # "**Load shedding**: …" is an entry of a glossary
     r"[\s*_`\d.)-]*(?:`|(?:if [^,]{1,60}, )?(?:then )?(?:add|adjust|apply|ask|attach|call|change|check|choose"
     r"|clear|click|close|compare|configure|connect|copy|create|declare|define|delete|disable|do|download"
     r"|enable|enter|find|follow|give|go|hold|import|install|keep|leave|let|load|look|lower|make|move|never"

@@ -49,7 +49,6 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 OF_ENTRY = 0.9  # chance that the entry of a code answers, where the code is the whole question
-DEFINED = re.compile(r"\W*\*\*[^*]+\*\*\s*:")  # an entry of a glossary
 UNMET = 0.01  # of a leaf's chance to be marked remains, for each thing that it lacks
 AS_LIKELY = 0.4  # of the best quote's chance: a fix that is wanted and has as much goes first
 MOST_SHOWN = 3
@@ -161,12 +160,12 @@ def choose_quotes(
     chosen = _chosen(spans, chance, candidates, limit=most)
     fix = wants_fix(retrieval.question, asked)
     marks = _to_be_marked(retrieval.question, chance, candidates, fix=fix)
-    quotes = [_quote(span, chance, marks, candidates) for span in chosen]
+    quotes = [_quote(span, chance, marks) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     if closest:
         return quotes
     if fix and not any(map(_is_fix_led_to, quotes)):
-        quotes += _fix_led_to(spans, chance, marks, candidates)
+        quotes += _fix_led_to(spans, chance, marks)
     first, *others = quotes
     beside = _fix_beside(first.best, store) if fix or asked is Asked.OTHER else None
     if beside and not beside.overlaps(first):
@@ -208,18 +207,14 @@ def opening_quote(section: StoredNode, *, store: DocumentStore, after: int = 0) 
     leaves = store.sentences.of_sections([section.node_id]).get(section.node_id, [])
     parsed = SectionLeaves.of(leaves, text=section.text, offset=start_of(section))
     first = next((at for at, leaf in enumerate(parsed.leaves) if start_of(leaf) >= after), len(leaves))
-    found = [
-        window
-        for window in windows(parsed, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS)
-        if window.first >= first
-    ]
-    if not found:
+    found = windows(parsed, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS)
+    left = [window for window in found if window.first >= first]
+    if not left:
         return None
-    window = min(found, key=lambda window: (window.first, -window.last))
-    start, end = parsed.span(window.first, window.last)
-    quoted = parsed.leaves[window.first : window.last + 1]
-    part = part_of(parsed, window, window.first)
-    return Quote(Passage(section, (), False, 1.0), quoted, start, end, 0.0, quoted[0], part, together=True)
+    window = min(left, key=lambda window: (window.first, -window.last))
+    return _of_window(
+        Passage(section, (), False, 1.0), parsed, window, window.first, score=0.0, together=True
+    )
 
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[QuotableSection]:
@@ -304,37 +299,41 @@ def _to_be_marked(question: str, chance: Floats, candidates: Sequence[Candidate]
     """The chances by which a leaf is marked: less for what announces, or lacks what is asked for."""
     announces = [form_of(item.leaf).announces for item in candidates]
     lacks = [
-        lacks_fact(question, [item.leaf.text]) + (fix and not _is_order(item.leaf)) for item in candidates
+        lacks_fact(question, [item.leaf.text]) + (fix and not ACTION.match(item.leaf.text))
+        for item in candidates
     ]
     return np.asarray(chance * UNMET ** np.add(announces, lacks, dtype=np.float64))
 
 
-def _quote(span: _Span, chance: Floats, marks: Floats, candidates: Sequence[Candidate]) -> Quote:
-    section, window = span.found.section, span.window
-    best = _best(span, marks)
+def _quote(span: _Span, chance: Floats, marks: Floats) -> Quote:
+    best, score = _best(span, marks) - span.found.first, float(chance[span.start : span.end].sum())
+    return _of_window(span.found.passage, span.found.section, span.window, best, score=score)
+
+
+def _of_window(
+    passage: Passage,
+    section: SectionLeaves,
+    window: Window,
+    best: int,
+    *,
+    score: float,
+    folded: bool = False,
+    together: bool = False,
+) -> Quote:
     start, end = section.span(window.first, window.last)
-    return Quote(
-        span.found.passage,
-        section.leaves[window.first : window.last + 1],
-        start,
-        end,
-        float(chance[span.start : span.end].sum()),
-        candidates[best].leaf,
-        part_of(section, window, best - span.found.first),
-    )
+    leaves, part = section.leaves[window.first : window.last + 1], part_of(section, window, best)
+    return Quote(passage, leaves, start, end, score, section.leaves[best], part, folded, together)
 
 
 def _whole_list(tables: Sequence[Table]) -> Iterator[Quote]:
     """A quote for each table, shown as far as a list may be long; at least the first is."""
     words = 0
-    for table in tables:
-        section, window = table.section, table.window
+    for passage, section, window in tables:
         words += words_of(section, window)
-        start, end = section.span(window.first, window.last)
-        leaves = section.leaves[window.first : window.last + 1]
-        part = part_of(section, window, window.last)
-        folded = words > MOST_WORDS_OF_LISTS and table is not tables[0]
-        yield Quote(table.passage, leaves, start, end, 1 / len(tables), leaves[-1], part, folded, True)
+        folded = words > MOST_WORDS_OF_LISTS and window is not tables[0].window
+        yield _of_window(
+            passage, section, window, window.last, score=1 / len(tables), folded=folded, together=True
+        )
 
 
 def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
@@ -357,27 +356,16 @@ def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
 
 
 def _is_fix(quote: Quote) -> bool:
-    """True for steps, for what stands under a heading such as Fix, and for what opens with an order.
-
-    Causes that are numbered, as the likeliest first, are no steps.
-    """
+    """True for steps, but of no causes, for what stands under a heading such as Fix, and for an order."""
     if CAUSES.search("".join(quote.best.metadata["heading_path"][-1:])):
         return False
-    return quote.kind == "steps" or _has_fix_heading(quote.best) or _is_order(quote.best)
+    return quote.kind == "steps" or _has_fix_heading(quote.best) or bool(ACTION.match(quote.best.text))
 
 
-def _is_order(leaf: Node) -> bool:
-    """Whether it opens with an order; "**Load shedding**: …" is a definition."""
-    return bool(ACTION.match(leaf.text)) and not DEFINED.match(leaf.text)
-
-
-def _fix_led_to(
-    spans: Sequence[_Span], chance: Floats, marks: Floats, candidates: Sequence[Candidate]
-) -> list[Quote]:
+def _fix_led_to(spans: Sequence[_Span], chance: Floats, marks: Floats) -> list[Quote]:
     """The beginning of the fix in what a code or link leads to, as much of it as a quote may have."""
     led = [span for span in spans if span.found.passage.led_by and _under_fix(span)]
-    first = sorted(led, key=lambda span: (span.start, -span.end))[:1]
-    return [_quote(span, chance, marks, candidates) for span in first]
+    return [_quote(span, chance, marks) for span in sorted(led, key=lambda one: (one.start, -one.end))[:1]]
 
 
 def _fix_beside(best: Node, store: DocumentStore) -> Quote | None:

@@ -1,4 +1,4 @@
-"""What a question asks for: a definition, steps, a reason, a place, a number …, by its words alone.
+"""What a question asks for: a list, a definition, steps, a person, some other fact, by its words alone.
 
 The order of the rules decides: "how many" is asked before "how", "list" and "compare" before all. Of a
 comparison the two sides are told, too: "compare A and B", "difference between A and B", "A vs B".
@@ -17,16 +17,10 @@ class Asked(StrEnum):
     LIST = "list"  # all of some things
     COMPARE = "compare"  # two things side by side
     SUMMARISE = "summarise"  # the outline of a topic
-    HOW_MANY = "how many"  # a number, with its unit
-    HOW_LONG = "how long"  # a duration
-    WHEN = "when"  # a time, a date or a condition
     WHO = "who"  # a person or a role
-    WHERE = "where"  # a place, a file, a part
-    WHY = "why"  # a reason or a cause
     HOW_TO = "how to"  # steps, a fix
     DEFINE = "define"  # what something is or means
-    WHICH = "which"  # one of several
-    WHETHER = "whether"  # yes or no
+    FACT = "fact"  # a number, a time, a place, a reason, which one, yes or no
     OTHER = "other"  # keywords, a statement
 
 
@@ -50,19 +44,19 @@ _RULES: tuple[tuple[Asked, str], ...] = (
         r"|\b(what|which) are (all\b|the ([\w-]+ )?\w*s\b)|\b(what|which)( [\w-]+){1,3} (are|exist) there\b"
         r"|\ball (the )?\w+s\b.*\blist\b|\blist of\b|\b(whole|complete|full|entire) list\b|\ball of them\b",
     ),
-    (Asked.HOW_LONG, r"\bhow (long|soon|quickly|often)\b|\bhow much (more )?time\b|\btime (left|limit)\b"),
     (
-        Asked.HOW_MANY,
-        r"\bhow (many|much|big|large|small|hot|cold|high|low|far|fast|deep|heavy|old|warm|wide|strong)\b"
+        Asked.FACT,
+        r"\bhow (long|soon|quickly|often)\b|\bhow much (more )?time\b|\btime (left|limit)\b"
+        r"|\bhow (many|much|big|large|small|hot|cold|high|low|far|fast|deep|heavy|old|warm|wide|strong)\b"
         r"|\b(maximum|minimum|max|min|limit|default (port|value|size)|number of|size of|rate of)\b",
     ),
     (Asked.WHO, r"\b(who|whom|whose)\b"),
     (
-        Asked.WHEN,
-        r"^\W*(\w+ ){0,2}when\b(?!.*\bwhat (do|should|can)\b)|\b(what|which) (date|day|year|time)\b",
+        Asked.FACT,
+        r"^\W*(\w+ ){0,2}when\b(?!.*\bwhat (do|should|can)\b)|\b(what|which) (date|day|year|time)\b"
+        r"|\bwhere(abouts)?\b|\b(in )?(what|which) (file|folder|directory|place|slot|bay)\b"
+        r"|\b(why|how come|what causes?|reasons?|what('s| is) wrong)\b",
     ),
-    (Asked.WHERE, r"\bwhere(abouts)?\b|\b(in )?(what|which) (file|folder|directory|place|slot|bay)\b"),
-    (Asked.WHY, r"\b(why|how come|what causes?|reasons?|what('s| is) wrong)\b"),
     (
         Asked.HOW_TO,
         r"\bhow (do|can|could|should|would|to|does one|am|are we)\b"
@@ -74,8 +68,11 @@ _RULES: tuple[tuple[Asked, str], ...] = (
         Asked.DEFINE,
         r"\bwhat('s| is| are| was| were|s| does| do)\b|\b(define|definition|meaning|mean|explain|describe)\b",
     ),
-    (Asked.WHICH, r"\bwhich\b|\bwhat (kind|type|sort)\b"),
-    (Asked.WHETHER, r"^\W*(is|are|was|were|do|does|did|can|could|should|may|must|will|would|has|have)\b"),
+    (
+        Asked.FACT,
+        r"\bwhich\b|\bwhat (kind|type|sort)\b"
+        r"|^\W*(is|are|was|were|do|does|did|can|could|should|may|must|will|would|has|have)\b",
+    ),
 )
 _COMPILED = tuple((asked, re.compile(pattern, re.IGNORECASE)) for asked, pattern in _RULES)
 LONGEST = 2_000  # characters that are looked at
