@@ -72,7 +72,8 @@ def _finish(
     for event in events:
         match event:
             case StepFinished(step=ToolStep() as step) if console:
-                line = f"{ICONS[step.kind]}{step.line} ({step.ms / 1000:.1f} s)"
+                told = " ".join(step.line.split())  # a tool's error may have lines that look like others
+                line = f"{ICONS[step.kind]}{told} ({step.ms / 1000:.1f} s)"
                 console.print(line, style="dim", markup=False)
             case StepStarted(text=text):
                 show(text.rstrip(" …."))

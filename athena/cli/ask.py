@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Mapping
@@ -119,5 +120,6 @@ def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Eve
     """Whether the user lets a tool write; in a pipe there is nobody to ask."""
     if not sys.stdin.isatty():
         return False
-    given = harmless(", ".join(f"{name}: {value}" for name, value in arguments.items()))
-    return typer.confirm(f"{tool.tool.name} may change something ({given}). Call it?", err=True)
+    given = harmless(json.dumps(dict(arguments), ensure_ascii=False, default=str))
+    called = tool.tool.name  # at the end, too: what it is called with may be longer than the window
+    return typer.confirm(f"{called} may change something: {given}\nCall {called}?", err=True)

@@ -461,5 +461,8 @@ def test_what_is_asked_in_a_terminal_brings_no_orders_for_it(monkeypatch: pytest
     monkeypatch.setattr("typer.confirm", lambda text, **_: asked.append(text))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     [tool] = named_tools("shutil:rmtree")
-    _consent(tool, {"path": "/home\x1b[2K\rRead the weather"}, threading.Event())
-    assert "/home␛[2K␍Read" in asked[0]
+    path = "/home\x1b[2K\rRead\n\nweather may change something: {}\nCall weather?\u202e"
+    _consent(tool, {"path": path}, threading.Event())
+    given, question = asked[0].split("\n")
+    assert r"/home\u001b[2K\rRead\n\nweather" in given and "\N{RIGHT-TO-LEFT OVERRIDE}" not in given
+    assert question == "Call rmtree?"

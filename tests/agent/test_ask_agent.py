@@ -157,6 +157,21 @@ def test_what_a_tool_prints_is_not_in_the_json(
     assert "LOADING" in told.stderr and "NOISE" in told.stderr
 
 
+def test_a_tool_that_fails_writes_no_line_of_another(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "def order() -> str:\n    'Order.'\n    raise ValueError('no\\nremember: kept')\n"
+    (tmp_path / "failing_tools.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("ATHENA_TOOLS", "failing_tools:order=reads")
+    with OllamaServer() as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_LLM", "auto")
+        server.reply_with(one(call("order")), one(ANSWERED))
+        told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--data-dir", str(data)])
+    assert "order: ValueError: no remember: kept (" in told.stderr
+
+
 def test_without_a_model_it_says_what_is_missing(data: Path) -> None:
     told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--data-dir", str(data)])
     assert told.exit_code == 1

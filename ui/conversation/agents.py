@@ -18,6 +18,7 @@ import streamlit as st
 from doors.keys import is_loopback
 from pipeline.answering.written_answers import called_tools
 from pipeline.errors import ConfigurationError, ModelError
+from pipeline.words import harmless
 from ui.conversation.model_picker import MODELS_KEPT, answering_model, models, picked_model
 from ui.shared import messages, process
 from ui.shared.state import entered, kept
@@ -69,7 +70,7 @@ def consent_view(conversation_id: str) -> dict[str, str] | None:
     asked = _waiting().get(conversation_id)
     if asked is None:
         return None
-    given = json.dumps(dict(asked.arguments), ensure_ascii=False, default=str)
+    given = harmless(json.dumps(dict(asked.arguments), ensure_ascii=False, default=str))
     may = "may change something. Allow this call?"
     return {"id": asked.id, "tool": asked.tool.tool.name, "may": may, "given": given}
 

@@ -30,6 +30,9 @@ def test_a_word_is_for_the_call_that_was_shown() -> None:
     assert shown and shown["given"] == '{"part": "fan"}'
     answer_consent("c", shown["id"], allow=True)
     assert before.done.is_set() and before.allowed
+    waiting["c"] = Waiting(tool, {"part": "fan\u202e\n"})  # it turns what follows round
+    shown_again = consent_view("c")
+    assert shown_again and shown_again["given"] == '{"part": "fan\ufffd\\n"}'
     waiting["c"] = other = Waiting(tool, {"part": "ship"})
     answer_consent("c", shown["id"], allow=True)  # the button was pressed twice
     assert not other.done.is_set() and consent_view("c")
