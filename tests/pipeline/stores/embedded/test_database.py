@@ -149,7 +149,7 @@ def test_a_file_of_a_format_that_can_be_brought_to_the_newest_is(
             found = conversations.recallable("ann", [*conversations.revisions("ann")])
             assert [(turn.id, turn.question, turn.answer) for turn in found] == [
                 ("first", "Why?", "So."),
-                ("asked", "", ""),
+                ("asked", "What do you know?", ""),
                 ("damaged", "", ""),
             ]
     with closing(open_database(path)) as connection, closing(open_database(path.with_name("new"))) as new:
