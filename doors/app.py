@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from athena.settings import Settings
 from athena.stores import open_keys
 from doors.entrance import Entrance, Limits
 from doors.keys import require_key
-from doors.paths import ANY
 from doors.refusals import MCP
 from pipeline.errors import ConfigurationError
 
@@ -67,7 +67,7 @@ def _opened(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> 
         from doors.api import make_api
 
         api = Entrance(make_api(athena, page=page), athena=athena, limits=limits)
-        routes += [Route(f"{path}/{{rest:{ANY}}}", api) for path in ("/api", "/v1")]
+        routes += [_below(path, api) for path in ("/api", "/v1")]
     if settings.doors in ("mcp", "all"):
         from doors.mcp.http import McpDoor
 
@@ -75,6 +75,13 @@ def _opened(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> 
         routes.append(Route(MCP, Entrance(door, athena=athena, limits=limits)))
         lifespans.append(door.lifespan)
     return Doors(tuple(routes), tuple(lifespans))
+
+
+def _below(path: str, app: Entrance) -> Route:
+    """All addresses below a path, whatever characters they have."""
+    route = Route(f"{path}/{{rest:path}}", app)
+    route.path_regex = re.compile(f"{path}/(?P<rest>.*)", re.DOTALL)
+    return route
 
 
 async def _health(_: Request) -> JSONResponse:

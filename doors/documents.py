@@ -18,7 +18,6 @@ from athena.stores import require_index
 from doors.asking import MODEL, Asked, answers
 from doors.completions import finished
 from doors.given import ERRORS, Given, Here, here
-from doors.paths import ANY
 from doors.refusals import Refusal, without_paths
 from memory.times import iso
 from pipeline.errors import UploadRefused
@@ -31,7 +30,6 @@ from pipeline.words import well_formed
 LONGEST = 100_000  # characters of a question
 LONGEST_GLOB = 1_000
 MOST_GLOBS = 100
-DOCUMENT = f"/documents/{{source:{ANY}}}"
 Shape = dict[str, Any]
 
 router = APIRouter(prefix="/api", tags=["Documents"], responses=ERRORS)
@@ -119,7 +117,7 @@ def documents(asks: Caller) -> Shape:
     return {"documents": [document_shape(info) for info in asks.athena.store.sections.documents()]}
 
 
-@router.get(f"{DOCUMENT}/outline", summary="A document's sections")
+@router.get("/documents/{source:path}/outline", summary="A document's sections")
 def outline(source: Source, asks: Caller) -> Shape:
     """Its headings in order, with their lines."""
     asks.caller.require("read")
@@ -128,7 +126,7 @@ def outline(source: Source, asks: Caller) -> Shape:
     return {**document_shape(document.info), "sections": sections}
 
 
-@router.get(DOCUMENT, summary="A document's text")
+@router.get("/documents/{source:path}", summary="A document's text")
 def document(source: Source, asks: Caller) -> Shape:
     """The text that all offsets count in."""
     asks.caller.require("read")
@@ -136,7 +134,7 @@ def document(source: Source, asks: Caller) -> Shape:
     return {**document_shape(found.info), "text": found.text}
 
 
-@router.put(DOCUMENT, summary="Add a document, or put another text in its place")
+@router.put("/documents/{source:path}", summary="Add a document, or put another text in its place")
 def put(source: Source, given: Text, asks: Caller) -> Shape:
     """The document as it is indexed now; what an ingest says of it beside."""
     asks.caller.require("write")
@@ -171,7 +169,7 @@ def _put(source: str, text: str, asks: Here) -> Shape:
     return document_shape(stored.info) | {"warnings": [without_paths(said) for said in report.warnings]}
 
 
-@router.delete(DOCUMENT, summary="Remove a document from the index")
+@router.delete("/documents/{source:path}", summary="Remove a document from the index")
 def delete(source: Source, asks: Caller) -> Shape:
     """Its file goes along where it was uploaded; another comes back when its folder is indexed again."""
     asks.caller.require("write")

@@ -51,16 +51,6 @@ def test_a_document_is_put_replaced_and_deleted(serve: Serve) -> None:
     assert files(served) == {}
 
 
-def test_a_document_with_a_line_break_in_its_name_is_read_and_deleted(serve: Serve, tmp_path: Path) -> None:
-    served = serve()
-    (tmp_path / "a\nb.md").write_text(FIRST["text"])
-    served.athena.ingest([tmp_path / "a\nb.md"])
-    client, at = served.client(), "/api/documents/a%0Ab.md"
-    assert client.get(at).json()["text"] == FIRST["text"]
-    assert client.get(f"{at}/outline").json()["source"] == "a\nb.md"
-    assert client.delete(at).json() == {"deleted": "a\nb.md", "file_deleted": False}
-
-
 def test_one_that_fails_takes_nothing_of_another_that_is_put_meanwhile(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
