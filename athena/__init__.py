@@ -62,3 +62,8 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'athena' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What can be imported from here, as a prompt completes it."""
+    return [*__all__, "__version__"]

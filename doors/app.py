@@ -60,6 +60,9 @@ def open_doors(settings: Settings, athena: Callable[[], Athena], *, page: bool =
 
 
 def _opened(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> Doors:
+    from doors.patience import close_silent
+
+    close_silent(settings.doors_patience_s)
     limits = Limits(a_minute=settings.doors_a_minute, at_once=settings.doors_at_once)
     routes = [Route("/health", _health)]
     lifespans: list[Lifespan] = []

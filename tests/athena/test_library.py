@@ -76,6 +76,7 @@ def test_one_path_is_a_path_and_no_list_of_letters(tmp_path: Path) -> None:
 def test_each_name_can_be_imported() -> None:
     assert all(getattr(package, name) for name in [*package.__all__, "__version__"])
     assert set(package.__all__) == set(package._HOME)
+    assert set(dir(package)) == {*package.__all__, "__version__"}  # what a prompt completes
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = package.nothing
 

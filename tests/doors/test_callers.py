@@ -306,6 +306,31 @@ def test_two_hundred_connections_that_say_nothing_keep_nobody_out(serve: Serve) 
         assert served.client().post("/api/search", json={"query": "fan"}).is_success
 
 
+@pytest.mark.parametrize("head", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
+def test_a_connection_on_which_no_request_comes_is_closed(serve: Serve, head: bytes) -> None:
+    served = serve(doors_patience_s=0.5)
+    host, port = served.address.removeprefix("http://").split(":")
+    with closing(socket.create_connection((host, int(port)))) as silent:
+        silent.settimeout(20)
+        silent.sendall(head)
+        assert silent.recv(1000) == b""
+
+
+def test_one_that_a_request_comes_on_late_is_answered(serve: Serve) -> None:
+    served = serve(doors_patience_s=1)
+    host, port = served.address.removeprefix("http://").split(":")
+    request = f"GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    with closing(socket.create_connection((host, int(port)))) as late:
+        late.settimeout(20)
+        for _ in range(3):  # a head that comes in two parts, on one connection for longer than the patience
+            late.sendall(request[:9])
+            time.sleep(0.5)
+            late.sendall(request[9:])
+            answered = b""
+            while b"ok" not in answered:
+                answered += late.recv(1000) or pytest.fail("it was closed")
+
+
 def test_messages_name_no_path_of_the_machine(serve: Serve) -> None:
     served = serve()
     served.athena.close()
