@@ -27,14 +27,13 @@ from pipeline.answering.leaf_chances import (
 )
 from pipeline.answering.newest import newest_leaves
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
-from pipeline.answering.section_blocks import SectionLeaves, end_of, form_of, section_of, start_of
+from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.finding.called import calls
 from pipeline.finding.definitions import WHOLE, defines
 from pipeline.finding.entries import entry_leaves
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.tree import Trees
-from pipeline.finding.verdict_signals import lacks_fact
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.base import DocumentStore
@@ -49,7 +48,8 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 OF_ENTRY = 0.9  # chance that the entry of a code answers, where the code is the whole question
-UNMET = 0.01  # of a leaf's chance to be marked remains, for each thing that it lacks
+NO_ORDER = 0.01  # of a leaf's chance to be marked remains, where an order is wanted and it is none
+HOW = re.compile(r"\bhow\b", re.IGNORECASE)  # asks for an explanation as often as for an order
 AS_LIKELY = 0.4  # of the best quote's chance: a fix that is wanted and has as much goes first
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
@@ -159,7 +159,7 @@ def choose_quotes(
     most = min(limit, CLOSEST_SHOWN) if closest else limit
     chosen = _chosen(spans, chance, candidates, limit=most)
     fix = wants_fix(retrieval.question, asked)
-    marks = _to_be_marked(retrieval.question, chance, candidates, fix=fix)
+    marks = _to_be_marked(retrieval.question, chance, candidates) if fix else chance
     quotes = [_quote(span, chance, marks) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     if closest:
@@ -295,14 +295,10 @@ def _best(span: _Span, chance: Floats) -> int:
     return span.start + int(chance[span.start : span.end].argmax())
 
 
-def _to_be_marked(question: str, chance: Floats, candidates: Sequence[Candidate], *, fix: bool) -> Floats:
-    """The chances by which a leaf is marked: less for what announces, or lacks what is asked for."""
-    announces = [form_of(item.leaf).announces for item in candidates]
-    lacks = [
-        lacks_fact(question, [item.leaf.text]) + (fix and not ACTION.match(item.leaf.text))
-        for item in candidates
-    ]
-    return np.asarray(chance * UNMET ** np.add(announces, lacks, dtype=np.float64))
+def _to_be_marked(question: str, chance: Floats, candidates: Sequence[Candidate]) -> Floats:
+    """The chances by which a leaf is marked where a fix is wanted: an order has most, but not for "how"."""
+    order = [bool(ACTION.match(item.leaf.text)) for item in candidates]
+    return chance if HOW.search(question) else np.asarray(np.where(order, chance, NO_ORDER * chance))
 
 
 def _quote(span: _Span, chance: Floats, marks: Floats) -> Quote:

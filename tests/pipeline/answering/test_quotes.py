@@ -192,16 +192,10 @@ def test_what_is_so_now_is_in_the_newest_entry(tmp_path: Path, days: tuple[str, 
 
 @pytest.mark.parametrize(
     ("question", "marked"),
-    [
-        ("the water pump is dead, what now", "Restart the water pump"),
-        ("How long does the water pump run dry?", "It runs dry for 40 minutes"),
-    ],
+    [("the water pump is dead, what now", "Restart"), ("How is the water pump dead?", "The water pump is")],
 )
-def test_what_is_asked_for_is_marked(tmp_path: Path, question: str, marked: str) -> None:
-    text = (
-        "The water pump is dead when the tap gives nothing and the water pump is silent, what now to do:\n\n"
-        "Restart the water pump with its switch. It runs dry for 40 minutes."
-    )
+def test_an_order_is_marked_where_one_is_wanted(tmp_path: Path, question: str, marked: str) -> None:
+    text = "The water pump is dead, what now is told here. Restart it with its switch."
     store = make_store(tmp_path, {"water.md": f"# Water\n\n{text}\n"})
     best = quotes_for(store, question)[0].best.text
     store.close()
