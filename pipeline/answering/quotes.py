@@ -168,10 +168,10 @@ def choose_quotes(
         quotes += _fix_led_to(spans, chance, marks)
     first, *others = quotes
     beside = _fix_beside(first.best, store) if fix or asked is Asked.OTHER else None
-    if beside and not beside.overlaps(first):
-        beside = next(filter(beside.overlaps, others), beside)
-        fix, quotes = True, [first, beside, *(quote for quote in others if quote is not beside)]
-    return _folded(quotes, fix=fix)
+    if not beside or beside.overlaps(first):
+        return _folded(quotes, [quote for quote in quotes if fix and _is_fix(quote)])
+    beside = next(filter(beside.overlaps, others), beside)
+    return _folded([first, beside, *(quote for quote in others if quote is not beside)], [beside])
 
 
 def _with_entry(chance: Floats, entry: Sequence[bool]) -> Floats:
@@ -332,19 +332,19 @@ def _whole_list(tables: Sequence[Table]) -> Iterator[Quote]:
         )
 
 
-def _folded(quotes: Sequence[Quote], *, fix: bool) -> list[Quote]:
+def _folded(quotes: Sequence[Quote], fixes: Sequence[Quote]) -> list[Quote]:
     """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best.
 
     It goes before the best where it is about as likely to answer. The fix that a code leads to is seen, too,
     where another was found sooner.
     """
     order = list(quotes)
-    if likely := [one for one in order if fix and _is_fix(one) and one.score >= AS_LIKELY * order[0].score]:
+    if likely := [one for one in fixes if one.score >= AS_LIKELY * order[0].score]:
         order.remove(likely[0])
         order.insert(0, likely[0])
     shown = _how_many(order)
-    for wanted in (_is_fix, _is_fix_led_to) if fix else ():
-        found = next((place for place, quote in enumerate(order) if wanted(quote)), 0)
+    for wanted in (fixes, [quote for quote in order if fixes and _is_fix_led_to(quote)]):
+        found = order.index(wanted[0]) if wanted else 0
         if found >= shown:
             quote, shown = order.pop(found), min(shown + 1, MOST_SHOWN)
             order.insert(shown - 1, quote)
