@@ -163,7 +163,6 @@ THREADS_THAT_HAND_OVER = {
     "agent/calling.py": 1,  # the run waits, and tells the model
     "memory/conversing/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
     "pipeline/models/reader.py": 1,
-    "ui/shared/jobs.py": 1,  # the page waits, and raises it
 }
 
 DOCUMENTED_HOSTS = {"127.0.0.1", "localhost", "::1", "huggingface.co", "api.openai.com"}

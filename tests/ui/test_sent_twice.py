@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
@@ -15,7 +14,7 @@ from memory.deciding import edits
 from mission.game import Game
 from mission.games import Games
 from tests.ui.conftest import answered
-from ui.conversation import asking, talk
+from ui.conversation import talk
 from ui.conversation.runner import Run, runner
 
 RunApp = Callable[..., AppTest]
@@ -132,23 +131,3 @@ def test_a_question_at_once_is_for_the_model_that_was_just_chosen(
     app.selectbox(key="language-model").set_value("none")
     app.chat_input[0].set_value(QUESTION).run()
     assert asked[0] == "none"
-
-
-def test_a_question_is_asked_though_the_next_click_comes_meanwhile(
-    athena: Athena, run_app: RunApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = asking.entered
-
-    def entered(key: str) -> str:
-        context = get_script_run_ctx()
-        assert context is not None and context.script_requests is not None
-        context.script_requests.request_rerun(RerunData(query_string=context.query_string))
-        return asked(key)
-
-    monkeypatch.setattr(asking, "entered", entered)
-    app = run_app(athena)
-    app.chat_input[0].set_value(QUESTION).run()
-    (info,) = athena.conversations.list()
-    run = runner().of(info.id)
-    assert run is not None and run.wait(60)
-    assert [turn.question for turn in athena.conversations.get(info.id).turns] == [QUESTION]

@@ -101,7 +101,7 @@ def ask(
         start_answer(
             question, conversation_id=conversation, verbatim=verbatim, alone=alone, instead_of=instead_of
         )
-    finally:
+    finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
         if not drawn:
             state.open_conversation(conversation)
 

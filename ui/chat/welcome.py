@@ -20,7 +20,7 @@ from ui.conversation.suggestions import QUESTIONS, suggestions
 from ui.shared import links, process, state
 from ui.shared.corpus import corpus_title
 from ui.shared.jobs import jobs
-from ui.shared.messages import noticed, shown, warn_of_outdated_index
+from ui.shared.messages import shown, warn_of_outdated_index
 from ui.shared.words import FIRST_DOCUMENTS, plain, unbroken
 
 LOOK_EVERY = 1.0  # seconds between two looks at the first documents
@@ -105,7 +105,6 @@ def _suggestions(questions: Sequence[str], on_ask: Callable[[str], None]) -> Non
             )
 
 
-@noticed
 def _ask_first(question: str, on_ask: Callable[[str], None]) -> None:
     """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
     if not runner().of(state.drawn_conversation_id()):

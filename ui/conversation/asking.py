@@ -15,7 +15,7 @@ from ui.conversation import whose
 from ui.conversation.agents import agent_of_conversation
 from ui.conversation.model_picker import picked_model
 from ui.conversation.runner import runner
-from ui.shared import messages, process
+from ui.shared import process
 from ui.shared.state import ANSWER, choose, entered, kept
 from ui.shared.words import plain, shortened
 
@@ -85,7 +85,6 @@ def question_field(
     )
 
 
-@messages.noticed
 def _submit(key: str, answering: str | None, on_ask: OnAsk) -> None:
     """Ask, or keep the question until the conversation that is `answering` has its answer."""
     question = entered(key)
@@ -184,5 +183,5 @@ def start_answer(
         if place:
             raise AthenaError(BUSY, "Go on with this one once that is there.")
         kept(Waiting).questions.insert(0, Asked(question, conversation_id, verbatim, alone))
-    # What is looked at now is the new one.
+    # What is looked at now is the new one. Last: a callback may be broken off where the address changes.
     st.query_params.pop(ANSWER, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,7 +10,6 @@ import streamlit as st
 from pipeline.stores.globs import as_globs
 from ui.conversation import whose
 from ui.shared import links, process, state
-from ui.shared.jobs import awaited
 
 if TYPE_CHECKING:
     from pipeline.messages import Message
@@ -24,7 +22,9 @@ def inspect_button(
     what = "Ask it now, in a private conversation: how it is found, and what if."
     if not st.button("Inspect", key=key, icon=":material/account_tree:", type="tertiary", help=what):
         return
-    asked = partial(process.athena().ask, question, history=history or None, paths=as_globs(scope))
-    answer = awaited(partial(asked, private=True, user=whose.user()), said="Asking …")
+    with st.spinner("Asking …"):
+        answer = process.athena().ask(
+            question, history=history or None, paths=as_globs(scope), private=True, user=whose.user()
+        )
     state.shared().inspected = answer.turn_id
     links.go("inspector", c=answer.conversation_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -19,7 +18,6 @@ from ui.conversation.agents import left_out
 from ui.conversation.model_picker import picked_model
 from ui.inspector import flow
 from ui.shared import components, process, reranker
-from ui.shared.jobs import awaited
 from ui.shared.state import kept
 from ui.shared.words import plain
 
@@ -78,19 +76,15 @@ def _without_a_tool(answer: Answer) -> None:
     athena = process.athena()
     there = athena.private_conversations.create(user=whose.user()).info.id
     try:
-        with right:
-            again = awaited(
-                partial(
-                    athena.ask,
-                    answer.condensed_question or answer.question,
-                    conversation_id=there,
-                    llm=picked_model(),
-                    paths=as_globs(scope_of(answer)),
-                    user=whose.user(),
-                    agent=agent_of(athena).but(without={*without, *left_out(answer.conversation_id)}),
-                    private=True,
-                ),
-                said="Running again …",
+        with right, st.spinner("Running again …"):
+            again = athena.ask(
+                answer.condensed_question or answer.question,
+                conversation_id=there,
+                llm=picked_model(),
+                paths=as_globs(scope_of(answer)),
+                user=whose.user(),
+                agent=agent_of(athena).but(without={*without, *left_out(answer.conversation_id)}),
+                private=True,
             )
     except AthenaError as error:
         right.error(plain(str(error)))

@@ -96,7 +96,6 @@ def _greeting(game: Game, persona: Persona) -> None:
                           on_click=_asked_first, args=(game.level.id, question))  # fmt: skip
 
 
-@messages.noticed
 def _asked_first(level: str, question: str) -> None:
     """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
     conversation = _conversation(level)

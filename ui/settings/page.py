@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +15,6 @@ from pipeline.models.cross_encoder_files import ABOUT_MB, is_fetched
 from ui.conversation.model_picker import NO_MODEL, look_for_models, models
 from ui.settings.trial import what_if
 from ui.shared import components, fields, links, messages, process, reranker, style
-from ui.shared.jobs import awaited
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
@@ -97,8 +95,8 @@ def _connection(changes: Mapping[str, Any]) -> None:
     if not st.button("Test connection", key="test-connection", icon=":material/network_check:"):
         return
     try:
-        settings = drafted(process.settings(), changes)
-        found = awaited(partial(try_connection, settings), said="Asking the model for a word …")
+        with st.spinner("Asking the model for a word …"):
+            found = try_connection(drafted(process.settings(), changes))
     except AthenaError as error:
         _show_error(error)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -20,12 +19,10 @@ from ui.conversation.suggestions import suggestions
 from ui.conversation.turns import stored_view
 from ui.shared import components, links, messages, process, state
 from ui.shared.fields import in_labels
-from ui.shared.jobs import awaited
 from ui.shared.state import kept
 from ui.shared.words import one_line, plain, shortened
 
 if TYPE_CHECKING:
-    from athena import Athena
     from pipeline.answer import Answer
     from pipeline.stores.conversations import Turn
 
@@ -68,8 +65,9 @@ def what_if(changes: Mapping[str, Any]) -> None:
     trial = kept(Trial)
     if clicked:
         try:
-            both = partial(_both, process.athena(), asked, dict(changes))
-            trial.before, trial.after = awaited(both, said="Answering with these values …")
+            with st.spinner("Answering with these values …"):
+                trial.before = asked.answer or _answered(asked, {})
+                trial.after = _answered(asked, changes)
         except AthenaError as error:
             messages.show_error(in_labels(error.problem), in_labels(error.fix))
             return
@@ -88,12 +86,8 @@ def _asked() -> Asked | None:
     return next(map(Asked, suggestions(sections.documents(), sections)), None)
 
 
-def _both(athena: Athena, asked: Asked, changes: Mapping[str, Any]) -> tuple[Answer, Answer]:
-    return asked.answer or _answered(athena, asked, {}), _answered(athena, asked, changes)
-
-
-def _answered(athena: Athena, asked: Asked, changes: Mapping[str, Any]) -> Answer:
-    answer = asked.answer
+def _answered(asked: Asked, changes: Mapping[str, Any]) -> Answer:
+    athena, answer = process.athena(), asked.answer
     settings = drafted(athena.settings, changes)
     question = (answer and answer.condensed_question) or asked.question
     return asking_with(athena, settings)(question, paths=as_globs(scope_of(answer)) if answer else None)

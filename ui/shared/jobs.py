@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -23,26 +21,6 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.3  # seconds between two looks at the progress
 Report = TypeVar("Report")
-
-
-def awaited(work: Callable[[], Report], *, said: str) -> Report:
-    """What some work comes to, with what is `said` until then; whoever clicks meanwhile leaves it to itself.
-
-    It runs in a thread, which has no session.
-    """
-    future: Future[Report] = Future()
-
-    def done() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001  (whoever waits gets it)
-            future.set_exception(error)
-
-    threading.Thread(target=copy_context().run, args=(done,), name="awaited", daemon=True).start()
-    with st.spinner(said):
-        while not wait([future], LOOK_EVERY).done:
-            visit()  # any look at the session's state: Streamlit leaves at it for the next click
-    return future.result()
 
 
 class Progress(Protocol):

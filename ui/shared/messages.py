@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pipeline.errors import AthenaError, ManifestMismatch
 from pipeline.stores.manifest import check_manifest
@@ -70,37 +68,17 @@ def pending() -> bool:
 
 
 def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
-    """The callback of a widget, done whole; an expected error of it becomes a notice, with what to do."""
+    """The callback of a widget; an expected error of it becomes a notice, with what to do."""
 
     @wraps(callback)
     def guarded(*args: Given.args, **given: Given.kwargs) -> None:
-        with _whole():
-            try:
-                callback(*args, **given)
-            except AthenaError as error:
-                log.warning("not done: %s", error)
-                notify(str(error))
+        try:
+            callback(*args, **given)
+        except AthenaError as error:
+            log.warning("not done: %s", error)
+            notify(str(error))
 
     return guarded
-
-
-@contextmanager
-def _whole() -> Iterator[None]:
-    """What is done in it is done whole, and the next click comes after it.
-
-    Streamlit would break it off for that click at any look at the session's state, and nothing would come of
-    the first one.
-    """
-    context = get_script_run_ctx(suppress_warning=True)
-    requests = context.script_requests if context else None
-    if requests is None or "on_scriptrunner_yield" in vars(requests):  # no session, or within another one
-        yield
-        return
-    requests.on_scriptrunner_yield = lambda: None  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        del requests.on_scriptrunner_yield
 
 
 def shown(part: Callable[Given, object]) -> Callable[Given, None]:
