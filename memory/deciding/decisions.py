@@ -4,7 +4,7 @@
 |---|---|
 | the same text, live; or in history, at that time | nothing |
 | the same subject, predicate and object in other words | it is touched |
-| another object of the same subject and single-valued predicate; its opposite or denial | it ends |
+| another object of the same subject and single-valued predicate; its denial | it ends |
 | that it is so no longer | it ends, then |
 | what an explicit correction names, or what is known of its subject and attribute | it ends |
 | a contradiction of which nothing says who is right | both stay, disputed |
@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Literal
 from memory.deciding.naming import canonical, same_as
 from memory.deciding.writing import Writing
 from memory.ids import plain
-from memory.reading.corrections import opposed
 from memory.reading.facts import USER, stems, words_of_thing
 from memory.reading.intervals import UNKNOWN, validity_of
 from memory.reading.records import Statement
@@ -195,7 +194,7 @@ class Deciding(Writing):
             ]
         if said.ends:
             return [old for old in same if same_thing(old.object, new.object)]
-        opposites = [old for old in same if excludes(new, said, old)]
+        denials = [old for old in same if excludes(new, said, old)]
         if not said.negated:
             one = single_valued(new.predicate)
             others = [old for old in same if one or (_but_for_numbers(old, new) and not same_turn(old, new))]
@@ -203,10 +202,10 @@ class Deciding(Writing):
                 old for old in others if plain(old.object) != plain(new.object) or self._fulfils(new, old)
             ]
             if others or one:
-                return [*others, *(old for old in opposites if old not in others)]
-        if said.corrects and not said.negated and not opposites:
+                return [*others, *(old for old in denials if old not in others)]
+        if said.corrects and not said.negated and not denials:
             return self._meant(new, same)
-        return opposites
+        return denials
 
     def _whatever(self, new: Memory) -> list[Memory]:
         """What is had, used or done of the one thing that is over: "sold the car", "stopped smoking"."""
@@ -348,12 +347,10 @@ def denied(memory: Memory) -> bool:
 
 
 def excludes(new: Memory, said: Statement, old: Memory) -> bool:
-    """Whether one of two statements of a subject and a predicate denies the other, or is its opposite."""
+    """Whether one of two statements of a subject and a predicate denies the other."""
     alike = (said.negated or denied(new)) == denied(old)
     same = same_thing(old.object, new.object) if said.negated else plain(old.object) == plain(new.object)
-    if same or (said.negated and not new.object):
-        return not alike
-    return alike and opposed(old.object, new.object)
+    return (same or (said.negated and not new.object)) and not alike
 
 
 def gives_way(old: Memory, new: Memory, said: Statement) -> bool:

@@ -222,7 +222,6 @@ class Remembering:
             tier="long_term" if asked else self.preset.tier,
             kind="observation" if self.preset.tier == "short_term" and not asked else "fact",
             category=str(item.category),  # type: ignore[arg-type]
-            tags=item.tags,
             importance=item.importance / 10,
             why=why if item.trusted else INSTRUCTION_NOTE,
             subject=item.subject,

@@ -59,7 +59,7 @@ def _instead(before: Statement, thing: str, *, old: str) -> Statement:
     whole = with_other(thing, old, before.whole or before.text)
     return Statement(
         subject=before.subject, predicate=before.predicate, object=thing, category=before.category,
-        valid_at=before.valid_at, invalid_at=before.invalid_at, tags=before.tags, replaces=old, whole=whole,
+        valid_at=before.valid_at, invalid_at=before.invalid_at, replaces=old, whole=whole,
     )  # fmt: skip
 
 
@@ -116,18 +116,3 @@ def _of_what_is_known(text: str) -> Statement | None:
 @cache
 def _of(name: str) -> re.Pattern[str]:
     return re.compile(rules_of("statements")["corrections"][name], re.IGNORECASE)
-
-
-_ADVERBS = frozenset(
-    ("now", "fully", "completely", "still", "always", "again", "currently", "all", "quite", "very")
-)
-
-
-def opposed(one: str, other: str) -> bool:
-    """Whether two objects are opposites: the same words but for one, and that the other side of a pair."""
-    first, second = (set(re.findall(r"[\w-]+", text.casefold())) - _ADVERBS for text in (one, other))
-    apart = first - second, second - first
-    return len(apart[0]) == len(apart[1]) == 1 and any(
-        (apart[0] <= set(one) and apart[1] <= set(other)) or (apart[0] <= set(other) and apart[1] <= set(one))
-        for one, other in rules_of("statements")["opposites"]["pairs"]
-    )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, tzinfo
-from functools import cache, lru_cache
+from functools import cache
 
 from memory.reading import rules_of
 from memory.reading.entities import entity_words, is_named, normalised
@@ -70,9 +69,7 @@ def thing_named(words: str) -> str:
 def fact(text: str) -> Statement | None:
     """What is asked to be remembered and is not about the user."""
     if to_do := _TO_DO.fullmatch(text):
-        return Statement(
-            subject=USER, predicate="to do", object=normal_object(to_do["object"]), tags=("to do",)
-        )
+        return Statement(subject=USER, predicate="to do", object=normal_object(to_do["object"]))
     for predicate, pattern in fact_rules():
         match = pattern.fullmatch(text)
         if not match or len(match["who"].split()) > MOST_WORDS:
@@ -157,14 +154,6 @@ def normal_object(text: str) -> str:
 # -- what an object may be -------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def preference_keys() -> Mapping[str, str]:
-    """What well-known things are preferred as, by thing: "zsh" is a shell."""
-    return {
-        value: key for key, values in rules_of("statements")["preference_keys"].items() for value in values
-    }
-
-
 def is_vague(thing: str) -> bool:
     """Whether words name nothing: "it", "the second one"."""
     return _of("vague").match(thing) is not None
@@ -174,12 +163,7 @@ def fits(thing: str, of: str = "") -> bool:
     """Whether an object can be what its rule says that it is; what says more than one thing is nothing."""
     if _of("many").search(thing) or len(thing.split()) > (FEW_WORDS if of else 2 * FEW_WORDS):
         return False
-    known = thing.casefold() in preference_keys()
-    if (
-        of in rules_of("statements")["objects"]["never"]
-        and _never(of).match(thing)
-        and not (of == "liked" and known)
-    ):
+    if of in rules_of("statements")["objects"]["never"] and _never(of).match(thing):
         return False
     match of:
         case "place":
@@ -187,7 +171,7 @@ def fits(thing: str, of: str = "") -> bool:
         case "left":
             return not is_named(thing, "place")
         case "tool":  # what else is used is used once
-            return known or is_named(thing, "product")
+            return is_named(thing, "product")
         case "food":
             return one_of(thing.casefold()) in rules_of("statements")["attributes"]["foods"]
         case "possession":  # a dog, a car: nobody owns a fever

@@ -72,7 +72,6 @@ class Statement:
     end: int = 0
     valid_at: float = 0.0  # epoch seconds: since when it is true; when it was said, unless it says otherwise
     invalid_at: float | None = None  # until when it is true; None = it still is
-    tags: tuple[str, ...] = ()
     importance: int = 5  # 1 to 10
     importance_why: str = ""
     negated: bool = False  # "I do not like X": is false

@@ -52,7 +52,6 @@ class Rule:
     predicate: str
     patterns: tuple[re.Pattern[str], ...]
     category: Category
-    tags: tuple[str, ...] = ()
     ends: bool = False
     negated: bool = False
     of: str = ""  # what its object is
@@ -68,7 +67,6 @@ def statement_rules() -> tuple[Rule, ...]:
                 **row,
                 "patterns": tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
                 "category": Category(row["category"]),
-                "tags": tuple(row.get("tags", ())),
             }
         )
         for row in rules_of("statements")["statement"]

@@ -21,7 +21,6 @@ from memory.reading.facts import (
     names_wrong,
     normal_object,
     object_of,
-    preference_keys,
     undated,
     with_other,
 )
@@ -286,16 +285,14 @@ def _with_object(
     denied = (negated or stance.negated) != rule.negated
     found = []
     for thing in things:
-        key = _key(rule, words, thing)
         predicate = predicate_named(rule.predicate.replace("{thing}", words.get("thing") or ""))
-        if key and (predicate == "prefers" or key == "drink"):  # nobody uses coffee
-            predicate = f"preferred {key}"
+        if predicate == "prefers" and words.get("for"):
+            predicate = f"preferred {predicate_named(words['for'] or '')}"
         said = Statement(
             subject=USER,
             predicate=predicate,
             object=thing,
             category=rule.category,
-            tags=rule.tags,
             negated=denied,
             ends=rule.ends or (stance.ends and not denied),
             planned=stance.planned,
@@ -315,12 +312,3 @@ def _with_object(
 def _may_be_place(thing: str) -> bool:
     """Whether a word may name a place that is not known: who lived elsewhere lives there now."""
     return " " not in thing and fits(thing, "home") and not is_named(thing, "product")
-
-
-def _key(rule: Rule, words: Words, thing: str) -> str:
-    """What a preference is about: named, or known of the thing ("zsh" is a shell); "" where neither."""
-    if named := words.get("thing") or words.get("for"):
-        return predicate_named(named)
-    if rule.category is not Category.PREFERENCE or rule.predicate == "likes":
-        return ""
-    return preference_keys().get(thing.casefold(), "")

@@ -99,43 +99,6 @@ def test_a_home_with_a_later_date_stays_whatever_is_told_after_it(text: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("open", "closed"),
-        ("fully open", "shut"),
-        ("open at night", "closed at night"),
-        ("on", "off"),
-        ("enabled", "disabled"),
-        ("unlocked", "locked"),
-    ],
-)
-def test_opposites_of_a_subject_replace_each_other(before: str, now: str) -> None:
-    old = memory(f"The hatch is {before}.", f"hatch is {before}")
-    dark = memory("The hatch is heavy.", "hatch is heavy")
-    kept, outcomes = decided([old, dark], said(memory(f"The hatch is {now}.", f"hatch is {now}", at=5)))
-    assert outcomes == ["replaced"]
-    assert kept[old.text].invalid_at == 5
-    assert kept["The hatch is heavy."].live
-
-
-@pytest.mark.parametrize(("one", "other"), [("open", "locked"), ("open at noon", "closed at night")])
-def test_what_is_true_together_stays(one: str, other: str) -> None:
-    old = memory(f"The hatch is {one}.", f"hatch is {one}")
-    _, outcomes = decided([old], said(memory(f"The hatch is {other}.", f"hatch is {other}", at=5)))
-    assert outcomes == ["added"]
-
-
-def test_opposites_in_one_message_are_disputed() -> None:
-    source = (MemorySource(turn_id="t1"),)
-    _, outcomes = decided(
-        [],
-        said(memory("The hatch is open.", "hatch is open", sources=source)),
-        said(memory("The hatch is closed.", "hatch is closed", sources=source)),
-    )
-    assert outcomes == ["added", "disputed"]
-
-
-@pytest.mark.parametrize(
     ("before", "now"), [("I like tea.", "I hate tea."), ("I do not like tea.", "I like tea.")]
 )
 def test_a_denial_is_no_rewording_and_either_ends_the_other(before: str, now: str) -> None:

@@ -70,8 +70,8 @@ def test_likes_and_dislikes_are_one_predicate() -> None:
     assert (coffee.predicate, coffee.negated) == ("likes", True)
 
 
-def test_a_known_thing_is_preferred_as_what_it_is() -> None:
-    assert said("I prefer zsh over bash")[0].predicate == "preferred shell"
+def test_a_preference_names_what_it_is_for() -> None:
+    assert said("I prefer zsh for scripts")[0].predicate == "preferred scripts"
     assert said("I prefer window seats")[0].predicate == "prefers"
 
 

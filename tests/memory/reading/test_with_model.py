@@ -41,7 +41,7 @@ def test_output_of_no_use_leaves_it_to_the_rules(reply: str) -> None:
     found = extracted(reply)
     assert found.by == "rules"
     assert found.problem
-    assert [one.predicate for one in found.statements] == ["preferred shell", "home"]
+    assert [one.predicate for one in found.statements] == ["prefers", "home"]
 
 
 def test_without_a_model_the_rules_extract() -> None:
