@@ -19,8 +19,8 @@ from memory.deciding.remember import ASKING, Complete, Remembering
 from memory.ids import ANSWER
 from memory.options import PRESETS, MemoryOptions, Preset
 from memory.reading.asking import is_personal, names_what
-from memory.reading.commands import asked_of_memory
 from memory.reading.entities import normalised
+from memory.reading.facts import USER
 from memory.reading.rules import predicates_asked_for
 from memory.recalling import documents, graph, recall
 from memory.recalling.recall import FoundMemory, Reading
@@ -118,20 +118,6 @@ class UserMemory:
             if memory.id == memory_id:
                 return memory
         return known_memory(self.index, memory_id)
-
-    def about_user(self, predicates: Collection[str] = (), *, thing: str = "") -> Sequence[Memory]:
-        """What holds of the user with one of these predicates (`home`) or of a thing of theirs, latest first.
-
-        Of a "suit size", else what is said of the suit's size.
-        """
-        owner, _, attribute = thing.rpartition(" ")
-        index, moment = self.index, self.moment()
-        with index.lock:
-            found = [memory for memory in index.of_user(predicates, thing=thing) if moment.sees(memory)]
-            of_owner = index.of_user(thing=owner) if owner and not found else ()
-        words = (memory for memory in of_owner if attribute in memory.text.casefold().split())
-        found += [memory for memory in words if moment.sees(memory)]
-        return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
 
     def search(
         self,
@@ -268,10 +254,11 @@ class UserMemory:
         )
 
     def exactly(self, question: str) -> Sequence[Memory]:
-        """The facts that a question asks for by the user's thing or by what it does: "where do I live?"."""
-        command = asked_of_memory(question, is_known=lambda thing: bool(self.about_user(thing=thing)))
-        exact = self.about_user(thing=command.thing) if command is not None and command.thing else ()
-        return exact or self.about_user(predicates_asked_for(question))
+        """What holds now of just what a question about the user asks for, latest first: "where do I live"."""
+        index, moment = self.index, self.moment()
+        with index.lock:
+            asked = [each for known in predicates_asked_for(question) for each in index.about(USER, known)]
+        return sorted(filter(moment.sees, asked), key=lambda memory: -memory.created_at)
 
     def history(self, memory_id: str = "") -> Sequence[MemoryEvent]:
         """What was done, oldest first: to one memory, or to all; known of forgotten ones, too."""

@@ -56,7 +56,7 @@ class Hearing:
     @cached_property
     def command(self) -> MemoryCommand | None:
         """What it asks of the memory."""
-        return asked_of_memory(self.message, is_known=self._is_known)
+        return asked_of_memory(self.message)
 
     @cached_property
     def shown(self) -> Turn | None:
@@ -102,10 +102,6 @@ class Hearing:
             return None
         number = next((number for number, turn in enumerate(turns) if turn.id == self.turn_id), len(turns))
         return turns[number - 1] if number else None
-
-    def _is_known(self, thing: str) -> bool:
-        """Whether something is remembered of the user's thing, their bunk, and can be told."""
-        return self._memory.preset.commands and bool(self._memory.about_user(thing=thing))
 
 
 def _shows_what_would_go(turn: Turn) -> bool:

@@ -7,31 +7,23 @@ A command begins its message ("forget that …"), a question is all of it ("what
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
 
 from memory.reading import as_typed, rules_of
 from memory.reading.clauses import PLEASE, Clause, asked_after, speech, without_leads
-from memory.reading.facts import thing_named
 from memory.reading.guard import reads_as_instruction
 from memory.reading.records import Command, MemoryCommand
 
 LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
 
 
-def asked_of_memory(
-    message: str, *, is_known: Callable[[str], bool] = lambda _: False
-) -> MemoryCommand | None:
-    """The request to the memory that a message is; None for all others, questions to the documents too.
-
-    `is_known` says of a thing of the user's, such as "bunk", whether something is remembered of it: then a
-    question about it is one to the memory.
-    """
+def asked_of_memory(message: str) -> MemoryCommand | None:
+    """The request to the memory that a message is; None for all others, questions to the documents too."""
     text = message.strip()
     if len(text) > LONGEST:
         return None
-    command = _asked(text, is_known) if _of("cue").search(text) else None
+    command = _asked(text) if _of("cue").search(text) else None
     if command is None:
         return None
     if not command.query:
@@ -41,21 +33,12 @@ def asked_of_memory(
     return replace(command, query=text[start:end], start=offset + start, end=offset + end)
 
 
-def _asked(text: str, is_known: Callable[[str], bool]) -> MemoryCommand | None:
+def _asked(text: str) -> MemoryCommand | None:
     """The request that a text is, with its places there."""
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
             group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
-            about = match[group] if group else ""
-            ours = kind is Command.KNOWN and about.casefold().startswith("our ")
-            if not ours or is_known(about[len("our ") :].casefold()):
-                return _command(kind, match, group)
-    if match := _of("what_is_my").fullmatch(text.lower()) or _of("where_i").fullmatch(text.lower()):
-        thing = match.groupdict().get("thing")
-        known = replace(_command(Command.KNOWN, match, "query"), thing=thing_named(thing or ""))
-        return known if thing is None or is_known(known.thing) else None
-    if (match := _of("of_mine").fullmatch(text.lower())) and is_known(thing_named(match["thing"])):
-        return replace(_command(Command.KNOWN, match, "thing"), thing=thing_named(match["thing"]))
+            return _command(kind, match, group)
     if _of("not_that").fullmatch(text):
         return MemoryCommand(Command.FORGET)
     return _to_forget(text) or _to_remember(text)

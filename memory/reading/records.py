@@ -106,7 +106,6 @@ class MemoryCommand:
     query: str = ""
     start: int = 0  # of the query in the message
     end: int = 0
-    thing: str = ""  # of the user's, which it asks for: "what is my bunk number?" asks for the bunk
 
 
 class SecretKind(StrEnum):

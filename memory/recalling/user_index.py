@@ -16,7 +16,7 @@ import numpy as np
 
 from memory.ids import plain
 from memory.reading.entities import normalised
-from memory.reading.rules import UNREAD, predicate_named
+from memory.reading.rules import UNREAD
 from memory.recalling.texts import Texts
 from pipeline.analysis import analyse
 from pipeline.errors import MemoriesChanged, StoreError
@@ -90,19 +90,6 @@ class UserIndex:
         """The memories of a subject and a predicate; history included."""
         found = [self.memories[known] for known in self._about.get((subject, predicate), ())]
         return sorted(found, key=lambda memory: (memory.created_at, memory.id))
-
-    def of_user(self, predicates: Collection[str] = (), *, thing: str = "") -> list[Memory]:
-        """The memories of the user with one of these predicates, or of a thing or attribute ("bunk", "name").
-
-        History included.
-        """
-        wanted = {*predicates, *([predicate_named(thing)] if thing else [])}
-        keys = [
-            (subject, predicate)
-            for subject, predicate in self._about
-            if subject == f"user's {thing}" or (subject == "user" and predicate in wanted)
-        ]
-        return [self.memories[known] for key in keys for known in self._about[key]]
 
     def entity_named(self, name: str) -> Entity | None:
         """The entity of an exact name or alias, once both are normalised."""

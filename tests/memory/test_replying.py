@@ -80,9 +80,8 @@ def test_what_was_said_about_a_topic_is_quoted_from_all_conversations(talk: Talk
 
 
 def test_what_nothing_is_remembered_of_is_named_in_its_own_words(talk: Talk) -> None:
-    chat = talk.chat()
-    assert chat.answer("what do i like").text == "Nothing is remembered about that."
-    assert chat.answer("what is my name").text.startswith("You have told me nothing about this")
+    for question in ("what do i like", "what is my name"):
+        assert talk.chat().answer(question).text.startswith("You have told me nothing about this")
 
 
 def test_a_question_about_one_thing_is_answered_with_that_thing(talk: Talk) -> None:
@@ -113,7 +112,8 @@ def test_what_is_known_of_a_thing_of_the_users_is_answered_from_memory(talk: Tal
     chat.answer("my bunk is nr 4, rember that")
     answer = chat.answer(question)
     assert answer.mode == "memory"
-    assert list(talk.memory.texts(answer.recalled).values()) == ["my bunk is nr 4"]
+    (told,) = talk.memory.texts(answer.recalled).values()
+    assert "my bunk is nr 4" in told
 
 
 def test_an_age_is_told_as_the_fact_that_holds(talk: Talk) -> None:
