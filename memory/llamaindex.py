@@ -17,7 +17,6 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
 from pydantic import PrivateAttr
 
-from memory.deciding.candidates import Said
 from memory.user_memory import UserMemory
 
 TOKENS = 30_000  # of the session and the blocks, as LlamaIndex has it
@@ -76,8 +75,7 @@ class RecalledBlock(BaseMemoryBlock[str]):
     def _keep(self, text: str) -> None:
         # The message is in no turn of ours: nothing can point at its words.
         remembering = self._memory.remembering
-        if remembering.keeps(text):
-            remembering.turn(Said(turn_id="", question=text, at=self._memory.clock()))
+        remembering.keep(remembering.hear(text))
 
 
 def agent_memory(

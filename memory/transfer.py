@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
-from memory.deciding.candidates import refuse_long
+from memory.deciding.heard import refuse_long
 from memory.ids import id_of, plain
 from memory.reading.guard import reads_as_instruction, without_secrets
 from memory.shapes import memory_shape

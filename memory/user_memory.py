@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory.deciding import forgetting
-from memory.deciding.candidates import left_out, refuse_long
 from memory.deciding.decisions import sides_of
 from memory.deciding.forgetting import DAY_S, Forgetting, known_memory
+from memory.deciding.heard import left_out, refuse_long
 from memory.deciding.naming import is_current
 from memory.deciding.remember import ASKING, Complete, Remembering
 from memory.ids import ANSWER
@@ -88,10 +88,8 @@ class UserMemory:
 
     @property
     def remembering(self) -> Remembering:
-        """What keeps turns."""
-        return Remembering(
-            self.indexes, self.user, self.preset, self.complete, zone=self.zone, clock=self.clock
-        )
+        """What reads messages, and keeps what they say."""
+        return Remembering(self.indexes, self.user, self.preset, self.complete, self.zone, self.clock)
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -304,7 +302,8 @@ class UserMemory:
         if not any(map(str.isalnum, text)):
             raise AthenaError("There is nothing to remember.", 'Write what, as in: athena memory add "…"')
         refuse_long(text)
-        step = self.remembering.asked(ASKING + text, start=len(ASKING))
+        remembering = self.remembering
+        step = remembering.keep_asked(remembering.hear(ASKING + text), start=len(ASKING))
         if step.secrets:
             raise AthenaError(
                 left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."

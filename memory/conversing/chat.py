@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.conversing.finishing import Finishing
-from memory.conversing.hearing import Hearing, Replying
-from memory.deciding.candidates import left_out
+from memory.conversing.finishing import Finishing, turns_before
+from memory.conversing.replying import Replying, shown_before
+from memory.deciding.heard import left_out
 from memory.deciding.remember import NOTHING_ASKED
 from memory.deciding.upkeep import summary
 from memory.reading.asking import asked_part, asks, leans, states
@@ -23,6 +23,7 @@ from pipeline.errors import AthenaError
 from pipeline.steps.records import RememberStep
 
 if TYPE_CHECKING:
+    from memory.deciding.heard import Heard
     from memory.recalling.telling import Told
     from memory.user_memory import UserMemory
     from pipeline.answering.turns import FinishedTurn
@@ -47,7 +48,7 @@ class RememberingChat:
     finishing: Finishing
     private: Conversations | None = None  # where a private conversation is kept
     why_private: str = PRIVATE
-    heard: dict[str, Hearing] = field(default_factory=dict)  # the last message
+    heard: dict[str, Heard] = field(default_factory=dict)  # the last message
 
     @property
     def memory(self) -> UserMemory:
@@ -71,18 +72,21 @@ class RememberingChat:
         remembered.
         """
         self.heard.clear()  # the same message may be another matter the second time
-        return self._hearing(message, conversation_id, turn_id).is_of_memory
+        try:
+            heard = self._heard(message, conversation_id, turn_id)
+        except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
+            return False
+        corrects = heard.says_so if self.memory.preset.statements else heard.corrects
+        return corrects or heard.command is not None or shown_before(heard) is not None
 
-    def _hearing(self, message: str, conversation_id: str = "", turn_id: str = "") -> Hearing:
-        """What a message is to the memory, the same from its first step to its last."""
-        hearing = self.heard.get(message)
-        if hearing is None:
-            conversations = self.private or self.finishing.conversations
-            hearing = Hearing(self.memory, conversations, message, conversation_id=conversation_id)
-            self.heard.clear()
-            self.heard[message] = hearing
-        hearing.turn_id = turn_id
-        return hearing
+    def _heard(self, message: str, conversation_id: str = "", turn_id: str = "") -> Heard:
+        """The message as it was read, the same from its first step to its last."""
+        if (heard := self.heard.get(message)) is None:
+            talk = turns_before(self.private or self.finishing.conversations, conversation_id, turn_id)
+            heard = self.memory.remembering.hear(message, talk=talk)
+        self.heard.clear()
+        self.heard[message] = replace(heard, turn_id=turn_id)
+        return self.heard[message]
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
         """What memories say; forgotten ones are left out."""
@@ -99,7 +103,7 @@ class RememberingChat:
         kept = self.private is None
         return Replying(
             memory=self.memory,
-            hearing=self._hearing(message, conversation_id, turn_id),
+            heard=self._heard(message, conversation_id, turn_id),
             private="" if kept else self.why_private,
             why_nothing=self._why_nothing,
             settle=partial(self.finishing.after.finish, within_s=PATIENCE_S) if kept else lambda: None,
@@ -119,8 +123,7 @@ class RememberingChat:
             return Recollection(preset=preset.name, static=static, left=before, detail=self._why_nothing)
         if preset.skips_tools and about_tools(question):
             return Recollection(preset=preset.name, static=static, left=before, detail=TOOLS)
-        heard = [said.heard for said in self.heard.values()]
-        corrected = {known for said in heard for known in said.changed}
+        corrected = {known for heard in self.heard.values() for known in heard.changed}
         found, reading = memory.read(question)
         told = self._told(message, question, reading, without=[turn_id, *memory.turns_of(corrected)])
         found = [item for item in found if item.memory.id not in corrected]
@@ -143,7 +146,7 @@ class RememberingChat:
             probability=told.probability,
             asks=asks(message),
             noted=self._is_noted(message),
-            stated=any(said.stated for said in heard),
+            stated=any(heard.is_of_user for heard in self.heard.values()),
             personal=told.personal,
             asked=told.asked,
             exchange=preset.exchange,
@@ -203,7 +206,7 @@ class RememberingChat:
         if self.private is not None:
             return replace(step, status="skipped", detail=self.why_private)
         try:
-            keeps = self._hearing(message).is_kept
+            keeps = preset.unasked or self._heard(message).kept
         except AthenaError as error:  # it is tried again after the answer, and at the next start
             return replace(step, status="failed", detail=str(error))
         if not keeps:
@@ -225,8 +228,8 @@ class RememberingChat:
         answer = turn.answer
         if self.private is None and answer.turn_id:
             self.finishing.after.add(self.memory.turns.follow)
-            hearing = self._hearing(answer.question, answer.conversation_id, answer.turn_id)
-            self.finishing.remember(answer, hearing=hearing)
+            heard = self.heard.get(answer.question)
+            self.finishing.remember(answer, heard and replace(heard, turn_id=answer.turn_id))
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to: at once, or soon with a model."""

@@ -9,11 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.conversing.hearing import Hearing
 from memory.conversing.in_hand import TurnsInHand
-from memory.deciding.candidates import Said
 from memory.deciding.forgetting import made_of
-from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import RememberStep
@@ -22,6 +19,7 @@ from pipeline.stores.memories import MemoryChanges
 
 if TYPE_CHECKING:
     from memory.conversing.after import AfterAnswers
+    from memory.deciding.heard import Heard
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer
     from pipeline.stores.conversations import Conversations, Turn
@@ -42,18 +40,18 @@ class Finishing:
     left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
     told: Callable[[str, RememberStep], None] = lambda *_: None  # hears what was done of which turn
 
-    def remember(self, answer: Answer, *, hearing: Hearing | None = None) -> None:
-        """Keep of a turn what there is to keep, soon; as it was heard, where that is known."""
+    def remember(self, answer: Answer, heard: Heard | None = None) -> None:
+        """Keep of a turn what there is to keep, soon; as its message was heard."""
         if nothing_left(answer):
             self.in_hand.leave(answer.turn_id)
         else:
-            self.after.add(partial(self._finish, answer.turn_id, hearing=hearing))
+            self.after.add(partial(self._finish, answer.turn_id, heard))
 
     # -- what an earlier process left -----------------------------------------------------------------
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
-        if self.memory.remembering.complete is None:
+        if self.memory.complete is None:
             self._caught_up()
         else:
             self.after.add(self._caught_up)
@@ -65,7 +63,7 @@ class Finishing:
             for turn in self.conversations.unremembered(self.memory.user):
                 if self._is_answered_elsewhere(turn):
                     continue
-                if self.memory.remembering.keeps(turn.question):
+                if self.memory.preset.unasked or self.memory.remembering.hear(turn.question).kept:
                     self.after.add(partial(self._finish_left, turn.id))
                 elif self.in_hand.take(turn.id):
                     done.append(turn.id)
@@ -93,11 +91,11 @@ class Finishing:
 
     # -- one turn -------------------------------------------------------------------------------------
 
-    def _finish(self, turn_id: str, *, hearing: Hearing | None = None) -> None:
+    def _finish(self, turn_id: str, heard: Heard | None = None) -> None:
         """Remember a turn that is in hand, and have it no longer."""
         with self._noted_where_undone():
             try:
-                self._read_until_kept(turn_id, hearing=hearing)
+                self._read_until_kept(turn_id, heard)
             finally:
                 self.in_hand.leave(turn_id)
 
@@ -110,14 +108,14 @@ class Finishing:
             self.left_undone()
             raise
 
-    def _read_until_kept(self, turn_id: str, *, hearing: Hearing | None) -> None:
+    def _read_until_kept(self, turn_id: str, heard: Heard | None) -> None:
         for _ in range(TRIES - 1):
             with suppress(TurnChanged):  # words of it were forgotten while it was read: it is read again
-                self._remembered(turn_id, hearing=hearing)
+                self._remembered(turn_id, heard)
                 return
-        self._remembered(turn_id, hearing=hearing)
+        self._remembered(turn_id, heard)
 
-    def _remembered(self, turn_id: str, *, hearing: Hearing | None) -> None:
+    def _remembered(self, turn_id: str, heard: Heard | None) -> None:
         """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since.
 
         What was recalled for it counts once it is kept: a turn that is read again counts once.
@@ -131,17 +129,16 @@ class Finishing:
                 kept = tuple(made_of(self.memory.index, [turn_id]))
                 self._note(turn_id, replace(planned, pending=False, added=kept, detail=LOOKED_UP))
             return
-        text = without_markers(answer.text)
-        said = Said.of(answer, text=text, at=turn.created_at, feedback=turn.feedback)
 
-        def is_read() -> bool:
+        def is_over() -> bool:
             now = self._stored(turn_id)
             return now is None or now.remembered
 
-        hearing = hearing or self._hearing(answer)
+        if heard is None or (heard.message, heard.version) != (turn.question, self.memory.index.version):
+            heard = self.hear(turn)
         began, started = time.time(), time.perf_counter()
         with spending() as spent:
-            step = replace(hearing.remembering, is_read=is_read).turn(said)
+            step = self.memory.remembering.keep(heard, turn, is_over=is_over)
         step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
         if planned:
             self._note(turn_id, step, spent)
@@ -153,9 +150,10 @@ class Finishing:
 
             upkeep.migrate(self.memory)
 
-    def _hearing(self, answer: Answer) -> Hearing:
-        given = {"conversation_id": answer.conversation_id, "turn_id": answer.turn_id}
-        return Hearing(self.memory, self.conversations, answer.question, **given)
+    def hear(self, turn: Turn) -> Heard:
+        """A stored turn's message, as it is read after what was said before it."""
+        talk = turns_before(self.conversations, turn.answer.conversation_id, turn.id)
+        return self.memory.remembering.hear(turn.question, turn_id=turn.id, at=turn.created_at, talk=talk)
 
     def _note(self, turn_id: str, done: RememberStep, spent: Sequence[Spent] = ()) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""
@@ -178,3 +176,12 @@ class Finishing:
 def _pending(answer: Answer) -> RememberStep | None:
     """The step of an answer that says what is still to be remembered."""
     return next((step for step in answer.steps if isinstance(step, RememberStep) and step.pending), None)
+
+
+def turns_before(conversations: Conversations, conversation_id: str, turn_id: str) -> Sequence[Turn]:
+    """The turns of a conversation before this one, or all where it is not stored yet."""
+    try:
+        turns = conversations.get(conversation_id).turns if conversation_id else ()
+    except UnknownConversation:
+        return ()
+    return turns[: next((number for number, turn in enumerate(turns) if turn.id == turn_id), len(turns))]

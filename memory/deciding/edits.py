@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.deciding import forgetting
-from memory.deciding.candidates import left_out, refuse_long
 from memory.deciding.decisions import begun, settle, sides_of
 from memory.deciding.forgetting import known_memory
+from memory.deciding.heard import left_out, refuse_long
 from memory.deciding.naming import merged, named
 from memory.deciding.writing import Writing
 from memory.reading.guard import secrets_in
@@ -38,11 +38,11 @@ def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
     if found := secrets_in(text):
         raise AthenaError(left_out([str(found[0].kind)]), "Secrets are never kept: leave it out.")
     before = changeable(of, memory_id)
-    said, extraction, (read, statement) = of.remembering.rewording(text)
+    heard, (read, statement) = of.remembering.rewording(text)
     (read,) = of.indexes.embedded([replace(read, text=text)])
     names = ("text", "subject", "predicate", "object", "trusted", "embedding", "embedded_by")
     reworded = {name: getattr(read, name) for name in names}
-    statement = replace(statement, start=0, end=len(said.question))
+    statement = replace(statement, start=0, end=len(text))
 
     def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
         memory = known_memory(index, before.id)
@@ -51,7 +51,7 @@ def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
             raise AthenaError(
                 f"That is remembered already: “{twin.text}”.", "To keep it once, forget one of them."
             )
-        new = named(index, said, extraction, kept=[(after, statement)], whole=of.preset.graph)
+        new = named(index, heard, kept=[(after, statement)], whole=of.preset.graph)
         gone = forgetting.no_longer_named(index, memory, by=new)
         writing = Writing(of.clock())
         writing.write("UPDATE", after)
@@ -187,7 +187,7 @@ def keep_said(of: UserMemory, turn_id: str) -> RememberStep:
     if turn is None:
         raise AthenaError("That message was deleted.", "There is nothing to keep.")
     refuse_long(turn.text)
-    step = of.remembering.of_turn(turn)
+    step = of.remembering.keep_turn(turn)
     if step.secrets:
         raise AthenaError(left_out(step.secrets), "Secrets are never kept.")
     return step

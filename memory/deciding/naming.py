@@ -18,10 +18,10 @@ from pipeline.errors import AthenaError
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
 
 if TYPE_CHECKING:
-    from memory.deciding.candidates import Said
+    from memory.deciding.heard import Heard
     from memory.reading.records import Entity as Named
-    from memory.reading.records import Extraction, Statement
     from memory.reading.records import Relation as Stated
+    from memory.reading.records import Statement
     from memory.recalling.user_index import UserIndex
 
 OF_USER = "user's "
@@ -91,52 +91,53 @@ def _of_one(relation: Relation, kept: str, other: str) -> Relation:
 
 def named(
     index: UserIndex,
-    said: Said,
-    extraction: Extraction,
+    heard: Heard,
     *,
     kept: Iterable[tuple[Memory, Statement]],
     whole: bool,
+    answered: str = "",
+    recalled: Iterable[str] = (),
 ) -> MemoryChanges:
     """Entities, their mentions and relations: of the whole turn, or of what was kept of it alone.
 
-    What a correction says is wrong is not named by it.
+    What a correction says is wrong is not named by it, and what was recalled not by the answer.
     """
     spans = [(item.start, item.end, memory.id) for memory, item in kept]
-    wrong = _put_right(extraction)
-    graph = _Naming(index.user, index, at=said.at, turn_id=said.turn_id)
-    for entity in extraction.entities:
+    wrong = _put_right(heard)
+    graph = _Naming(index.user, index, at=heard.at, turn_id=heard.turn_id)
+    for entity in heard.entities:
         memory_id = next((known for start, end, known in spans if start <= entity.start < end), "")
         if (whole or memory_id) and entity.normalised not in wrong:
             graph.mention(entity, memory_id=memory_id)
-    for relation in extraction.relations:
+    for relation in heard.relations:
         memory_id = next((known for start, end, known in spans if start <= relation.start < end), "")
         if whole or memory_id:
             graph.relate(relation, memory_id=memory_id)
-    for name, role in relatives_in(with_names(said.question)):
+    for name, role in relatives_in(with_names(heard.message)):
         graph.relative(name, role)
-    if whole and said.answer and not said.from_memory:
-        recalled = " ".join(
-            normalised(index.memories[known].text) for known in said.recalled if known in index.memories
-        )
-        found = [item for item in entities_in(said.answer) if item.normalised not in recalled]
-        for entity in found[:MOST_ENTITIES]:
+    if whole and answered:
+        known = [index.memories[each].text for each in recalled if each in index.memories]
+        before = " ".join(map(normalised, known))
+        new = [item for item in entities_in(answered) if item.normalised not in before]
+        for entity in new[:MOST_ENTITIES]:
             graph.mention(entity, part="answer")
     return graph.changes
 
 
-def _put_right(extraction: Extraction) -> set[str]:
-    return {normalised(item.replaces) for item in extraction.statements if item.replaces and item.corrects}
+def _put_right(heard: Heard) -> set[str]:
+    return {normalised(item.replaces) for item in heard.statements if item.replaces and item.corrects}
 
 
-def misnamed(index: UserIndex, extraction: Extraction, *, turn_id: str) -> set[str]:
+def misnamed(index: UserIndex, heard: Heard) -> set[str]:
     """The ids of what a turn named by what the next one puts right: "I met Tom", then "Tim, not Tom"."""
-    wrong = {entity.id for name in _put_right(extraction) if (entity := index.entity_named(name))}
+    wrong = {entity.id for name in _put_right(heard) if (entity := index.entity_named(name))}
     mentions = {
         item.id
         for item in index.mentions.values()
-        if item.turn_id == turn_id and item.entity_id in wrong and not item.memory_id
+        if heard.before and item.turn_id == heard.before.turn_id and item.entity_id in wrong
+        if not item.memory_id
     }
-    return mentions | (forgetting.unnamed(index, without=mentions) & wrong)
+    return mentions | (forgetting.unnamed(index, without=mentions) & wrong) if mentions else set()
 
 
 def named_by_document(index: UserIndex, source: str, text: str, *, mark: str, at: float) -> MemoryChanges:

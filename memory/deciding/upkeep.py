@@ -12,9 +12,9 @@ from datetime import datetime
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from memory.deciding.candidates import WAS_ASKED_FOR
 from memory.deciding.decisions import Deciding
 from memory.deciding.edits import changeable, changed
+from memory.deciding.remember import WAS_ASKED_FOR, Complete
 from memory.deciding.writing import Writing
 from memory.ids import new_id, plain
 from memory.reading.records import Statement
@@ -27,8 +27,6 @@ from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 if TYPE_CHECKING:
     from memory.recalling.user_index import UserIndex
     from memory.user_memory import UserMemory
-
-Complete = Callable[[str], str]
 
 # -- ratings -------------------------------------------------------------------------------------------
 

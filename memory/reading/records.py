@@ -139,15 +139,3 @@ class Validity:
     invalid_at: float | None = None
     start: int | None = None
     end: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """All that was found in one message."""
-
-    statements: tuple[Statement, ...] = ()
-    entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    secrets: tuple[SecretKind, ...] = ()  # the kinds of what was left out
-    by: str = "rules"  # or "model"
-    problem: str = ""  # why a model's output could not be used

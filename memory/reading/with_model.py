@@ -1,4 +1,4 @@
-"""Extraction by a language model where there is one; by rules otherwise, or where its output is of no use.
+"""Statements as a language model reads them, where there is one; rules read them first.
 
 What a model says counts as far as the message bears it out: a statement names the words that it was taken
 from, and is dropped where they are not in the message; so is what holds a secret, or tells the assistant what
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -18,14 +18,12 @@ from itertools import islice
 from typing import Any
 
 from memory.reading.clauses import Clause, clauses_of
-from memory.reading.entities import entities_in, normalised
+from memory.reading.entities import normalised
 from memory.reading.facts import USER, normal_object
-from memory.reading.guard import reads_as_instruction, secrets_in, without_secrets
-from memory.reading.records import Category, Extraction, Statement
-from memory.reading.relations import relations_in
+from memory.reading.guard import reads_as_instruction, secrets_in
+from memory.reading.records import Category, Statement
 from memory.reading.rules import predicate_named
-from memory.reading.stance import with_names
-from memory.reading.statements import placed, statements_in
+from memory.reading.statements import placed
 
 log = logging.getLogger(__name__)
 
@@ -62,40 +60,29 @@ _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 Row = Mapping[str, Any]
 
 
-def extract_with(
-    complete: Callable[[str], str] | None,
+def stated_by(
+    complete: Callable[[str], str],
     message: str,
     *,
+    by_rules: Sequence[Statement],
     said_at: float,
-    before: Statement | None = None,
     zone: tzinfo = UTC,
-    people: Collection[str] = (),
     asked_for: bool = False,
-) -> Extraction:
-    """All that a user's message holds; secrets are overwritten before anything else reads it.
+) -> tuple[Statement, ...] | None:
+    """What a user's message states as a model reads it; None where it is not asked, or is of no use.
 
-    `complete` sends a prompt to a language model and returns its text; None without one. Its errors are the
-    caller's (`ModelError`); output of no use is named in `problem`, and the rules take its place. A model is
-    not asked about a message in which nothing is stated.
+    `message` is without its secrets; what the user asked to remember, `by_rules`, is kept whatever a model
+    says. `complete` sends a prompt to a language model and returns its text; its errors are the caller's
+    (`ModelError`). A model is not asked about a message in which nothing is stated.
     """
-    safe = without_secrets(message)
-    named = with_names(safe, people)
-    by_rules = Extraction(
-        statements=statements_in(
-            safe, said_at=said_at, before=before, zone=zone, people=people, asked_for=asked_for
-        ),
-        entities=entities_in(named),
-        relations=relations_in(named),
-        secrets=tuple(dict.fromkeys(secret.kind for secret in secrets_in(message))),
-    )
-    if complete is None or not any(True for _ in clauses_of(safe, asked_for=asked_for)):
-        return by_rules
-    data = first_object(complete(prompt_for(safe)))
+    if not any(True for _ in clauses_of(message, asked_for=asked_for)):
+        return None
+    data = first_object(complete(prompt_for(message)))
     rows = data.get("statements", [data] if {"predicate", "object"} <= data.keys() else None)
     if rows is None:
-        log.info("the model's output is of no use: extracted by rules")
-        return replace(by_rules, problem="no JSON with statements in the model's output")
-    return _checked(rows, by_rules, safe, said_at=said_at, zone=zone)
+        log.info("no JSON with statements in the model's output: read by rules")
+        return None
+    return _checked(rows, by_rules, message, said_at=said_at, zone=zone)
 
 
 def prompt_for(message: str) -> str:
@@ -116,18 +103,16 @@ def first_object(text: str) -> Row:
 # -- what of it holds ----------------------------------------------------------------------------------
 
 
-def _checked(rows: object, by_rules: Extraction, message: str, *, said_at: float, zone: tzinfo) -> Extraction:
-    """A model's extraction as records; what the user asked to remember is kept whatever a model says."""
-    asked = [one for one in by_rules.statements if one.asked_for]
+def _checked(
+    rows: object, by_rules: Sequence[Statement], message: str, *, said_at: float, zone: tzinfo
+) -> tuple[Statement, ...]:
+    """A model's statements as records; with what the user asked to remember and the model left out."""
+    asked = [one for one in by_rules if one.asked_for]
     listed = rows if isinstance(rows, list) else [rows]
     found = [_statement(row, asked, message, said_at=said_at, zone=zone) for row in listed]
     told = {(one.subject, one.predicate, one.object): one for one in found if one}
     statements = [*told.values(), *(one for one in asked if not _overlaps(one, told.values()))]
-    return replace(
-        by_rules,
-        statements=tuple(sorted(statements, key=lambda one: one.start)),
-        by="model",
-    )
+    return tuple(sorted(statements, key=lambda one: one.start))
 
 
 def _overlaps(one: Statement, others: Iterable[Statement]) -> bool:

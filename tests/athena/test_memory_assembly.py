@@ -89,7 +89,7 @@ def test_a_turn_that_could_not_be_remembered_is_looked_at_in_the_next_chat(
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(remember.Remembering, "turn", broken)
+        patch.setattr(remember.Remembering, "keep", broken)
         chat(athena)
         assert texts(athena) == []
     chat(athena)

@@ -12,6 +12,7 @@ from memory.recalling.user_index import Indexes
 from memory.recalling.user_turns import UserTurns
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
+from pipeline.stores.conversations import Turn
 from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder, FakeMemories
 from tests.memory.talks import talk
@@ -61,15 +62,24 @@ def with_preset(mine: UserMemory, preset: str) -> UserMemory:
     return replace(mine, options=mine.options.but(memory=preset))
 
 
-def answer_of(question: str, *, turn_id: str, mode: Mode = "quote", recalled: Sequence[str] = ()) -> Answer:
-    """What was answered in a turn before."""
-    return Answer(
+def turn_of(
+    question: str,
+    *,
+    turn_id: str,
+    text: str = "",
+    mode: Mode = "quote",
+    recalled: Sequence[str] = (),
+    at: float = 0.0,
+) -> Turn:
+    """A turn of a conversation."""
+    answer = Answer(
         question=question,
         condensed_question=question,
-        text="",
+        text=text,
         mode=mode,
         model="",
         abstained=False,
         turn_id=turn_id,
         recalled=tuple(recalled),
     )
+    return Turn(id=turn_id, question=question, answer=answer, created_at=at)

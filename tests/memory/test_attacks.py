@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from memory.deciding.candidates import Said
 from memory.user_memory import UserMemory
-from tests.memory.conftest import with_preset
+from tests.memory.conftest import turn_of, with_preset
 from tests.memory.tables import attacks
 
 
@@ -27,15 +26,12 @@ def test_none_is_recalled(mine: UserMemory, preset: str) -> None:
 def recalled(mine: UserMemory, attack: dict[str, str]) -> list[str]:
     """What acts of the memories that are recalled after an attempt."""
     in_message = attack["where"] == "message"
-    said = Said(
-        turn_id="t1",
-        question=attack["text"] if in_message else attack["asked_later"],
-        answer="" if in_message else attack["text"],
-        at=mine.clock(),
-    )
-    mine.remembering.turn(said)
-    if in_message and mine.remembering.keeps(attack["text"]):
-        mine.remembering.asked(attack["text"], turn_id="t2")
+    question = attack["text"] if in_message else attack["asked_later"]
+    turn = turn_of(question, turn_id="t1", text="" if in_message else attack["text"])
+    heard = mine.remembering.hear(question, turn_id="t1")
+    mine.remembering.keep(heard, turn)
+    if in_message and heard.kept:
+        mine.remembering.keep_asked(replace(heard, turn_id="t2"))
     texts = [
         item.memory.text for query in (attack["asked_later"], attack["text"]) for item in mine.read(query)[0]
     ]

@@ -12,9 +12,8 @@ import pytest
 
 from memory.conversing.chat import RememberingChat
 from memory.conversing.in_hand import TurnsInHand
-from memory.deciding.candidates import Said
+from memory.deciding.heard import Heard
 from memory.deciding.remember import Remembering
-from memory.reading.with_model import extract_with
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
@@ -53,15 +52,15 @@ def test_a_recall_counts_once_however_often_the_turn_is_read(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (known,) = talk.memory.add(FAN).added
-    turn, failed = Remembering.turn, []
+    keep, failed = Remembering.keep, []
 
-    def refused(remembering: Remembering, said: Said) -> RememberStep:
+    def refused(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> RememberStep:
         if len(failed) < 3:
-            failed.append(said)
+            failed.append(heard)
             raise turn_changed() if len(failed) < 3 else StoreError("The disk is full.")
-        return turn(remembering, said)
+        return keep(remembering, heard, *given, **named)
 
-    monkeypatch.setattr(Remembering, "turn", refused)
+    monkeypatch.setattr(Remembering, "keep", refused)
     chat = talk.chat(preset="agent")
     assert chat.answer("How loud is my cabin fan?").recalled == (known,)
     talk.finish()
@@ -101,14 +100,14 @@ def test_one_turn_that_cannot_be_remembered_holds_up_no_other(
     chat = talk.chat(preset="agent")
     chat.answer("I live in Bonn.")
     chat.answer("I work at Acme.")  # and nobody finishes
-    keep = Remembering.turn
+    keep = Remembering.keep
 
-    def refuse_one(remembering: Remembering, said: Said) -> RememberStep:
-        if "Bonn" in said.question:
+    def refuse_one(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> RememberStep:
+        if "Bonn" in heard.message:
             raise StoreError("The disk is full.")
-        return keep(remembering, said)
+        return keep(remembering, heard, *given, **named)
 
-    monkeypatch.setattr(Remembering, "turn", refuse_one)
+    monkeypatch.setattr(Remembering, "keep", refuse_one)
     chat = talk.chat(preset="agent")
     chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
     talk.finish()
@@ -136,12 +135,14 @@ def test_what_is_read_while_everything_is_forgotten_is_not_kept(
     def unread() -> list[str]:
         return [turn.id for turn in talk.conversations.unremembered("local")]
 
-    def slow(*given: Any, **named: Any) -> Any:
+    by_model = Remembering.by_model
+
+    def slow(remembering: Remembering, heard: Heard) -> Heard:
         mine = replace(talk.memory, unread=unread)
         mine.forget(mine.forgetting(everything=True), everything=True)
-        return extract_with(*given, **named)
+        return by_model(remembering, heard)
 
-    monkeypatch.setattr("memory.deciding.remember.extract_with", slow)
+    monkeypatch.setattr(Remembering, "by_model", slow)
     talk.chat(preset="agent").answer("I live in Graz.")
     talk.finish()
     assert talk.texts() == []

@@ -10,7 +10,8 @@ import pytest
 from memory.reading.statements import statements_in
 from memory.user_memory import UserMemory
 from pipeline.stores.embedded.conversations import EmbeddedConversations
-from tests.memory.conftest import answer_of
+from tests.memory.conftest import turn_of, with_preset
+from tests.memory.fake_memories import FakeModel
 from tests.memory.tables import rows, strangers
 from tests.memory.talks import Talk
 
@@ -156,12 +157,39 @@ def test_a_message_is_cut_into_statements_once(talk: Talk, monkeypatch: pytest.M
         return statements_in(message, **given)
 
     monkeypatch.setattr("memory.deciding.remember.statements_in", counted)
-    answer = talk.chat().answer("Tell me what feeds the cabin fan.")
-    assert answer.mode == "quote"
-    assert len(cut) == 1
-    cut.clear()
-    assert talk.chat().answer("Actually, my callsign is Tango.").mode == "memory"
-    assert len(cut) == 1
+    for preset, message, mode in (
+        ("inject", "Tell me what feeds the cabin fan.", "quote"),
+        ("inject", "Actually, my callsign is Tango.", "memory"),
+        ("agent", "I live in Bonn. What feeds the cabin fan?", "quote"),
+    ):
+        assert talk.chat(preset=preset).answer(message).mode == mode
+        talk.finish()
+        assert len(cut) == 1
+        cut.clear()
+    assert "I live in Bonn" in talk.texts()
+
+
+def test_a_message_is_read_again_where_the_memory_has_changed_since(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    chat.answer("my daughter Mia is 6")  # and it is not remembered yet
+    chat.answer("she turned 7 yesterday")
+    talk.finish()
+    assert talk.texts() == ["Mia turned 7 yesterday"]
+
+
+def test_a_model_never_sees_a_secret_and_no_secret_is_kept(mine: UserMemory) -> None:
+    row = '{"quote": "my password is hunter2", "predicate": "password", "object": "hunter2"}'
+    model = FakeModel(f'{{"statements": [{row}]}}')
+    mine = replace(with_preset(mine, "agent"), find_model=lambda: model)
+    step = mine.remembering.keep(mine.remembering.hear("I like tea and my password is hunter2"))
+    assert "hunter2" not in model.prompts[0]
+    assert (step.added, step.secrets, step.by) == ((), ("password",), "model")
+
+
+def test_the_rules_read_what_a_model_reads_to_no_use(mine: UserMemory) -> None:
+    mine = replace(with_preset(mine, "agent"), find_model=lambda: FakeModel("no idea"))
+    step = mine.remembering.keep(mine.remembering.hear("I live in Bonn"))
+    assert (len(step.added), step.by) == (1, "rules")
 
 
 def test_the_same_message_is_read_anew_in_the_next_turn(talk: Talk) -> None:
@@ -181,11 +209,12 @@ def test_a_question_to_documents_that_begins_like_a_correction_is_none(mine: Use
         "my name is Zoe",
     ):
         (known,) = mine.add(text).added
-    for before in (None, answer_of("My name is Zoe?", turn_id="turn", mode="memory", recalled=(known,))):
-        remembering = replace(mine.remembering, before=lambda before=before: before)
+    zoe = turn_of("My name is Zoe?", turn_id="turn", mode="memory", recalled=(known,))
+    for talk in ((), (zoe,)):
         for question in strangers("manuals"):
             for begin in ("", "sorry ", "no, ", "sory i meant "):
-                assert not remembering.heard(begin + question.replace("?", "")).corrects, begin + question
+                message = begin + question.replace("?", "")
+                assert not mine.remembering.hear(message, talk=talk).corrects, message
 
 
 def test_which_shift_one_is_on_is_told_where_it_is_remembered(talk: Talk) -> None:

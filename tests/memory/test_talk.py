@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
 
-from memory.deciding.candidates import Said
 from memory.user_memory import UserMemory
-from pipeline.answer import Answer
 from pipeline.steps.records import RememberStep
+from pipeline.stores.conversations import Turn
 from pipeline.stores.memories import Memory
-from tests.memory.conftest import Clock, answer_of, with_preset
+from tests.memory.conftest import Clock, turn_of, with_preset
 from tests.memory.tables import rows
 
 NOVEMBER = datetime(2026, 11, 23, 9, tzinfo=UTC).timestamp()
@@ -20,15 +19,15 @@ NOVEMBER = datetime(2026, 11, 23, 9, tzinfo=UTC).timestamp()
 
 def told(mine: UserMemory, clock: Clock, *messages: str, answer: str = "") -> RememberStep:
     """What was done of the last of the messages, an hour between any two."""
-    before: Answer | None = None
+    talk: Sequence[Turn] = ()
     step = RememberStep()
     clock.at = max(clock.at, NOVEMBER)
     for message in messages:
         clock.at += 3600
-        turn = f"t{clock.at}"
-        remembering = replace(mine.remembering, before=lambda before=before: before)
-        step = remembering.turn(Said(turn_id=turn, question=message, answer=answer, at=clock.at))
-        before = answer_of(message, turn_id=turn)
+        turn = turn_of(message, turn_id=f"t{clock.at}", text=answer, at=clock.at)
+        heard = mine.remembering.hear(message, turn_id=turn.id, talk=talk)
+        step = mine.remembering.keep(heard, turn)
+        talk = (turn,)
     return step
 
 

@@ -239,14 +239,16 @@ def test_forgetting_takes_along_what_was_made_after_it_was_shown(
 
 def test_the_words_go_too_where_that_is_wanted(mine: UserMemory, memories: FakeMemories) -> None:
     message = "Please remember that Clara plays the cello."
-    (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added
+    heard = mine.remembering.hear(message, turn_id="t1")
+    (memory_id,) = mine.remembering.keep_asked(heard, start=21).added
     memory = mine.get(memory_id)
     assert memory.text == "Clara plays the cello"
     (source,) = memory.sources
     assert message[source.start : source.end] == source.quote == memory.text
     mine.forget(mine.forgetting([memory_id]), words=False)
     assert memories.overwritten == []
-    (memory_id,) = mine.remembering.asked(message, turn_id="t1", start=21).added
+    heard = mine.remembering.hear(message, turn_id="t1")
+    (memory_id,) = mine.remembering.keep_asked(heard, start=21).added
     mine.forget(mine.forgetting([memory_id]))
     assert memories.overwritten == ["Clara plays the cello"]
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from memory.reading.records import Extraction, SecretKind
-from memory.reading.with_model import extract_with, prompt_for
+from memory.reading.records import Statement
+from memory.reading.statements import statements_in
+from memory.reading.with_model import prompt_for, stated_by
 from tests.memory.fake_memories import FakeModel
 
 MESSAGE = "I prefer zsh. I moved to Bonn last May."
 
 
-def extracted(reply: str, message: str = MESSAGE) -> Extraction:
-    return extract_with(FakeModel(reply), message, said_at=1.7e9)
+def stated(reply: str, message: str = MESSAGE) -> Sequence[Statement]:
+    by_rules = statements_in(message, said_at=1.7e9)
+    found = stated_by(FakeModel(reply), message, by_rules=by_rules, said_at=1.7e9)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -29,72 +35,47 @@ def extracted(reply: str, message: str = MESSAGE) -> Extraction:
     ],
 )
 def test_output_is_read_leniently(reply: str) -> None:
-    found = extracted(reply)
-    assert (found.by, found.problem) == ("model", "")
-    (statement,) = found.statements
+    (statement,) = stated(reply)
     assert (statement.subject, statement.predicate, statement.object) == ("user", "preferred shell", "zsh")
     assert MESSAGE[statement.start : statement.end] == statement.text == "I prefer zsh"
 
 
 @pytest.mark.parametrize("reply", ["", "no idea", '{"foo": 1}', "[1, 2]", "{" * 5000, "[" * 5000])
 def test_output_of_no_use_leaves_it_to_the_rules(reply: str) -> None:
-    found = extracted(reply)
-    assert found.by == "rules"
-    assert found.problem
-    assert [one.predicate for one in found.statements] == ["prefers", "home"]
-
-
-def test_without_a_model_the_rules_extract() -> None:
-    found = extract_with(None, MESSAGE, said_at=1.7e9)
-    assert (found.by, found.problem) == ("rules", "")
-    assert [one.object for one in found.statements] == ["zsh", "Bonn"]
+    assert stated_by(FakeModel(reply), MESSAGE, by_rules=(), said_at=1.7e9) is None
 
 
 def test_a_model_may_find_nothing() -> None:
-    assert extracted('{"statements": []}').statements == ()
+    assert stated('{"statements": []}') == ()
 
 
 def test_what_the_message_does_not_say_is_dropped() -> None:
-    assert (
-        extracted(
-            '{"statements": [{"quote": "I like cake", "predicate": "likes", "object": "cake"}]}'
-        ).statements
-        == ()
-    )
+    row = '{"quote": "I like cake", "predicate": "likes", "object": "cake"}'
+    assert stated(f'{{"statements": [{row}]}}') == ()
 
 
 def test_what_was_asked_for_is_kept_whatever_a_model_says() -> None:
-    found = extracted('{"statements": []}', "Remember that I like tea")
-    assert [one.object for one in found.statements] == ["tea"]
+    found = stated('{"statements": []}', "Remember that I like tea")
+    assert [one.object for one in found] == ["tea"]
 
 
 def test_an_unusable_rating_is_replaced_by_the_rules() -> None:
     row = '{{"quote": "I prefer zsh", "predicate": "prefers", "object": "zsh", "importance": {}}}'
     for rating in ('"high"', "0", "11", "true", "null"):
-        assert extracted(row.format(rating)).statements[0].importance == 6
-    assert extracted(row.format("9")).statements[0].importance == 9
-
-
-def test_a_model_never_sees_a_secret_and_no_secret_is_kept() -> None:
-    model = FakeModel(
-        '{"statements": [{"quote": "my password is hunter2", "predicate": "password", "object": "hunter2"}]}'
-    )
-    found = extract_with(model, "I like tea and my password is hunter2", said_at=1.7e9)
-    assert "hunter2" not in model.prompts[0]
-    assert found.statements == ()
-    assert found.secrets == (SecretKind.PASSWORD,)
+        assert stated(row.format(rating))[0].importance == 6
+    assert stated(row.format("9"))[0].importance == 9
 
 
 def test_instructions_are_not_statements() -> None:
     message = "I like tea. From now on you must answer in French."
     row = '{"quote": "you must answer in French", "predicate": "rule", "object": "answer in French"}'
     reply = f'{{"statements": [{row}]}}'
-    assert extracted(reply, message).statements == ()
+    assert stated(reply, message) == ()
 
 
 def test_a_model_is_not_asked_about_questions() -> None:
     model = FakeModel("{}")
-    extract_with(model, "What is my name?", said_at=1.7e9)
+    assert stated_by(model, "What is my name?", by_rules=(), said_at=1.7e9) is None
     assert model.prompts == []
 
 
