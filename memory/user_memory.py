@@ -20,7 +20,7 @@ from memory.ids import ANSWER
 from memory.options import PRESETS, MemoryOptions, Preset
 from memory.reading.asking import is_personal, names_what
 from memory.reading.entities import normalised
-from memory.reading.facts import USER
+from memory.reading.records import USER
 from memory.reading.rules import predicates_asked_for
 from memory.recalling import documents, graph, recall
 from memory.recalling.recall import FoundMemory, Reading

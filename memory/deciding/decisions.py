@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Literal
 from memory.deciding.naming import canonical, same_as
 from memory.deciding.writing import Writing
 from memory.ids import plain
-from memory.reading.facts import USER, stems, words_of_thing
 from memory.reading.intervals import UNKNOWN, validity_of
-from memory.reading.records import Statement
+from memory.reading.objects import stems, words_of_thing
+from memory.reading.records import USER, Statement
 from memory.reading.rules import UNREAD, has_several, single_valued
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory

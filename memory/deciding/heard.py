@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memory.reading.entities import entities_in
+from memory.reading.entities import entities_in, with_names
 from memory.reading.guard import secrets_in, without_secrets
 from memory.reading.relations import relations_in
-from memory.reading.stance import with_names
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import MemorySource
 

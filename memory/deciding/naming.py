@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from memory.deciding import forgetting
 from memory.ids import id_of
-from memory.reading.entities import bare_name, entities_in, normalised
+from memory.reading.entities import bare_name, entities_in, normalised, relatives_in, with_names
 from memory.reading.relations import relations_in
-from memory.reading.stance import with_names
-from memory.reading.statements import relatives_in
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
 

@@ -265,7 +265,7 @@ class Remembering:
         kept = Memory(
             id=new_id(),
             user=self.user,
-            text=item.whole or item.text,
+            text=item.text,
             tier="long_term" if asked else self.preset.tier,
             kind="observation" if self.preset.tier == "short_term" and not asked else "fact",
             category=str(item.category),  # type: ignore[arg-type]

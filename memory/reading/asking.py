@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import cache
 
 from memory.reading import as_typed, rules_of
+from memory.reading.clauses import spelt_out, with_subject
 from memory.reading.entities import is_given_name
 from memory.reading.relations import relations_in
-from memory.reading.stance import spelt_out
 from pipeline.analysis import analyse
 from pipeline.asking.several import is_question
 from pipeline.terms import stop_terms
@@ -65,7 +65,7 @@ def states(message: str) -> bool:
     "The pump is off again" tells something of what documents are about: they are asked for it.
     """
     of_somebody = _of("of_somebody").match(message) or any(map(is_given_name, _WORD.findall(message)))
-    told = bool(_of("about_me").search(spelt_out(message)) or of_somebody or corrects(message))
+    told = bool(_of("about_me").search(with_subject(spelt_out(message))) or of_somebody or corrects(message))
     return told and not asks(message)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memory.reading import rules_of
-from memory.reading.records import Entity, EntityKind
+from memory.reading.records import USER, Entity, EntityKind
 
 _NAME_OF_CODE = re.compile(
     r"(?:[#@$&]|--?)?[A-Za-z_\[][\w!?.:#@\[\]-]*"  # a name, an attribute
@@ -131,6 +131,7 @@ def patterns() -> tuple[tuple[EntityKind, re.Pattern[str]], ...]:
     return tuple(found)
 
 
+_SMALL = re.compile(r"(?<![\w/.@`-])[a-z]{3,}(?![\w/@`(]|\.\w)")
 _MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)|[\"“”„«»]|<!--(?:(?!<!--).)*?-->")
 _ARTICLE = re.compile(r"(?:the|an?|my|your|our|their|his|her|its|this|that|these|those) (?=\S)")
 _SPACED_CODE = re.compile(r"[A-Z]{1,4} \d{2,4}")
@@ -148,6 +149,27 @@ _NUMERALS = {
 def bare_name(name: str) -> str:
     """A name without what its bearer is to somebody: "my brother Karl" and "colleague Karl" are Karl."""
     return _of_somebody().sub("", name)
+
+
+def relatives_in(text: str) -> Iterator[tuple[str, str]]:
+    """Those whom a text names, and what they are to the user: "karl" is "user's brother"."""
+    words = entity_words()
+    relative = rf"\b(?i:(?:my|our) (?P<thing>{words['relative']}|child|kid|baby))\b"
+    for match in re.finditer(rf"{relative},? (?!{words['people']}\b)(?P<name>[A-Z][a-z]+)\b", text):
+        yield normalised(match["name"]), f"{USER}'s {match['thing'].casefold()}"
+
+
+def with_names(text: str, people: Collection[str] = ()) -> str:
+    """A message with capitals where a hurried writer leaves them out: in names that are known."""
+    known = _given_names() | {name.casefold() for name in people}
+    text = re.sub(r"(?<=\s)n(?=\s)", "&", text)
+    return _SMALL.sub(lambda match: match[0].capitalize() if match[0] in known else match[0], text)
+
+
+@lru_cache(maxsize=1)
+def _given_names() -> frozenset[str]:
+    words = rules_of("entities")["names_and_words"]["given_name"]
+    return frozenset(entity_words()["given_name"].casefold().split("|")) - set(words)
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+USER = "user"  # as a subject
+
 
 class EntityKind(StrEnum):
     """What an entity is."""
@@ -37,9 +39,7 @@ class Relation:
     """One relation that a text states between two things."""
 
     subject: str  # as the text has it, without article and marks
-    label: (
-        str  # one of the labels in relations.toml: "causes", "part of", …; "not …" where that does not hold
-    )
+    label: str  # one of those in relations.toml: "causes", "part of" …; "not …" where that does not hold
     object: str
     start: int  # of the words that state it, both ends included
     end: int
@@ -67,8 +67,8 @@ class Statement:
     predicate: str = ""
     object: str = ""
     category: Category = Category.GENERAL
-    text: str = ""  # the message's own words: message[start:end]
-    start: int = 0
+    text: str = ""  # its words, or what it says by itself where they lean on what was said before
+    start: int = 0  # of its words in the message
     end: int = 0
     valid_at: float = 0.0  # epoch seconds: since when it is true; when it was said, unless it says otherwise
     invalid_at: float | None = None  # until when it is true; None = it still is
@@ -81,7 +81,6 @@ class Statement:
     replaces: str = ""  # the object that it says is wrong, where it names it
     instead_of: str = ""  # the subject that it was wrongly said of: "my sister, not me"
     role: str = ""  # what a subject with a name is to the user: "user's brother"
-    whole: str = ""  # what it says by itself, where its words lean on what was said before
     only_of_known: bool = False  # a correction, which counts only where the same is remembered otherwise
     asked_for: bool = False  # "remember that …"
     trusted: bool = True  # False: it reads like an instruction, and must never act as one

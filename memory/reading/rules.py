@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from memory.reading import rules_of
@@ -15,11 +15,18 @@ UNREAD = ("", "note")
 """Predicates of statements that no rule reads further."""
 
 _OF_ONE = ("favourite ", "preferred ")
+_OF_USER = ("personal", "work", "preference")  # lists of attributes
 
 
 def single_valued(predicate: str) -> bool:
     """True where another object of the same subject replaces the one before (`home`), False for `likes`."""
     return predicate.startswith(_OF_ONE) or predicate in _single()
+
+
+def has_several(predicate: str) -> bool:
+    """True where a subject is known to have several objects (`likes`); False where nothing says so (`is`)."""
+    several = {"to do", *(rule.predicate for rule in statement_rules())} - {"is", "", "{thing}"}
+    return predicate in several and not single_valued(predicate)
 
 
 def predicates_asked_for(question: str) -> tuple[str, ...]:
@@ -40,21 +47,21 @@ def predicate_named(words: str) -> str:
 @lru_cache(maxsize=1)
 def _single() -> frozenset[str]:
     data = rules_of("statements")
-    attributes = data["attributes"]
-    names = [name for kind in ("personal", "work", "preference") for name in attributes[kind]]
-    return frozenset({*data["single"]["predicates"], *map(predicate_named, names)})
+    names = [predicate_named(name) for kind in _OF_USER for name in data["attributes"][kind]]
+    return frozenset({*data["single"]["predicates"], *names})
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule for statements about the user, and what follows for what it finds."""
+    """One rule for statements, and what follows for what it finds."""
 
     predicate: str
     patterns: tuple[re.Pattern[str], ...]
-    category: Category
+    category: Category = Category.GENERAL
     ends: bool = False
     negated: bool = False
     of: str = ""  # what its object is
+    attribute: bool = False  # "my X is Y": its object keeps its day, and is anything where it is asked for
     over: bool = False  # it reads only what is said in so many words to be so no longer
 
 
@@ -62,47 +69,47 @@ class Rule:
 def statement_rules() -> tuple[Rule, ...]:
     """The rules for what users state about themselves; the first that fits counts."""
     return tuple(
-        Rule(
-            **{
-                **row,
-                "patterns": tuple(re.compile(_expanded(pattern)) for pattern in row["patterns"]),
-                "category": Category(row["category"]),
-            }
-        )
+        Rule(**{**row, "patterns": _all(row, case=True), "category": Category(row["category"])})
         for row in rules_of("statements")["statement"]
     )
 
 
-def has_several(predicate: str) -> bool:
-    """True where a subject is known to have several objects (`likes`); False where nothing says so (`is`)."""
-    return predicate in _several()
-
-
 @lru_cache(maxsize=1)
-def _several() -> frozenset[str]:
-    names = {rule.predicate for rule in statement_rules()} - {"is", ""}
-    return frozenset(name for name in names if not single_valued(name)) | {"to do", "answered by"}
+def fact_rules() -> tuple[Rule, ...]:
+    """The rules for what is to be remembered, or put right, and is of anything."""
+    return tuple(
+        Rule(row["predicate"], _all(row, case=False), attribute=True)
+        for row in rules_of("statements")["fact"]
+    )
 
 
-@lru_cache(maxsize=1)
-def fact_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Predicates with their patterns, for what is to be remembered and is not about the user."""
-    rows = rules_of("statements")["facts"]["patterns"]
-    return tuple((row["predicate"], re.compile(_expanded(row["pattern"]), re.IGNORECASE)) for row in rows)
+def _all(row: dict[str, list[str]], *, case: bool) -> tuple[re.Pattern[str], ...]:
+    flags = re.NOFLAG if case else re.IGNORECASE
+    return tuple(re.compile(expanded(pattern), flags) for pattern in row["patterns"])
 
 
-def _expanded(pattern: str) -> str:
+@cache
+def expanded(pattern: str) -> str:
     """A pattern with the words that it names in braces."""
-    words = {**rules_of("statements")["words"], "given_name": f"(?:{entity_words()['given_name']})"}
-    for name, meaning in words.items():
+    for name, meaning in _words().items():
         pattern = pattern.replace(f"{{{name}}}", meaning)
     return pattern
 
 
 @lru_cache(maxsize=1)
+def _words() -> dict[str, str]:
+    data = rules_of("statements")
+    lists = {**data["attributes"], "place": map(re.escape, rules_of("entities")["names"]["place"])}
+    words = {name: f"(?:{'|'.join(sorted(words, key=len)[::-1])})" for name, words in lists.items()}
+    known = {name: f"(?:{entity_words()[name]})" for name in ("given_name", "product", "people")}
+    return {**data["words"], **words, **known}
+
+
+@lru_cache(maxsize=1)
 def belongings() -> frozenset[str]:
     """What a user can have that something is said of: "my car"."""
-    return frozenset(rules_of("statements")["attributes"]["belongings"])
+    attributes = rules_of("statements")["attributes"]
+    return frozenset((*attributes["belongings"], *attributes["numbered"]))
 
 
 class Importance(NamedTuple):

@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, tzinfo
-from functools import lru_cache
 
-from memory.reading.clauses import Clause, clauses_of, speech
-from memory.reading.corrections import correction, instead_of
-from memory.reading.entities import entities_in, entity_words, is_given_name, is_named, normalised
-from memory.reading.facts import (
-    POSSESSED,
-    USER,
-    attribute,
-    fact,
-    fits,
-    is_vague,
-    names_wrong,
-    normal_object,
-    object_of,
-    undated,
-    with_other,
-)
+from memory.reading.clauses import Clause, Stance, clauses_of, speech, spelt_out, stance_of
+from memory.reading.corrections import correction, in_place_of, of_another, only_asks
+from memory.reading.entities import is_given_name, normalised, with_names
 from memory.reading.guard import reads_as_instruction, secrets_in
 from memory.reading.intervals import UNKNOWN, validity_of
-from memory.reading.records import Category, EntityKind, Statement, Validity
+from memory.reading.objects import fits, is_vague, names_wrong, normal_object, object_of, undated, with_other
+from memory.reading.records import USER, Category, Statement, Validity
 from memory.reading.rules import (
     Rule,
     belongings,
+    fact_rules,
     has_several,
     importance_of,
     predicate_named,
     statement_rules,
 )
-from memory.reading.stance import Stance, spelt_out, stance_of, with_names
 
 LONGEST = 400  # characters of a clause; nobody states one thing at greater length
+MOST_WORDS = 8  # of what something is said of
 
 _MEANT = re.compile(r"(?:I mea?nt|make (?:it|that)) ", re.IGNORECASE)
-_WHO = re.compile(r"(?:I|[Ww]e|(?:[Mm]y|[Oo]ur) [\w-]+(?: [A-Z][\w'-]+)?|[A-Z][\w'-]+)(?= )")
-_CALLED = re.compile(r"(?<=\w) ([A-Z][\w'-]+)$")
-_PRONOUN = re.compile(r"(?:he|she|they)(?= )", re.IGNORECASE)
-_AT = re.compile(r"(?:now )?at ")
+_OWNED = re.compile(
+    r"(?i:my|our) (?:new |current )?(?P<thing>[\w-]+(?: [a-z][\w-]*)?)(?: (?P<name>[A-Z][\w'-]+))?"
+)
 _AND = re.compile(r",? and |, (?=.* and )")
 
 Words = Mapping[str, str | None]
+Of = tuple[str, str]  # a subject, and what one with a name is to the user
 
 
 def statements_in(
@@ -61,41 +49,22 @@ def statements_in(
     """The statements of a user's message in order; none of questions, hypotheticals and small talk.
 
     `said_at` is the message's time (epoch seconds). `before` is the last statement that the user made: what
-    "actually, it is Y" corrects, and of whom "she turned 7" is. What holds a secret is left out; what reads
+    "actually, it is Y" corrects. `people` are known by name. What holds a secret is left out; what reads
     like an instruction is kept only where the user asked to remember it, as not trusted. What is put right in
     the same message was not meant. All of it is `asked_for`, or what says so.
     """
     found: list[Statement] = []
-    reader = _Reader(said_at, zone, frozenset(people), last=before)
     for clause in clauses_of(with_names(message, people), asked_for=asked_for):
         if len(clause.text) > LONGEST:
-            reader.who = ""
             continue
-        last = found[-1] if found else before
-        for said in reader.read(clause, last):
-            if said.only_of_known and clause.asks:
+        for said in _said(clause, found[-1] if found else before, frozenset(people)):
+            if said.only_of_known and clause.asks and not clause.asked_for:
                 continue
             statement = placed(message, clause, said, said_at=said_at, zone=zone)
-            if statement is None:
-                continue
-            found = [item for item in found if not _put_right(item, statement)]
-            found.append(statement)
+            if statement is not None:
+                found = [item for item in found if not _put_right(item, statement)]
+                found.append(statement)
     return tuple(found)
-
-
-def relatives_in(text: str) -> Iterator[tuple[str, str]]:
-    """Those whom a text names, and what they are to the user: "karl" is "user's brother"."""
-    for match in _relatives().finditer(text):
-        yield normalised(match["name"]), f"{USER}'s {match['thing'].casefold()}"
-
-
-@lru_cache(maxsize=1)
-def _relatives() -> re.Pattern[str]:
-    words = entity_words()
-    return re.compile(
-        rf"\b(?i:(?:my|our) (?P<thing>{words['relative']}|child|kid|baby))\b"
-        rf",? (?!{words['people']}\b)(?P<name>[A-Z][a-z]+)\b"
-    )
 
 
 def _put_right(old: Statement, new: Statement) -> bool:
@@ -106,11 +75,14 @@ def _put_right(old: Statement, new: Statement) -> bool:
     return new.corrects and bool(new.replaces) and about and old.object == new.replaces
 
 
+# -- its words and its times -----------------------------------------------------------------------------
+
+
 def placed(
     message: str, clause: Clause, said: Statement, *, said_at: float, zone: tzinfo
 ) -> Statement | None:
     """A statement with its words and its times; None where it holds a secret, or is planned for no day."""
-    text = message[clause.start : clause.end]
+    words = message[clause.start : clause.end]
     validity = _holds(said, validity_of(spelt_out(clause.text), said_at=said_at, zone=zone), said_at=said_at)
     if said.replaces and said.valid_at > said_at and validity.start is None:  # of a plan: it keeps its day
         validity = Validity(said.valid_at, said.invalid_at)
@@ -120,14 +92,15 @@ def placed(
         if not clause.asked_for:
             return None
         said = Statement(predicate="note", object=normal_object(clause.text))
-    if secrets_in(text) or "•" in text:
+    if secrets_in(words) or "•" in words:
         return None
-    rating, why = importance_of(text)
+    rating, why = importance_of(words)
     if clause.asked_for and rating < 7:
         rating, why = 7, "the user asked to remember it"
+    completed = clause.text if len(clause.text) > len(words) else words  # with the subject that was left out
     return replace(
         said,
-        text=text,
+        text=said.text or completed,
         start=clause.start,
         end=clause.end,
         valid_at=validity.valid_at,
@@ -136,7 +109,7 @@ def placed(
         importance_why=why,
         corrects=said.corrects or clause.corrects or bool(said.replaces),
         asked_for=clause.asked_for,
-        trusted=not reads_as_instruction(text),
+        trusted=not reads_as_instruction(words),
         said_at=said_at,
     )
 
@@ -156,159 +129,94 @@ def _holds(said: Statement, validity: Validity, *, said_at: float) -> Validity:
     return validity
 
 
-# -- what a clause says --------------------------------------------------------------------------------
+# -- what a clause says ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Reads the clauses of a message one after the other: who is spoken of goes on from one to the next."""
-
-    said_at: float
-    zone: tzinfo
-    people: frozenset[str]  # who are known, normalised
-    last: Statement | None  # what was stated right before
-    who: str = ""  # the words of the last clause's subject
-
-    def read(self, clause: Clause, before: Statement | None) -> Sequence[Statement]:
-        """What a clause says; more than one thing where it joins them with "and"."""
-        text = self._by_itself(clause)
-        found = self._said(text, clause, before) if text else ()
-        if _begin(text) != _begin(clause.text):
-            found = [replace(item, whole=item.whole or text) for item in found]
-        subject = _WHO.match(text)
-        self.who = subject[0] if subject else ""
-        self.last = found[-1] if found else None
-        return found
-
-    def _by_itself(self, clause: Clause) -> str:
-        """The clause as it reads alone: with the subject of the one before, a name for "she"; or ""."""
-        text = spelt_out(clause.text)
-        if clause.goes_on and not re.match(r"I\b", text):
-            works = self.last is not None and self.last.predicate == "employer"
-            verb = ("work" if works else "am") if self.who == "I" else ("works" if works else "is")
-            text = f"{self.who} {f'{verb} ' if _AT.match(text) else ''}{text}" if self.who else ""
-        if pronoun := _PRONOUN.match(text):
-            somebody = self._somebody()
-            return f"{somebody}{text[pronoun.end() :]}" if somebody else ""
-        return text
-
-    def _somebody(self) -> str:
-        """Whom what was stated right before is of, as that reads in a text; "" for nobody, and the user."""
-        subject = self.last.subject if self.last else ""
-        if subject in self.people or is_given_name(subject):
-            return subject.title()
-        thing = subject.removeprefix(f"{USER}'s ")
-        return f"my {thing}" if thing != subject and thing in belongings() else ""
-
-    def _said(self, text: str, clause: Clause, before: Statement | None) -> Sequence[Statement]:
-        corrects = clause.corrects or bool(names_wrong(text) or _MEANT.match(text))
-        small_talk = not corrects and speech()["small_talk"].match(text)
-        if not clause.asked_for and (small_talk or reads_as_instruction(text)):
-            return ()
-        if before and (other := instead_of(text, before)):
-            return (other,)
-        bare = undated(text, said_at=self.said_at, zone=self.zone)
-        found = self._by_rule(stance_of(text)) or self._by_rule(stance_of(bare))
-        if not found and (said := attribute(text, asked_for=clause.asked_for)):
-            found = [said]
-        if found:
-            return [_in_place_of(before, item) for item in found] if corrects else found
-        said = correction(text, before, corrects=clause.corrects) if corrects else None
-        if clause.asked_for:
-            said = replace(said, only_of_known=False) if said else fact(text)
-        return (said,) if said else ()
-
-    def _by_rule(self, stance: Stance) -> Sequence[Statement]:
-        for rule in statement_rules():
-            for pattern in rule.patterns if stance.over or not rule.over else ():
-                match = pattern.fullmatch(stance.text)
-                subject, role = self._subject(match.groupdict(), stance.text) if match else ("", "")
-                if match and subject:
-                    found = _with_object(rule, match, stance, said_at=self.said_at, zone=self.zone)
-                    if found:
-                        return [_of(item, subject, role) for item in found]
+def _said(clause: Clause, before: Statement | None, people: Collection[str]) -> Sequence[Statement]:
+    """What a clause says; more than one thing where it joins them with "and"."""
+    text, asked = spelt_out(clause.text), clause.asked_for
+    corrects = clause.corrects or bool(names_wrong(text) or _MEANT.match(text))
+    small_talk = not corrects and speech()["small_talk"].match(text)
+    if not asked and (small_talk or reads_as_instruction(text)):
         return ()
-
-    def _subject(self, words: Words, text: str) -> tuple[str, str]:
-        """The normalised subject, and what one with a name is to the user; "" where nobody is known by it."""
-        if relative := words.get("relative"):
-            return f"{USER}'s {relative.casefold()}", ""
-        who = words.get("who") or "I"
-        if who in ("I", "we", "We"):
-            return USER, ""
-        called = _CALLED.search(who)
-        if possessed := POSSESSED.fullmatch(_CALLED.sub("", who)):
-            thing = possessed["thing"].casefold()
-            owned = f"{USER}'s {thing}" if thing in belongings() else ""
-            return (normalised(called[1]), owned) if called and owned else (owned, "")
-        if normalised(who) in self.people:
-            return normalised(who), ""
-        people = [entity for entity in entities_in(text) if entity.kind is EntityKind.PERSON]
-        return next((one.normalised for one in people if who in (one.name, one.name.split()[0])), ""), ""
+    if before and (other := of_another(text, before)):
+        return (other,)
+    if found := _by_rules(statement_rules(), text, people, asked_for=asked):
+        return [in_place_of(before, item) for item in found] if corrects else found
+    if corrects and (said := correction(text, before, corrects=clause.corrects)):
+        return (said,)
+    if asked or (corrects and not only_asks(text)):
+        found = _by_rules(fact_rules(), text, people, asked_for=asked)
+    note = normal_object(clause.text)
+    if found or not asked or " " not in note:
+        return [replace(item, only_of_known=True) for item in found]
+    return (Statement(predicate="note", object=note),)
 
 
-def _begin(text: str) -> str:
-    """How a clause begins, whether spelt out or not: "I'm" and "I am" begin alike."""
-    return re.split(r"[ '’]", text.casefold(), maxsplit=1)[0].removesuffix("m").removesuffix("ve")
-
-
-def _in_place_of(before: Statement | None, said: Statement) -> Statement:
-    """A correction with the object that it puts right, where the statement before is of the same matter."""
-    if before is None or said.replaces or said.negated or said.ends or before.object == said.object:
-        return said
-    same = (before.subject, before.predicate) == (said.subject, said.predicate)
-    return replace(said, replaces=before.object) if same else said
-
-
-def _of(said: Statement, subject: str, role: str) -> Statement:
-    """The statement, of a subject: what others like is no preference of the user's."""
-    if subject == USER:
-        return said
-    category = said.category if said.category is not Category.PREFERENCE else Category.PERSONAL
-    return replace(said, subject=subject, role=role, category=category)
-
-
-def _with_object(
-    rule: Rule, match: re.Match[str], stance: Stance, *, said_at: float, zone: tzinfo
+def _by_rules(
+    rules: Sequence[Rule], text: str, people: Collection[str], *, asked_for: bool
 ) -> Sequence[Statement]:
-    """What a rule reads, of the user; each of several objects by itself; nothing where one is unfit."""
-    words = match.groupdict()
-    given, replaces, negated = object_of(
-        words["object"] or "", keep_date=rule.of == "date", said_at=said_at, zone=zone
+    """What the first rule that fits reads."""
+    for stance in (stance_of(text), stance_of(undated(text))):
+        for rule in rules:
+            for pattern in rule.patterns if stance.over or not rule.over else ():
+                words = match.groupdict() if (match := pattern.fullmatch(stance.text)) else None
+                of = _subject(words, people, anything=rules is fact_rules()) if words else None
+                if words and of and (found := _objects(rule, words, stance, of, text, asked_for=asked_for)):
+                    return found
+    return ()
+
+
+def _subject(words: Words, people: Collection[str], *, anything: bool) -> Of | None:
+    """Of whom or what it is, normalised, and what one with a name is to the user; None for nobody known."""
+    if relative := words.get("relative"):
+        return f"{USER}'s {relative.casefold()}", ""
+    who = words.get("who") or "I"
+    if who.casefold() in ("i", "we"):
+        return USER, ""
+    owned = _OWNED.fullmatch(who)
+    if owned and (anything or owned["thing"].casefold() in belongings()):
+        thing = f"{USER}'s {owned['thing'].casefold()}"
+        return (normalised(owned["name"]), thing) if owned["name"] else (thing, "")
+    name = normalised(who)
+    if anything:
+        return None if is_vague(who) or len(who.split()) > MOST_WORDS else (name, "")
+    return (name, "") if name in people or is_given_name(who.split()[0]) else None
+
+
+def _objects(
+    rule: Rule, words: Words, stance: Stance, of: Of, text: str, *, asked_for: bool
+) -> Sequence[Statement]:
+    """What a rule reads: each of several objects by itself; nothing where one is unfit."""
+    given, replaces, negated = object_of(words["object"] or "", keep_date=rule.attribute)
+    predicate = predicate_named(rule.predicate.replace("{thing}", words.get("thing") or ""))
+    if predicate == "prefers" and words.get("for"):
+        predicate = f"preferred {predicate_named(words['for'] or '')}"
+    several = not predicate or (has_several(predicate) and not rule.attribute)
+    things = _AND.split(given) if several else [given]
+    sure = (asked_for and rule.attribute) or all(fits(thing, rule.of) for thing in things)
+    may_be_place = rule.of == "place" and " " not in given and fits(given, "home")
+    if not (given or rule.of == "left") or any(map(is_vague, things)) or not (sure or may_be_place):
+        return ()
+    (subject, role), denied = of, (negated or stance.negated) != rule.negated
+    own = subject == USER or rule.category is not Category.PREFERENCE  # what others like is none
+    said = Statement(
+        subject=subject,
+        predicate=predicate,
+        role=role,
+        category=rule.category if own else Category.PERSONAL,
+        negated=denied,
+        ends=rule.ends or (stance.ends and not denied),
+        planned=stance.planned,
+        only_of_known=not predicate or not sure,
+        replaces=replaces or normal_object(words.get("replaces") or ""),
     )
-    if not given and rule.of != "left":
-        return ()
-    things = _AND.split(given) if not rule.predicate or has_several(rule.predicate) else [given]
-    sure = all(fits(thing, rule.of) for thing in things)
-    if any(map(is_vague, things)) or not (sure or (rule.of == "place" and _may_be_place(given))):
-        return ()
-    denied = (negated or stance.negated) != rule.negated
-    found = []
-    for thing in things:
-        predicate = predicate_named(rule.predicate.replace("{thing}", words.get("thing") or ""))
-        if predicate == "prefers" and words.get("for"):
-            predicate = f"preferred {predicate_named(words['for'] or '')}"
-        said = Statement(
-            subject=USER,
-            predicate=predicate,
-            object=thing,
-            category=rule.category,
-            negated=denied,
-            ends=rule.ends or (stance.ends and not denied),
-            planned=stance.planned,
-            only_of_known=not predicate or not sure,
-            replaces=replaces or normal_object(words.get("replaces") or ""),
-            whole=with_other(thing, given, match[0]) if len(things) > 1 else "",
-        )
-        found.append(said)
-    job = object_of(words.get("job") or "", keep_date=False, said_at=said_at, zone=zone)[0]
+    found = [
+        replace(said, object=thing, text=with_other(thing, given, text) if thing != given else "")
+        for thing in things
+    ]
+    job = object_of(words.get("job") or "", keep_date=False)[0]
     if job and fits(job, "short"):
-        found.append(
-            replace(found[0], predicate="job", object=job, whole=f"{words.get('who') or 'I'} work as {job}")
-        )
+        alone = f"I work as {job}" if subject == USER else f"{words['who']} works as {job}"
+        found.append(replace(said, predicate="job", object=job, text=alone))
     return found
-
-
-def _may_be_place(thing: str) -> bool:
-    """Whether a word may name a place that is not known: who lived elsewhere lives there now."""
-    return " " not in thing and fits(thing, "home") and not is_named(thing, "product")

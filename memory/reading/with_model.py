@@ -19,9 +19,9 @@ from typing import Any
 
 from memory.reading.clauses import Clause, clauses_of
 from memory.reading.entities import normalised
-from memory.reading.facts import USER, normal_object
 from memory.reading.guard import reads_as_instruction, secrets_in
-from memory.reading.records import Category, Statement
+from memory.reading.objects import normal_object
+from memory.reading.records import USER, Category, Statement
 from memory.reading.rules import predicate_named
 from memory.reading.statements import placed
 

@@ -172,9 +172,9 @@ def test_a_message_is_cut_into_statements_once(talk: Talk, monkeypatch: pytest.M
 def test_a_message_is_read_again_where_the_memory_has_changed_since(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
     chat.answer("my daughter Mia is 6")  # and it is not remembered yet
-    chat.answer("she turned 7 yesterday")
+    chat.answer("my daughter turned 7 yesterday")
     talk.finish()
-    assert talk.texts() == ["Mia turned 7 yesterday"]
+    assert talk.texts() == ["my daughter turned 7 yesterday"]
 
 
 def test_a_model_never_sees_a_secret_and_no_secret_is_kept(mine: UserMemory) -> None:

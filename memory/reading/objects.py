@@ -1,0 +1,110 @@
+"""The object of a statement: which of its words are it, and what it may be by `statements.toml`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from memory.reading import rules_of
+from memory.reading.intervals import validity_of
+from memory.reading.rules import expanded
+
+_NOT_THIS = re.compile(
+    r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
+)
+_VALUE_NOT = re.compile(
+    r"^(?P<object>(?:.+ )?(?:\S*\d\S*|[A-Z]\w+)) not (?P<replaces>(?:\w+ )?(?:\S*\d\S*|[A-Z]\w+))$"
+)
+_BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it'?s |it is )?(?P<object>.+)$")
+_DANGLING = re.compile(r"(?:[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with))+$")
+_SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
+_ANY_TIME = 951_782_400.0  # of a leap year: only where a date stands is asked for
+_FEW_WORDS = 5
+_ARTICLES = frozenset(
+    ("a", "an", "the", "my", "our", "his", "her", "their", "one", "some", "any", "new", "old")
+)
+_LITTLE = frozenset(("i", "we", "am", "is", "are", "do", "to", "on", "at", "in", "of", "for", "with"))
+
+
+def object_of(text: str, *, keep_date: bool) -> tuple[str, str, bool]:
+    """The object of a statement, what it replaces, and whether it is denied."""
+    but_that = _BUT_THAT.match(text)
+    text = _of("so_long").sub("", _of("cut").sub("", text))
+    replaces, denied = "", text.startswith("not ")
+    if match := but_that or names_wrong(text):
+        text, replaces, denied = match["object"], normal_object(match["replaces"]), False
+    text = text.removeprefix("not ")
+    when = validity_of(text, said_at=_ANY_TIME)
+    if when.start is not None and text[: when.start].strip():
+        led = _SINCE.search(text, 0, when.start) or _SINCE.match(text, when.start)
+        text = undated(text) if led or not keep_date else text
+    return normal_object(text), replaces, denied
+
+
+def undated(text: str) -> str:
+    """Without since when, until when or for how long."""
+    text = _of("so_long").sub("", text)
+    when = validity_of(text, said_at=_ANY_TIME)
+    if when.start is None or when.end is None:
+        return text
+    return _DANGLING.sub("", text[: when.start].rstrip()) + text[when.end :]
+
+
+def names_wrong(text: str) -> re.Match[str] | None:
+    """Where a text says what is not, too: "Y, not X", "nr 6 not 4"."""
+    return _NOT_THIS.match(text) or _VALUE_NOT.match(text)
+
+
+def normal_object(text: str) -> str:
+    """An object's words without marks, and without what only rounds a sentence off."""
+    text = " ".join(text.replace("`", "").replace("*", "").split()).strip(" .,;:!\"“”'")
+    while match := _of("trailing").search(text):
+        text = text[: match.start()]
+    return text
+
+
+def is_vague(thing: str) -> bool:
+    """Whether words name nothing: "it", "the second one"."""
+    return _of("vague").match(thing) is not None
+
+
+def fits(thing: str, of: str = "") -> bool:
+    """Whether an object can be what its rule says that it is; what says more than one thing is nothing."""
+    if _of("many").search(thing) or len(thing.split()) > (_FEW_WORDS if of else 2 * _FEW_WORDS):
+        return False
+    never, must = (rules_of("statements")["objects"][kind].get(of) for kind in ("never", "must"))
+    no = never is not None and _compiled(never).match(thing)
+    return not no and (must is None or _compiled(must).fullmatch(thing) is not None)
+
+
+def with_other(thing: str, old: str, text: str) -> str:
+    """A text with one thing in the place of another; "" where that is not in it."""
+    found = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text, re.IGNORECASE) if old else None
+    return f"{text[: found.start()]}{thing}{text[found.end() :]}" if found else ""
+
+
+def _of(name: str) -> re.Pattern[str]:
+    return _compiled(rules_of("statements")["objects"][name])
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(expanded(pattern), re.IGNORECASE | re.DOTALL)
+
+
+# -- which two are one thing -----------------------------------------------------------------------------
+
+
+def stems(text: str) -> list[str]:
+    """What a text says, by the stems of its words in order: "smoking" and "I smoke" are both "smok"."""
+    words = (word for word in re.findall(r"\w+", text.casefold()) if word not in _ARTICLES | _LITTLE)
+    ended = (re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word) for word in words)
+    return [re.sub(r"(\w)\1$", r"\1", word) for word in ended]
+
+
+def words_of_thing(thing: str) -> frozenset[str]:
+    """What tells a thing: its words in the singular without articles, and what it is one of: a car."""
+    found = (word for word in re.findall(r"\w+", thing.casefold()) if word not in _ARTICLES)
+    words = {word[:-1] if re.fullmatch(r"\w{2,}[^s]s", word) else word for word in found}
+    kinds = rules_of("statements")["kinds"]
+    return frozenset(words | {kind for kind, members in kinds.items() if words & set(members)})
