@@ -15,30 +15,22 @@ if TYPE_CHECKING:
 Shape = dict[str, Any]
 
 
+_SHOWN = (
+    "id", "text", "kind", "tier", "category", "tags", "importance", "pinned", "trusted", "stale", "disputed",
+    "valid_at", "invalid_at", "created_at", "expired_at", "sources", "why", "origin", "subject", "predicate",
+    "object",
+)  # fmt: skip
+
+
 def memory_shape(memory: Memory) -> Shape:
     """One memory; times in ISO 8601, UTC."""
+    times = ("valid_at", "invalid_at", "created_at", "expired_at")
     return {
-        "id": memory.id,
-        "text": memory.text,
-        "kind": memory.kind,
-        "tier": memory.tier,
-        "category": memory.category,
+        **{name: getattr(memory, name) for name in _SHOWN},
+        **{name: iso(getattr(memory, name)) for name in times},
         "tags": list(memory.tags),
-        "importance": memory.importance,
-        "pinned": memory.pinned,
-        "trusted": memory.trusted,
-        "stale": memory.stale,
         "disputed": bool(memory.disputed),
-        "valid_at": iso(memory.valid_at),
-        "invalid_at": iso(memory.invalid_at),
-        "created_at": iso(memory.created_at),
-        "expired_at": iso(memory.expired_at),
         "sources": [source_shape(source) for source in memory.sources],
-        "why": memory.why,
-        "origin": memory.origin,
-        "subject": memory.subject,
-        "predicate": memory.predicate,
-        "object": memory.object,
     }
 
 

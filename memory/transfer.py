@@ -7,14 +7,14 @@ An import is checked whole before anything of it is written. The JSON of vector 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo, model_validator
 
 from memory.deciding.heard import refuse_long
 from memory.ids import id_of, plain
@@ -24,7 +24,7 @@ from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_da
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
-from pipeline.stores.memory_records import adapter, plain_object
+from pipeline.stores.memory_records import plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -33,23 +33,41 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FIX = "Give an export of memories, or one with `documents`, `metadatas` and `ids`."
-
-Time = datetime | Annotated[float, Field(ge=FIRST_S, le=LAST_S, allow_inf_nan=False)]
 TIMES = ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at", "at")
-NAMES = {"memory": "memories", "entity": "entities", "mention": "mentions", "relation": "relations"}
-NAMES |= {"event": "events"}
-"""What an export has rows of, by their kind."""
-Shapes = tuple[dict[str, Any], ...]
-Exported = Entity | Mention | Relation | MemoryEvent
+
+
+def _own(shape: Any, info: ValidationInfo) -> Any:
+    """A row as an export has it with the fields of a record, as one of the user who imports it."""
+    if not isinstance(shape, dict):
+        return shape
+    values = {"created_at": None} | {
+        key: value for key, value in shape.items() if not key.startswith("embed")
+    }
+    values |= {key: _seconds(values[key]) for key in TIMES if key in values}
+    return values | {"user": info.context, "disputed": values.get("dispute", "")}
+
+
+def _seconds(time: object) -> object:
+    """A time in ISO 8601, or in seconds since the epoch, as these; raises ValueError where there is none."""
+    if isinstance(time, int | float) and not FIRST_S <= time <= LAST_S:
+        raise ValueError(f"{time} is no time")
+    try:
+        return in_seconds(datetime.fromisoformat(time)) if isinstance(time, str) else time
+    except OverflowError as error:
+        raise ValueError(f"{time} is beyond the calendar") from error
+
+
+_T = TypeVar("_T")
+_Rows = tuple[Annotated[_T, BeforeValidator(_own)], ...]
 
 
 class _Export(BaseModel):
     athena_memories: Literal[1]
-    memories: Shapes
-    entities: Shapes = ()
-    mentions: Shapes = ()
-    relations: Shapes = ()
-    events: Shapes = ()
+    memories: _Rows[Memory]
+    entities: _Rows[Entity] = ()
+    mentions: _Rows[Mention] = ()
+    relations: _Rows[Relation] = ()
+    events: _Rows[MemoryEvent] = ()
 
 
 class _Collection(BaseModel):
@@ -72,16 +90,15 @@ def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> s
     with index.lock:
         if form == "markdown":
             return _markdown(index)
-        events = user.indexes.memories.events(user.user)
         whole = {
             "athena_memories": FORMAT,
             "user": user.user,
             "exported_at": iso(user.clock()),
             "memories": [_whole(memory) for memory in _in_order(index)],
-            "entities": [_shape(item) for item in _by_id(index.entities)],
-            "mentions": [_shape(item) for item in _by_id(index.mentions)],
-            "relations": [_shape(item) for item in _by_id(index.relations)],
-            "events": [_shape(item) for item in events],
+            "entities": _shapes(index.entities.values()),
+            "mentions": _shapes(index.mentions.values()),
+            "relations": _shapes(index.relations.values()),
+            "events": [_shape(item) for item in user.indexes.memories.events(user.user)],
         }
     return json.dumps(whole, ensure_ascii=False, indent=1)
 
@@ -106,18 +123,13 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
     try:
         if isinstance(found, dict) and "documents" in found:
             return _static(_Collection.model_validate(found), user=user, now=now)
-        export = _Export.model_validate(found)
-        return _rows(export, user=user)
+        export = _Export.model_validate(found, context=user)
     except ValidationError as error:
-        raise _invalid(error) from error
-    except (OverflowError, ValueError) as error:
-        raise _not_an_export(f"a time cannot be read ({error})") from error
-
-
-def _invalid(error: ValidationError, within: str = "") -> AthenaError:
-    first = error.errors()[0]
-    where = within + ".".join(map(str, first["loc"]))
-    return _not_an_export(f"{where or 'the file'}: {first['msg']}")
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise _not_an_export(f"{where}: {first['msg']}") from error
+    rows = {name: getattr(export, name) for name in ("entities", "mentions", "relations", "events")}
+    return MemoryChanges(memories=tuple(map(_guarded, export.memories)), **rows)
 
 
 def _not_an_export(why: str) -> AthenaError:
@@ -148,50 +160,22 @@ def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
 
 def would_import(user: UserMemory, data: str) -> Sequence[Memory]:
     """The memories that an import would add; nothing is written. Raises for a bad one."""
-    index, read = user.index, read_import(data, user=user.user, now=user.clock())
-    with index.lock:
-        return without_known(read, index).memories
+    return _new(user, data).memories
 
 
 def imported(user: UserMemory, data: str) -> int:
     """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
-    indexes, read = user.indexes, read_import(data, user=user.user, now=user.clock())
-    index = user.index
+    new = _new(user, data)
+    known = {event.id for event in user.indexes.memories.events(user.user)}
+    events = tuple(event for event in new.events if event.id not in known)
+    new = replace(new, memories=tuple(user.indexes.embedded(new.memories)), events=events)
+    return len(user.indexes.change(user.user, partial(without_known, new)).memories)
+
+
+def _new(user: UserMemory, data: str) -> MemoryChanges:
+    index, read = user.index, read_import(data, user=user.user, now=user.clock())
     with index.lock:
-        read = without_known(read, index)
-    known = {event.id for event in indexes.memories.events(user.user)}
-    read = replace(
-        read,
-        memories=tuple(indexes.embedded(read.memories)),
-        events=tuple(event for event in read.events if event.id not in known),
-    )
-    return len(indexes.change(user.user, partial(without_known, read)).memories)
-
-
-def _rows(export: _Export, *, user: str) -> MemoryChanges:
-    rows = {name: _read(kind, name, getattr(export, name), user) for kind, name in NAMES.items()}
-    return MemoryChanges(**rows | {"memories": tuple(map(_guarded, rows["memories"]))})
-
-
-def _read(kind: str, name: str, shapes: Shapes, user: str) -> tuple[Any, ...]:
-    """Rows of a kind from their shapes, as those of a user."""
-    rows = []
-    for number, shape in enumerate(shapes):
-        values = {key: value for key, value in shape.items() if key not in ("embedding", "embedded_by")}
-        try:
-            times = _times().validate_python({key: values[key] for key in TIMES if key in values})
-            values |= {key: _seconds(value) for key, value in times.items()} | {"user": user}
-            if kind == "memory":
-                values |= {"disputed": values.get("dispute", ""), "created_at": values.get("created_at")}
-            rows.append(adapter(kind).validate_python(values))
-        except ValidationError as error:
-            raise _invalid(error, f"{name}.{number}.") from error
-    return tuple(rows)
-
-
-@cache
-def _times() -> TypeAdapter[dict[str, datetime | float | None]]:
-    return TypeAdapter(dict[str, Time | None])
+        return without_known(read, index)
 
 
 def _guarded(memory: Memory) -> Memory:
@@ -238,16 +222,11 @@ def _in_order(index: UserIndex) -> list[Memory]:
     return sorted(index.memories.values(), key=lambda memory: (memory.created_at, memory.id))
 
 
-def _by_id(rows: Mapping[str, Entity] | Mapping[str, Mention] | Mapping[str, Relation]) -> list[Exported]:
-    return [rows[id_] for id_ in sorted(rows)]
-
-
 def _whole(memory: Memory) -> dict[str, Any]:
     """A memory with all that an import needs to make it again."""
-    whole = plain_object(memory)
     sources = [
         {name: value for name, value in source.items() if value not in ("", None)}
-        for source in whole["sources"]
+        for source in plain_object(memory)["sources"]
     ]
     return {
         **memory_shape(memory),
@@ -259,7 +238,11 @@ def _whole(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _shape(row: Exported) -> dict[str, Any]:
+def _shapes(rows: Iterable[Entity | Mention | Relation]) -> list[dict[str, Any]]:
+    return [_shape(row) for row in sorted(rows, key=lambda row: row.id)]
+
+
+def _shape(row: Entity | Mention | Relation | MemoryEvent) -> dict[str, Any]:
     values = plain_object(row)
     del values["user"]
     return values if isinstance(row, Entity) else values | {"at": iso(row.at)}
@@ -275,10 +258,6 @@ def _line(memory: Memory) -> str:
         "" if memory.trusted else "not trusted",
     ]
     return f"- {' '.join(memory.text.split())} ({', '.join(filter(None, notes))})"
-
-
-def _seconds(value: datetime | float | None) -> float | None:
-    return in_seconds(value) if isinstance(value, datetime) else value
 
 
 # -- what a persona says ---------------------------------------------------------------------------------
