@@ -85,7 +85,7 @@ class Related:
 
 def _neighbourhood(call: Call, given: Neighbourhood) -> Related:
     memory = call.memory
-    around = memory.about_entity([given.name])
+    around = memory.about_entity(given.name)
     return Related({item.id: sentence(memory.index, item) for item in around.relations[:MOST_RELATIONS]})
 
 

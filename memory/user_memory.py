@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Relation
 
 SEARCHED = 10  # memories that a search shows
+COUNTED_BY = ("tier", "kind", "category")
 LEAST = 0.5  # share of the threshold that a search which is asked for is content with
 
 
@@ -72,11 +73,6 @@ class UserMemory:
         return PRESETS[self.options.memory]
 
     @property
-    def complete(self) -> Complete | None:
-        """Asks a language model; None where none is connected."""
-        return self.find_model()
-
-    @property
     def index(self) -> UserIndex:
         """All rows, as the store has them now."""
         return self.indexes.of(self.user)
@@ -89,21 +85,16 @@ class UserMemory:
     @property
     def remembering(self) -> Remembering:
         """What reads messages, and keeps what they say."""
-        return Remembering(self.indexes, self.user, self.preset, self.complete, self.zone, self.clock)
+        complete = self.find_model()
+        return Remembering(self.indexes, self.user, self.preset, complete, self.zone, self.clock)
 
     # -- reading ------------------------------------------------------------------------------------
-
-    def moment(
-        self, *, as_of: float | None = None, known_at: float | None = None, history: bool = False
-    ) -> Moment:
-        """Now, or what was true `as_of` or what we knew `known_at` a time; with `history` all of it."""
-        return Moment(now=self.clock(), as_of=as_of, known_at=known_at, always=history)
 
     def list(
         self, *, as_of: float | None = None, known_at: float | None = None, history: bool = False
     ) -> Sequence[Memory]:
         """What is remembered, static memory first, then the latest; with `history` also what is over."""
-        moment = self.moment(as_of=as_of, known_at=known_at, history=history)
+        moment = Moment(now=self.clock(), as_of=as_of, known_at=known_at, always=history)
         index = self.index
         with index.lock:
             kept = [memory for memory in index.memories.values() if moment.sees(memory)]
@@ -131,9 +122,9 @@ class UserMemory:
 
         A search is content with half the relevance that an unasked recall needs; a `strict` one is not.
         """
-        moment = self.moment(as_of=as_of, known_at=known_at, history=history)
-        share = 1.0 if strict else LEAST
-        found = self._search(query, moment=moment, threshold=self.threshold * share, words_suffice=True)
+        moment = Moment(now=self.clock(), as_of=as_of, known_at=known_at, always=history)
+        least = self.threshold * (1.0 if strict else LEAST)
+        found = self._search(query, moment=moment, threshold=least, words_suffice=True)
         return list(found.found[:limit])
 
     def read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
@@ -141,20 +132,19 @@ class UserMemory:
 
         Where memories of documents are among it, they are checked against these first.
         """
-        found, reading = self._read(message)
+        reading = self._reading(message)
+        found = recall.recallable(reading.found, self.preset)
         of_documents = any(source.source for item in found for source in item.memory.sources)
         if of_documents and self.check_documents():
-            found, reading = self._read(message)
+            reading = self._reading(message)
+            found = recall.recallable(reading.found, self.preset)
         fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
         return self._with_other_sides(found[:fitting]), reading
 
-    def _read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
-        reading = self._policy_reading(message)
-        return recall.recallable(reading.found, self.preset), reading
-
-    def _policy_reading(self, message: str) -> Reading:
-        depth = self.preset.depth
-        return self._search(message, moment=self.moment(), threshold=self.threshold, depth=depth)
+    def _reading(self, message: str) -> Reading:
+        """All that is weighed for a message by the preset's policy."""
+        moment = Moment(now=self.clock())
+        return self._search(message, moment=moment, threshold=self.threshold, depth=self.preset.depth)
 
     def _search(self, query: str, **given: Any) -> Reading:
         query = well_formed(query)
@@ -163,14 +153,9 @@ class UserMemory:
     def _with_other_sides(self, found: Sequence[FoundMemory]) -> Sequence[FoundMemory]:
         """The found with the other sides of their disputes: neither comes alone."""
         shown = {item.memory.id for item in found}
-        sides = [
-            replace(item, memory=other)
-            for item in found
-            if item.memory.disputed
-            for other in self.sides(item.memory)
-            if other.id not in shown
-        ]
-        return [*found, *sides]
+        disputed = [item for item in found if item.memory.disputed]
+        sides = [replace(item, memory=side) for item in disputed for side in self.sides(item.memory)]
+        return [*found, *(side for side in sides if side.memory.id not in shown)]
 
     def sides(self, memory: Memory) -> Sequence[Memory]:
         """All sides of a memory's dispute, itself among them; none where there is no dispute."""
@@ -198,14 +183,6 @@ class UserMemory:
             return False
         return memory.origin == "user" or memory.tier == "static" if memory else not known.endswith(ANSWER)
 
-    def _is_personal(self, question: str) -> bool:
-        return self.turns.names_speaker(question) or is_personal(question, was_said=self.turns.says)
-
-    def turns_of(self, ids: Collection[str]) -> Sequence[str]:
-        """The ids of the turns that memories come from."""
-        known = self.index.memories
-        return [source.turn_id for each in ids if each in known for source in known[each].sources]
-
     def find_said(self, query: str, *, which: Which = ANY, limit: int = SEARCHED) -> Sequence[FoundTurn]:
         """What was said that a search shows, best first; without a query, the latest."""
         return self.turns.find(query, least=self.threshold, which=which, limit=limit)
@@ -218,11 +195,8 @@ class UserMemory:
 
     def replaced_by(self, memory_id: str) -> Sequence[Memory]:
         """The memories that became history because of this one, also those that hold again."""
-        ended = [
-            event.memory_id
-            for event in self.indexes.memories.events(self.user)
-            if event.action == "INVALIDATE" and event.other_id == memory_id
-        ]
+        events = self.indexes.memories.events(self.user)
+        ended = (it.memory_id for it in events if it.action == "INVALIDATE" and it.other_id == memory_id)
         known = self.index.memories
         return [known[each] for each in dict.fromkeys(ended) if each in known]
 
@@ -232,7 +206,7 @@ class UserMemory:
         `reading` is what the question brings to mind, where that was read already.
         """
         preset, turns = self.preset, FoundTurns()
-        reading = reading or self._policy_reading(question)
+        reading = reading or self._reading(question)
         facts = [
             item
             for item in (reading.found if preset.recalls else ())
@@ -245,15 +219,15 @@ class UserMemory:
             question,
             facts[:MOST_FACTS],
             turns,
-            personal=self._is_personal(question),
+            personal=self.turns.names_speaker(question) or is_personal(question, was_said=self.turns.says),
             named=names_what(question, was_said=self.turns.says),
-            exact=self.exactly(question),
+            exact=self._exactly(question),
             relations=[relation for relation in relations if not relation.source],
         )
 
-    def exactly(self, question: str) -> Sequence[Memory]:
+    def _exactly(self, question: str) -> Sequence[Memory]:
         """What holds now of just what a question about the user asks for, latest first: "where do I live"."""
-        index, moment = self.index, self.moment()
+        index, moment = self.index, Moment(now=self.clock())
         with index.lock:
             asked = [each for known in predicates_asked_for(question) for each in index.about(USER, known)]
         return sorted(filter(moment.sees, asked), key=lambda memory: -memory.created_at)
@@ -268,10 +242,9 @@ class UserMemory:
 
     def stats(self) -> Mapping[str, Any]:
         """Counts of what is kept, by tier, kind and category, and of the graph."""
-        index, said = self.index, self.turns.own()
+        index, said, moment = self.index, self.turns.own(), Moment(now=self.clock())
         with index.lock:
             kept = list(index.memories.values())
-            moment = self.moment()
             live = [item for item in kept if moment.sees(item)]
             return {
                 "user": self.user,
@@ -280,16 +253,13 @@ class UserMemory:
                 "messages": len(said),
                 "history": len(kept) - len(live),
                 "static": len(self.static) + sum(item.tier == "static" for item in live),
-                "by_tier": dict(Counter(item.tier for item in live)),
-                "by_kind": dict(Counter(item.kind for item in live)),
-                "by_category": dict(Counter(item.category for item in live)),
-                "pinned": sum(item.pinned for item in live),
-                "disputed": sum(bool(item.disputed) for item in live),
-                "stale": sum(item.stale for item in live),
+                **{f"by_{by}": dict(Counter(getattr(it, by) for it in live)) for by in COUNTED_BY},
+                **{
+                    name: sum(bool(getattr(it, name)) for it in live)
+                    for name in ("pinned", "disputed", "stale")
+                },
                 "untrusted": sum(not item.trusted for item in live),
-                "entities": len(index.entities),
-                "mentions": len(index.mentions),
-                "relations": len(index.relations),
+                **{name: len(getattr(index, name)) for name in ("entities", "mentions", "relations")},
                 "themes": dict(graph.themes(live)),
                 "threshold": self.threshold,
             }
@@ -330,16 +300,14 @@ class UserMemory:
         forgetting.refuse_static(self.static, given)
         meant = {turn_named(known)[0].removesuffix(ANSWER) for known in turns}
         meant |= {turn.id for turn in self.turns.about(search)} if search else set()
-        before = self.clock() - older_than * DAY_S if older_than is not None else -math.inf
+        before = (
+            math.inf if everything else -math.inf if older_than is None else self.clock() - older_than * DAY_S
+        )
         said = tuple(
             turn
             for turn in self.turns.all()
-            if turn.id.removesuffix(ANSWER) not in without
-            and (
-                everything
-                or meant.intersection((turn.id, turn.id.removesuffix(ANSWER)))
-                or (turn.at or 0.0) < before
-            )
+            if (own := turn.id.removesuffix(ANSWER)) not in without
+            and ((turn.at or 0.0) < before or meant.intersection((turn.id, own)))
         )
         with index.lock:
             if search:
@@ -409,27 +377,21 @@ class UserMemory:
 
     def used(self, ids: Iterable[str]) -> None:
         """Note that memories were recalled; the access alone changes, and no event is kept of it."""
-        at, given = self.clock(), set(ids)
+        at, given = self.clock(), sorted(set(ids))
 
         def decide(index: UserIndex) -> MemoryChanges:
+            known = [index.memories[each] for each in given if each in index.memories]
             return MemoryChanges(
-                memories=tuple(
-                    replace(memory, accessed_at=at, accesses=memory.accesses + 1)
-                    for memory_id in sorted(given)
-                    if (memory := index.memories.get(memory_id))
-                )
+                memories=tuple(replace(it, accessed_at=at, accesses=it.accesses + 1) for it in known)
             )
 
         self.indexes.change(self.user, decide)
 
-    def about_entity(self, names: Sequence[str], *, depth: int = 2) -> graph.Neighbourhood:
-        """The neighbourhood of several entities by name or alias; raises `AthenaError` for an unknown one."""
+    def about_entity(self, name: str) -> graph.Neighbourhood:
+        """What is within two relations of an entity by its name or alias; raises `AthenaError` for none."""
         index = self.index
         with index.lock:
-            found = []
-            for name in names:
-                entity = index.entity_named(name)
-                if entity is None:
-                    raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
-                found.append(entity.id)
-            return graph.neighbourhood(index, found, depth=depth)
+            entity = index.entity_named(name)
+            if entity is None:
+                raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
+            return graph.neighbourhood(index, [entity.id], depth=2)

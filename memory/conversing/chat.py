@@ -125,7 +125,9 @@ class RememberingChat:
             return Recollection(preset=preset.name, static=static, left=before, detail=TOOLS)
         corrected = {known for heard in self.heard.values() for known in heard.changed}
         found, reading = memory.read(question)
-        told = self._told(message, question, reading, without=[turn_id, *memory.turns_of(corrected)])
+        kept = memory.index.memories
+        wrong = [source.turn_id for each in corrected if each in kept for source in kept[each].sources]
+        told = self._told(message, question, reading, without=[turn_id, *wrong])
         found = [item for item in found if item.memory.id not in corrected]
         recalled = tuple(item.recalled for item in found)
         around, related = self._around(reading, question, recalled)

@@ -51,7 +51,7 @@ class Finishing:
 
     def catch_up(self) -> None:
         """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
-        if self.memory.complete is None:
+        if self.memory.find_model() is None:
             self._caught_up()
         else:
             self.after.add(self._caught_up)

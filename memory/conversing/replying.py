@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -53,6 +54,12 @@ class Replying:
 
     def reply(self) -> MemoryReply:
         """Do what the message asks of the memory, and say so."""
+        began, started = time.time(), time.perf_counter()
+        reply = self._reply()
+        step = replace(reply.step, started_at=began, ms=(time.perf_counter() - started) * 1000)
+        return replace(reply, step=step)
+
+    def _reply(self) -> MemoryReply:
         command, shown = self.heard.command, shown_before(self.heard)
         if command is None and shown is None:
             return self._restated()
@@ -87,10 +94,10 @@ class Replying:
     # -- keeping ------------------------------------------------------------------------------------
 
     def _restated(self) -> MemoryReply:
-        """Keep a correction."""
+        """Keep a correction, as the rules read it: they have said that it is one."""
         if self.private:
             return self._not_kept()
-        return self._confirmation(self.memory.remembering.keep_correction(self.heard))
+        return self._confirmation(replace(self.memory.remembering, complete=None).keep(self.heard))
 
     def _asked(self, heard: Heard, start: int, end: int | None) -> MemoryReply:
         if self.private:

@@ -114,6 +114,10 @@ class Deciding(Writing):
             elif old.invalid_at is not None:
                 self.write("UPDATE", replace(old, invalid_at=None))
 
+    def ids(self, *outcomes: Outcome) -> tuple[str, ...]:
+        """The memories of which this became."""
+        return tuple(known for outcome, known in self.outcomes if outcome in outcomes)
+
     # -- what is there ----------------------------------------------------------------------------------
 
     def _about(self, predicate: str) -> list[Memory]:

@@ -6,12 +6,11 @@ hear → keep: guard, decide, one write, which is decided again where somebody e
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from memory.deciding.decisions import Deciding, Outcome
+from memory.deciding.decisions import Deciding
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.heard import MOST_CHARACTERS, Heard, left_out
 from memory.deciding.naming import misnamed, named
@@ -191,59 +190,48 @@ class Remembering:
 
         Raises `TurnChanged` where `is_over` says at the write that nothing is to be kept of it any more.
         """
-        started = time.time()
-        from_memory = (
-            turn is not None and turn.answer.mode in ("memory", "reply") and not looked_up(turn.answer)
-        )
+        answer = turn.answer if turn else None
+        from_memory = answer and answer.mode in ("memory", "reply") and not looked_up(answer)
         if from_memory or not (self.preset.unasked or heard.kept):  # nothing to learn from
             seen = (heard.turn_id,) if heard.turn_id else ()
             self.indexes.change(self.user, lambda _: MemoryChanges(remembered=seen))
-            return self._skipped(NOTHING_ASKED, started=started)
+            return self._skipped(NOTHING_ASKED)
         heard = self.by_model(heard)
         candidates = [self._stated(item, heard) for item in heard.kept]
         if turn is not None and self.preset.questions and not candidates:
             candidates = self._question(heard, turn)
-        return self._written(candidates, heard, started=started, turn=turn, is_over=is_over)
-
-    def keep_correction(self, heard: Heard) -> RememberStep:
-        """Keep what corrects something, as the rules read it: they have said that it does."""
-        candidates = [self._stated(item, heard) for item in heard.kept]
-        return self._written(candidates, heard, started=time.time())
+        return self._written(candidates, heard, turn=turn, is_over=is_over)
 
     def keep_asked(self, heard: Heard, *, start: int = 0, end: int | None = None) -> RememberStep:
         """Keep what a user asks to be remembered: all that stands between `start` and `end` of the message.
 
         What is read as no statement is kept as it stands. Where a secret is in it, nothing is.
         """
-        started, end = time.time(), len(heard.message) if end is None else end
         if heard.secrets:
-            return self._skipped(left_out(heard.secrets), started=started, secrets=heard.secrets)
-        heard = self.by_model(heard)
-        candidates = [
-            self._stated(item, heard, asked=True) for item in heard.statements if start <= item.start < end
-        ]
+            return self._skipped(left_out(heard.secrets), heard.secrets)
+        heard, end = self.by_model(heard), len(heard.message) if end is None else end
+        asked = [item for item in heard.statements if start <= item.start < end]
+        candidates = [self._stated(item, heard, asked=True) for item in asked]
         candidates += [self._verbatim(heard, *gap) for gap in heard.unread(start, end)]
-        if (
-            not heard.turn_id and len(candidates) == 1
-        ):  # nobody said it in a sentence: it stays as it was written
+        if not heard.turn_id and len(candidates) == 1:  # said in no sentence: it stays as it was written
             memory, statement = candidates[0]
             candidates = [(replace(memory, text=heard.message[start:end]), statement)]
-        return self._written(candidates, heard, started=started)
+        return self._written(candidates, heard)
 
     def keep_turn(self, turn: SaidTurn) -> RememberStep:
         """Keep what was said: the user's message as one that asks for it, another's as it stands."""
         if turn.role == "user" and not turn.speaker:
             return self.keep_asked(self.hear(turn.text, turn_id=turn.id, asked_for=True))
         words = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
-        started, heard = time.time(), Heard(message=words, at=self.clock())
+        heard = Heard(message=words, at=self.clock())
         if heard.secrets:
-            return self._skipped(left_out(heard.secrets), started=started, secrets=heard.secrets)
+            return self._skipped(left_out(heard.secrets), heard.secrets)
         memory, statement = self._verbatim(heard, 0, len(words))
-        source = MemorySource(turn_id=turn.id.removesuffix(ANSWER), end=len(words), quote=words)
-        if turn.role == "assistant":
-            source = replace(source, part="answer")
+        part: Literal["question", "answer"] = "answer" if turn.role == "assistant" else "question"
+        where = turn.id.removesuffix(ANSWER)
+        source = MemorySource(turn_id=where, part=part, end=len(words), quote=words)
         memory = replace(memory, origin=turn.role, sources=(source,))
-        return self._written([(memory, statement)], heard, started=started)
+        return self._written([(memory, statement)], heard)
 
     def rewording(self, text: str) -> tuple[Heard, Kept]:
         """What a text says that is to take the place of a memory's; may ask a language model."""
@@ -252,10 +240,8 @@ class Remembering:
             return heard, self._stated(heard.statements[0], heard)
         return heard, self._verbatim(heard, 0, len(text))
 
-    def _skipped(self, why: str, *, started: float, secrets: tuple[str, ...] = ()) -> RememberStep:
-        return RememberStep(
-            preset=self.preset.name, started_at=started, status="skipped", secrets=secrets, detail=why
-        )
+    def _skipped(self, why: str, secrets: tuple[str, ...] = ()) -> RememberStep:
+        return RememberStep(preset=self.preset.name, status="skipped", secrets=secrets, detail=why)
 
     def _stated(self, item: Statement, heard: Heard | None = None, *, asked: bool = False) -> Kept:
         """A statement of a message as a memory; `asked` where the user asked for it to be kept."""
@@ -341,7 +327,6 @@ class Remembering:
         candidates: Sequence[Kept],
         heard: Heard,
         *,
-        started: float,
         turn: Turn | None = None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> RememberStep:
@@ -349,7 +334,8 @@ class Remembering:
         memories = self.indexes.embedded([memory for memory, _ in candidates])
         statements = [statement for _, statement in candidates]
         answered, recalled = (_answered(turn.answer), turn.answer.recalled) if turn else ("", ())
-        turn_id, decided = heard.turn_id, Deciding(index=self.index, now=self.clock())
+        turn_id = heard.turn_id
+        decided: Deciding
 
         def decide(index: UserIndex) -> MemoryChanges:
             nonlocal decided
@@ -376,14 +362,9 @@ class Remembering:
             )
 
         written = self.indexes.change(self.user, decide)
-
-        def ids(*outcomes: Outcome) -> tuple[str, ...]:
-            return tuple(known for outcome, known in decided.outcomes if outcome in outcomes)
-
+        ids = decided.ids
         return RememberStep(
             preset=self.preset.name,
-            started_at=started,
-            ms=(time.time() - started) * 1000,
             added=ids("added", "replaced", "disputed"),
             touched=ids("touched"),
             known=ids("known"),

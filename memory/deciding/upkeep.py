@@ -49,7 +49,7 @@ def rate(
     """
     chosen = [changeable(user, given) for given in ids]
     chosen = chosen or [memory for memory in user.list() if memory.tier != "static"]
-    complete = user.complete
+    complete = user.find_model()
     ratings = {}
     for memory in chosen:
         if complete is not None or memory.why != WAS_ASKED_FOR:
@@ -133,7 +133,7 @@ def reflect(user: UserMemory) -> Sequence[Memory]:
     """Reflect on the latest that are not made of others; what came of it: nothing without a model."""
     kept = [item for item in _believed(user) if item.kind in ("fact", "observation", "qa")]
     memories = sorted(kept, key=lambda item: (-item.created_at, item.id))[:OVER]
-    complete = user.complete
+    complete = user.find_model()
     if not memories or complete is None:
         return []
     try:
@@ -186,7 +186,7 @@ def plan(user: UserMemory) -> Sequence[Memory]:
             "There is nothing to plan from.", f"A plan rests on memories above {LEAST_PLANNED}."
         )
     chosen = sorted(kept, key=lambda item: (-(item.importance or 0), -item.created_at, item.id))[:BEST]
-    complete = user.complete
+    complete = user.find_model()
     if complete is None:
         raise ModelUnavailable(
             "A plan needs a language model.", "Connect one: start Ollama, or set ATHENA_LLM."
@@ -258,7 +258,7 @@ def summarize(user: UserMemory) -> Sequence[Memory]:
     new = _made_of(
         user,
         chosen,
-        text=_two_lines(chosen, complete=user.complete),
+        text=_two_lines(chosen, complete=user.find_model()),
         kind="summary",
         importance=round(sum(map(_importance, chosen)) / len(chosen), 6),
         why="It stands for memories that matter least.",
