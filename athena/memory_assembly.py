@@ -17,9 +17,8 @@ from pipeline.options import PriceOptions
 
 if TYPE_CHECKING:
     from athena.parts import Parts
-    from memory.conversing.after import AfterAnswers
+    from memory.conversing.after import AfterAnswers, TurnsInHand
     from memory.conversing.chat import RememberingChat
-    from memory.conversing.in_hand import TurnsInHand
     from memory.deciding.remember import Complete
     from memory.recalling.user_index import Indexes
     from memory.recalling.user_turns import UserTurns
@@ -162,7 +161,7 @@ class MemoryAssembly:
     @made_once
     def _turns_in_hand(self) -> TurnsInHand:
         """The turns that this process answers and remembers, as others in the same data folder see them."""
-        from memory.conversing.in_hand import TurnsInHand
+        from memory.conversing.after import TurnsInHand
 
         return TurnsInHand(self._parts.settings.data_dir / "in_hand")
 

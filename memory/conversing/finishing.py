@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.conversing.in_hand import TurnsInHand
+from memory.conversing.after import TurnsInHand
 from memory.deciding.forgetting import made_of
 from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation
@@ -95,7 +95,10 @@ class Finishing:
         """Remember a turn that is in hand, and have it no longer."""
         with self._noted_where_undone():
             try:
-                self._read_until_kept(turn_id, heard)
+                for _ in range(TRIES - 1):
+                    with suppress(TurnChanged):  # words of it were forgotten while it was read: once more
+                        return self._remembered(turn_id, heard)
+                return self._remembered(turn_id, heard)
             finally:
                 self.in_hand.leave(turn_id)
 
@@ -107,13 +110,6 @@ class Finishing:
         except BaseException:
             self.left_undone()
             raise
-
-    def _read_until_kept(self, turn_id: str, heard: Heard | None) -> None:
-        for _ in range(TRIES - 1):
-            with suppress(TurnChanged):  # words of it were forgotten while it was read: it is read again
-                self._remembered(turn_id, heard)
-                return
-        self._remembered(turn_id, heard)
 
     def _remembered(self, turn_id: str, heard: Heard | None) -> None:
         """Keep what there is to keep of a turn as it is stored now: all or words of it may be gone since.
@@ -135,7 +131,10 @@ class Finishing:
             return now is None or now.remembered
 
         if heard is None or (heard.message, heard.version) != (turn.question, self.memory.index.version):
-            heard = self.hear(turn)
+            talk = turns_before(self.conversations, answer.conversation_id, turn_id)
+            heard = self.memory.remembering.hear(
+                turn.question, turn_id=turn_id, at=turn.created_at, talk=talk
+            )
         began, started = time.time(), time.perf_counter()
         with spending() as spent:
             step = self.memory.remembering.keep(heard, turn, is_over=is_over)
@@ -149,11 +148,6 @@ class Finishing:
             from memory.deciding import upkeep
 
             upkeep.migrate(self.memory)
-
-    def hear(self, turn: Turn) -> Heard:
-        """A stored turn's message, as it is read after what was said before it."""
-        talk = turns_before(self.conversations, turn.answer.conversation_id, turn.id)
-        return self.memory.remembering.hear(turn.question, turn_id=turn.id, at=turn.created_at, talk=talk)
 
     def _note(self, turn_id: str, done: RememberStep, spent: Sequence[Spent] = ()) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""

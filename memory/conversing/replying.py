@@ -4,34 +4,64 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.conversing import replies
 from memory.reading.asking import asks
 from memory.reading.commands import asked_of_memory
 from memory.reading.records import Command, MemoryCommand
-from pipeline.answering.recollection import MemoryReply
+from pipeline.answering.recollection import MemoryReply, named
 from pipeline.steps.records import RememberStep
+from pipeline.words import counted
 
 if TYPE_CHECKING:
     from memory.deciding.forgetting import Forgetting
     from memory.deciding.heard import Heard
+    from memory.recalling.turn_index import Turn
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer
+    from pipeline.stores.memories import Memory
 
+_AGREED = r"y|yes|yep|yeah|yup|ya|sure|ok|okay|do it|go ahead"
+_WHAT = r"(?:it|that|them|all|everything)"
+YES = re.compile(
+    rf"(?:(?:{_AGREED})(?:,? (?:please|pls|plz)(?: do(?: it)?)?)?|yes,? (?:forget|do) {_WHAT}"
+    r"|(?:forget|do) (?:it|them)"
+    r"|yes,? but (?:keep|leave) the words)[.!]*",
+    re.IGNORECASE,
+)
+_KEEP = r"(?:don['’]?t|keep (?:it|them))"
+NO = re.compile(rf"(?:n|no|nope|nah|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*", re.IGNORECASE)
+NOT_FORGOTTEN = "Nothing was forgotten."
+MOST = 20  # memories in a reply
+MOST_SAID = 6  # messages in a reply
+OFF = "Nothing is remembered: the memory is switched off in its settings."
+ONLY_THIS = (
+    "Only this conversation is remembered, and nothing after it. To have things kept, choose another way to "
+    "remember in the memory's settings."
+)
+NAMES = "names of whom and what you spoke of"
+NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
+NO_FACT = "No fact about you is kept. {turns} found again when you ask about it."
+ALSO_SAID = "{turns} found again as well, when you ask about it."
+NO_QUESTIONS = "You have not asked me anything before."
+SECRETS = (
+    "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
+    "delete that."
+)
+REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
+_ASKED = re.compile(
+    r"(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i\b", re.IGNORECASE
+)  # a question, no name of anything
+UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
 _FORGETTING = (Command.FORGET, Command.FORGET_ALL)
 
 
 def shown_before(heard: Heard) -> Answer | None:
     """The answer that showed what would be forgotten, where the message says yes or no to that."""
     before, said = heard.before, heard.message.strip()
-    if (
-        before is None
-        or before.mode != "memory"
-        or not (replies.YES.fullmatch(said) or replies.NO.fullmatch(said))
-    ):
+    if before is None or before.mode != "memory" or not (YES.fullmatch(said) or NO.fullmatch(said)):
         return None
     command = asked_of_memory(before.question)
     return before if command is not None and command.kind in _FORGETTING else None
@@ -61,21 +91,26 @@ class Replying:
 
     def _reply(self) -> MemoryReply:
         command, shown = self.heard.command, shown_before(self.heard)
-        if command is None and shown is None:
-            return self._restated()
-        if command is None or command.kind is not Command.REMEMBER:
+        if command is None and shown is not None:
             self.settle()
-        if command is None:
             return self._confirmed(shown)
-        if not self.memory.preset.commands:
-            return self._skipped(
-                replies.ONLY_THIS if self.memory.preset.history else replies.OFF, self.why_nothing
-            )
+        if command is not None and not self.memory.preset.commands:
+            return self._skipped(ONLY_THIS if self.memory.preset.history else OFF, self.why_nothing)
+        if self.private and (command is None or command.kind is Command.REMEMBER):
+            return self._skipped(f"{self.private[0].upper()}{self.private[1:]}.", self.private)
+        if command is None:  # a correction, as the rules read it: they have said that it is one
+            return self._confirmation(replace(self.memory.remembering, complete=None).keep(self.heard))
+        if command.kind is not Command.REMEMBER:
+            self.settle()
         match command.kind:
             case Command.REMEMBER if not command.query or _LAST_SAID.fullmatch(command.query):
                 return self._asked_before()
             case Command.REMEMBER:
-                return self._asked(self.heard, command.start, command.end or None)
+                return self._confirmation(
+                    self.memory.remembering.keep_asked(
+                        self.heard, start=command.start, end=command.end or None
+                    )
+                )
             case Command.SAID if not command.query:
                 text, recalled = self._last_said()
             case Command.KNOWN if not command.query:
@@ -93,42 +128,26 @@ class Replying:
 
     # -- keeping ------------------------------------------------------------------------------------
 
-    def _restated(self) -> MemoryReply:
-        """Keep a correction, as the rules read it: they have said that it is one."""
-        if self.private:
-            return self._not_kept()
-        return self._confirmation(replace(self.memory.remembering, complete=None).keep(self.heard))
-
-    def _asked(self, heard: Heard, start: int, end: int | None) -> MemoryReply:
-        if self.private:
-            return self._not_kept()
-        return self._confirmation(self.memory.remembering.keep_asked(heard, start=start, end=end))
-
     def _asked_before(self) -> MemoryReply:
         """Keep what the turn before this one said: a bare "remember that"."""
-        before = self.heard.before
+        nothing = self._skipped(REMEMBER_WHAT, "nothing was said")
+        before, remembering = self.heard.before, self.memory.remembering
         if before is None or before.mode == "memory":
-            return self._nothing_said()
-        heard = self.memory.remembering.hear(before.question, turn_id=before.turn_id, talk=(), asked_for=True)
+            return nothing
+        heard = remembering.hear(before.question, turn_id=before.turn_id, talk=(), asked_for=True)
         said = [item for item in heard.statements if item.subject]
         if not said:
-            return self._nothing_said()
+            return nothing
         start, end = 0, len(heard.message)
         if "?" in heard.message:  # only what is stated is kept
             start, end = said[0].start, said[-1].end
         if "?" in heard.message[start:end]:
-            return self._nothing_said()
-        return self._asked(heard, start, end)
-
-    def _nothing_said(self) -> MemoryReply:
-        return self._skipped(replies.REMEMBER_WHAT, "nothing was said")
-
-    def _not_kept(self) -> MemoryReply:
-        return self._skipped(f"{self.private[0].upper()}{self.private[1:]}.", self.private)
+            return nothing
+        return self._confirmation(remembering.keep_asked(heard, start=start, end=end))
 
     def _confirmation(self, step: RememberStep) -> MemoryReply:
         return MemoryReply(
-            text=replies.kept(step, self.memory),
+            text=_kept(step, self.memory),
             recalled=tuple(dict.fromkeys((*step.added, *step.known, *step.touched))),
             step=step,
         )
@@ -137,35 +156,35 @@ class Replying:
 
     def _all_known(self) -> tuple[str, tuple[str, ...]]:
         kept = [memory for memory in self.memory.list() if memory.tier != "static"]
-        found = sorted(kept, key=lambda memory: memory.kind == "qa")[: replies.MOST]  # questions last
+        found = sorted(kept, key=lambda memory: memory.kind == "qa")[:MOST]  # questions last
         said = self.memory.turns.own(without=[self.heard.turn_id])
-        return replies.known(found, turns=len(said)), tuple(memory.id for memory in found)
+        return _known(found, turns=len(said)), tuple(memory.id for memory in found)
 
     def _last_said(self) -> tuple[str, tuple[str, ...]]:
         """The last messages, or the last questions where these are asked for."""
         questions = "ask" in self.heard.message.casefold()
         said = self.memory.turns.own(without=[self.heard.turn_id])
-        shown = [turn for turn in said if asks(turn.text) or not questions][: replies.MOST_SAID]
-        nothing = replies.NO_QUESTIONS if questions else replies.NOTHING
+        shown = [turn for turn in said if asks(turn.text) or not questions][:MOST_SAID]
+        nothing = NO_QUESTIONS if questions else NOTHING
         opening = f"You {'asked' if questions else 'wrote'}, latest first:"
-        return replies.quoted(opening, shown) if shown else nothing, tuple(turn.id for turn in shown)
+        return _quoted(opening, shown) if shown else nothing, tuple(turn.id for turn in shown)
 
     def _told(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
         without = [self.heard.turn_id]
         if command.kind is Command.SAID and (
-            said := self.memory.turns.own(command.query, without=without)[: replies.MOST_SAID]
+            said := self.memory.turns.own(command.query, without=without)[:MOST_SAID]
         ):
             opening = f"You said about “{command.query}”:"
-            return replies.quoted(opening, said), tuple(turn.id for turn in said)
+            return _quoted(opening, said), tuple(turn.id for turn in said)
         told = self.memory.told(self.heard.message, without=without)
-        return told.text or replies.not_known(command.query), told.shown
+        return told.text or _not_known(command.query), told.shown
 
     # -- forgetting ---------------------------------------------------------------------------------
 
     def _would_forget(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
         found = self._to_forget(command)
         names = command.kind is Command.FORGET_ALL and bool(self.memory.index.entities)
-        text = replies.would_forget(found, query=command.query, names=names)
+        text = _would_forget(found, query=command.query, names=names)
         return text, (*(memory.id for memory in found.memories), *found.turn_ids)
 
     def _to_forget(self, command: MemoryCommand) -> Forgetting:
@@ -177,29 +196,109 @@ class Replying:
         last = self.heard.before
         if last is None:
             return self.memory.forgetting()
-        recalled, modes = last.recalled, {one.mode for one in last.each}
-        meant = (
-            recalled if recalled and "memory" in modes else (*recalled, last.turn_id)
-        )  # else either is meant
+        recalled, told = last.recalled, any(one.mode == "memory" for one in last.each)
+        meant = recalled if recalled and told else (*recalled, last.turn_id)  # else either is meant
         kept = [known for known in recalled if known in self.memory.index.memories]
         return self.memory.forgetting(kept, turns=meant, without=without)
 
-    def _confirmed(self, shown: Answer | None) -> MemoryReply:
+    def _confirmed(self, shown: Answer) -> MemoryReply:
         """Forget what was shown, or leave it, as the message says."""
-        if replies.NO.fullmatch(self.heard.message.strip()):
-            return self._skipped(replies.NOT_FORGOTTEN, NOT_CONFIRMED)
+        if NO.fullmatch(self.heard.message.strip()):
+            return self._skipped(NOT_FORGOTTEN, NOT_CONFIRMED)
         words = "keep" not in self.heard.message.casefold()
-        index, ids = self.memory.index, shown.recalled if shown else ()
-        command = asked_of_memory(shown.question) if shown else None
+        command, ids = asked_of_memory(shown.question), shown.recalled
         everything = command is not None and command.kind is Command.FORGET_ALL
         left = self.memory.forgetting(
-            [known for known in ids if known in index.memories],
-            turns=(*ids, shown.turn_id)
-            if shown and words
-            else ids,  # the request names what it asks to forget
+            [known for known in ids if known in self.memory.index.memories],
+            turns=(*ids, shown.turn_id) if words else ids,  # the request names what it asks to forget
             without=[self.heard.turn_id],
         )
         self.memory.forget(left, words=words, everything=everything)
         number, turns = len(left.memories), len(left.turn_ids)
         step = RememberStep(preset=self.memory.preset.name, forgotten=number + turns)
-        return MemoryReply(text=replies.forgotten(number, turns, words=words), step=step)
+        return MemoryReply(text=_forgotten(number, turns, words=words), step=step)
+
+
+# -- in words; memories stand in it as `[memory ID]` ----------------------------------------------------
+
+
+def _kept(step: RememberStep, memory: UserMemory) -> str:
+    """The confirmation of what was asked to be remembered."""
+    if step.secrets:
+        return f"{step.detail} {SECRETS}"
+    lines = [f"- {named(known)}" for known in step.added]
+    said = [f"Remembered:\n\n{chr(10).join(lines)}"] if lines else []
+    instead = [old.id for new in step.replaced for old in memory.replaced_by(new)]
+    if instead:
+        said.append("Instead of:\n\n" + "\n".join(f"- {named(old)}" for old in dict.fromkeys(instead)))
+    if again := (*step.known, *step.touched):
+        said.append("Known already:\n\n" + "\n".join(f"- {named(known)}" for known in again))
+    if step.untrusted:
+        said.append(UNTRUSTED)
+    for known in step.disputed:
+        sides = [side.id for side in memory.sides(memory.get(known)) if side.id != known]
+        others = "\n".join(f"- {named(side)}" for side in sides)
+        said.append(f"This contradicts what I knew; both are kept until you say which is right:\n\n{others}")
+    return "\n\n".join(said)
+
+
+def _known(found: Sequence[Memory], *, turns: int) -> str:
+    """All that is known of the user, and how much was said beside it."""
+    said = f"{counted(turns, 'message')} of yours {'is' if turns == 1 else 'are'}"
+    if not found:
+        return NO_FACT.format(turns=said) if turns else NOTHING
+    lines = "\n".join(_line(memory) for memory in found[:MOST])
+    return "\n\n".join(["I remember:", lines, *([ALSO_SAID.format(turns=said)] if turns else [])])
+
+
+def _not_known(topic: str) -> str:
+    """That nothing of it was said."""
+    if not topic or _ASKED.match(topic):
+        return "Nothing is remembered about that."
+    return f"Nothing is remembered about “{topic}”."
+
+
+def _quoted(opening: str, messages: Sequence[Turn]) -> str:
+    """What the user wrote, line by line."""
+    return f"{opening}\n\n" + "\n".join(f"- {named(turn.id)}" for turn in messages)
+
+
+def _would_forget(found: Forgetting, *, query: str, names: bool = False) -> str:
+    """What a request to forget would take, and how to go on; `names` that nothing else remembers."""
+    if not (found or names):
+        return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget."
+    lines = [_line(memory) for memory in found.memories[:MOST]]
+    more = len(found.memories) - MOST
+    lines += [f"- and {counted(more, 'more memory')}"] if more > 0 else []
+    said = [turn for turn in found.turns if turn.role == "user"]
+    lines += [f"- {named(turn.id)}" for turn in said[:MOST]]
+    lines += [f"- and {counted(len(said) - MOST, 'more message')}"] if len(said) > MOST else []
+    lines += [f"- {NAMES}"] if names and not found.memories else []
+    listed = "\n".join(lines)
+    turns = " Messages are deleted with their answers." if found.turns else ""
+    return (
+        f"This would be forgotten:\n\n{listed}\n\n"
+        f"Nothing is forgotten yet. Answer “yes”, and the words in the conversations go, too.{turns} "
+        "“Yes, but keep the words” leaves them to read, and they are not found again."
+    )
+
+
+def _forgotten(memories: int, turns: int, *, words: bool) -> str:
+    """What was done after a yes."""
+    counts = [(memories, "memory"), (turns, "message")]
+    gone = " and ".join(counted(number, name) for number, name in counts if number)
+    where = "the words in the conversations, too" if words else "the words in the conversations stay"
+    return f"Forgotten: {gone}; {where}." if gone else "There was nothing left to forget."
+
+
+def _line(memory: Memory) -> str:
+    notes = [
+        name
+        for name, holds in (
+            ("disputed", bool(memory.disputed)),
+            ("no longer in the document", memory.stale),
+            ("reads like an instruction: never acted on", not memory.trusted),
+        )
+        if holds
+    ]
+    return f"- {named(memory.id)}" + (f" ({', '.join(notes)})" if notes else "")

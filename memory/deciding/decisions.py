@@ -315,8 +315,6 @@ _DENIES = re.compile(
     r"|\b(?:do|does|is|are|am|was|were|ca|have|has)n['’]?t\b",
     re.I,
 )
-_USED = ("uses", "prefers", "preferred ")
-_HELD_FOR_ANOTHER = re.compile(r"(?:,| and| but) not .*$", re.I)  # "tea, not coffee" denies no tea
 
 
 def begun(memory: Memory) -> float:
@@ -347,7 +345,7 @@ def _but_for_numbers(old: Memory, new: Memory) -> bool:
 
 def denied(memory: Memory) -> bool:
     """Whether a statement says that its object is not so."""
-    return _DENIES.search(_HELD_FOR_ANOTHER.sub("", memory.text, 1)) is not None
+    return _DENIES.search(memory.text) is not None
 
 
 def excludes(new: Memory, said: Statement, old: Memory) -> bool:
@@ -368,10 +366,10 @@ def gives_way(old: Memory, new: Memory, said: Statement) -> bool:
 
 
 def names(old: Memory, new: Memory, said: Statement) -> bool:
-    """Whether a memory is what a correction calls wrong, or what somebody uses no longer."""
+    """Whether a memory is what a correction calls wrong."""
     wrong = plain(said.replaces)
     if new.predicate and (old.subject, old.predicate) != (new.subject, new.predicate):
-        return new.predicate in _USED and old.predicate.startswith(_USED) and plain(old.object) == wrong
+        return False
     if plain(old.object) == wrong or (new.predicate == "owns" and _is_of(said.replaces, old)):
         return True
     return old.predicate in UNREAD and bool(re.search(rf"(?<!\w){re.escape(wrong)}(?!\w)", plain(old.text)))

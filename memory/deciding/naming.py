@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.deciding import forgetting
 from memory.ids import id_of
@@ -62,19 +62,19 @@ def merged(index: UserIndex, entity_id: str, other_id: str) -> MemoryChanges:
     kept, other = index.entities.get(entity_id), index.entities.get(other_id)
     if kept is None or other is None:
         raise AthenaError("It is not spoken of any more.", "Choose another one.")
+    own = normalised(kept.name)
     names = dict.fromkeys((*kept.aliases, normalised(other.name), *other.aliases))
     one = replace(
         kept,
         type=kept.type or other.type,
-        aliases=tuple(name for name in names if name != normalised(kept.name)),
+        aliases=tuple(name for name in names if name != own),
         attributes={**other.attributes, **kept.attributes},
     )
-    mentions = (replace(item, entity_id=kept.id) for item in index.mentions_of(other.id))
     before = list(index.relations_of(other.id))
     relations = {item.id: item for item in (_of_one(item, kept.id, other.id) for item in before)}
     return MemoryChanges(
         entities=(one,),
-        mentions=tuple(mentions),
+        mentions=tuple(replace(item, entity_id=kept.id) for item in index.mentions_of(other.id)),
         relations=tuple(item for item in relations.values() if item.subject_id != item.object_id),
         removed=(other.id, *(item.id for item in before)),
     )
@@ -100,17 +100,18 @@ def named(
 
     What a correction says is wrong is not named by it, and what was recalled not by the answer.
     """
-    spans = [(item.start, item.end, memory.id) for memory, item in kept]
-    wrong = _put_right(heard)
-    graph = _Naming(index.user, index, at=heard.at, turn_id=heard.turn_id)
+    spans, wrong = [(item.start, item.end, memory.id) for memory, item in kept], _put_right(heard)
+    graph = _Naming(index=index, at=heard.at, turn_id=heard.turn_id)
+
+    def said_in(start: int) -> str:
+        return next((memory_id for begin, end, memory_id in spans if begin <= start < end), "")
+
     for entity in heard.entities:
-        memory_id = next((known for start, end, known in spans if start <= entity.start < end), "")
-        if (whole or memory_id) and entity.normalised not in wrong:
-            graph.mention(entity, memory_id=memory_id)
+        if (whole or said_in(entity.start)) and entity.normalised not in wrong:
+            graph.mention(entity, memory_id=said_in(entity.start))
     for relation in heard.relations:
-        memory_id = next((known for start, end, known in spans if start <= relation.start < end), "")
-        if whole or memory_id:
-            graph.relate(relation, memory_id=memory_id)
+        if whole or said_in(relation.start):
+            graph.relate(relation, memory_id=said_in(relation.start))
     for name, role in relatives_in(with_names(heard.message)):
         graph.relative(name, role)
     if whole and answered:
@@ -143,7 +144,7 @@ def named_by_document(index: UserIndex, source: str, text: str, *, mark: str, at
 
     A mention of the document itself, under the id `mark`, says that it was read as it is.
     """
-    graph = _Naming(index.user, index, at=at, source=source)
+    graph = _Naming(index=index, at=at, source=source)
     graph.note(mark, graph.resolved(source, normalised(source), kind="document"))
     sections = _HEADING.split(text)
     entities = {one.normalised: one for section in sections for one in entities_in(section)}
@@ -174,85 +175,71 @@ def mark_of(index: UserIndex, source: str, file_hash: str) -> str:
     return id_of(index.user, source, "read", file_hash)
 
 
+@dataclass(slots=True, kw_only=True)
 class _Naming:
     """Entities, mentions and relations of one text, resolved against those that are known."""
 
-    def __init__(
-        self, user: str, index: UserIndex, *, at: float, turn_id: str = "", source: str = ""
-    ) -> None:
-        self._user, self._index = user, index
-        self._at, self._turn_id, self._source = at, turn_id, source
-        self._entities: dict[str, Entity] = {}
-        self._mentions: dict[str, Mention] = {}
-        self._relations: dict[str, Relation] = {}
-        self._names: dict[str, str] = {}
+    index: UserIndex
+    at: float
+    turn_id: str = ""
+    source: str = ""
+    entities: dict[str, Entity] = field(default_factory=dict)
+    mentions: dict[str, Mention] = field(default_factory=dict)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def _said(self) -> dict[str, Any]:
+        """By whom, when and where."""
+        return {"user": self.index.user, "at": self.at, "turn_id": self.turn_id, "source": self.source}
 
     @property
     def changes(self) -> MemoryChanges:
         """What is new of them."""
-        index = self._index
+        known = self.index
         return MemoryChanges(
-            entities=tuple(item for item in self._entities.values() if index.entities.get(item.id) != item),
-            mentions=tuple(item for item in self._mentions.values() if item.id not in index.mentions),
-            relations=tuple(item for item in self._relations.values() if item.id not in index.relations),
+            entities=tuple(item for item in self.entities.values() if known.entities.get(item.id) != item),
+            mentions=tuple(item for item in self.mentions.values() if item.id not in known.mentions),
+            relations=tuple(item for item in self.relations.values() if item.id not in known.relations),
         )
 
     @property
     def ids(self) -> set[str]:
         """The ids of all of them, new or known."""
-        return {*self._entities, *self._mentions, *self._relations}
+        return {*self.entities, *self.mentions, *self.relations}
 
-    def mention(self, named: Named, *, memory_id: str = "", part: str = "question") -> str:
-        """Note that an entity was spoken of; its id."""
+    def mention(self, named: Named, *, memory_id: str = "", part: str = "question") -> None:
+        """Note that an entity was spoken of."""
         entity_id = self.resolved(named.name, named.normalised, kind=str(named.kind))
-        mention_id = id_of(self._user, self._turn_id or self._source, part, memory_id, entity_id)
-        self.note(mention_id, entity_id, memory_id=memory_id)
-        return entity_id
+        where = self.turn_id or self.source
+        self.note(id_of(self.index.user, where, part, memory_id, entity_id), entity_id, memory_id)
 
-    def note(self, mention_id: str, entity_id: str, *, memory_id: str = "") -> None:
+    def note(self, mention_id: str, entity_id: str, memory_id: str = "") -> None:
         """Note a mention of an entity under an id."""
-        self._mentions[mention_id] = Mention(
-            id=mention_id,
-            user=self._user,
-            entity_id=entity_id,
-            at=self._at,
-            memory_id=memory_id,
-            turn_id=self._turn_id,
-            source=self._source,
-        )
+        mention = Mention(id=mention_id, entity_id=entity_id, memory_id=memory_id, **self._said)
+        self.mentions[mention_id] = mention
 
     def relative(self, name: str, role: str) -> None:
         """Note what somebody who was spoken of is to the user."""
-        if known := self._names.get(name):
-            entity = self._entities[known]
-            self._entities[known] = replace(entity, aliases=tuple(dict.fromkeys((*entity.aliases, role))))
+        if known := self.names.get(name):
+            entity = self.entities[known]
+            self.entities[known] = replace(entity, aliases=tuple(dict.fromkeys((*entity.aliases, role))))
 
     def relate(self, stated: Stated, *, memory_id: str = "") -> None:
         """Note a relation; the same one is kept once."""
         subject, thing = (self.resolved(end, normalised(end)) for end in (stated.subject, stated.object))
-        of_document = (self._source,) if self._source else ()
-        relation_id = id_of(self._user, *of_document, subject, stated.label, thing)
-        self._relations[relation_id] = Relation(
-            id=relation_id,
-            user=self._user,
-            subject_id=subject,
-            label=stated.label,
-            object_id=thing,
-            at=self._at,
-            memory_id=memory_id,
-            turn_id=self._turn_id,
-            source=self._source,
-        )
+        of_document = (self.source,) if self.source else ()
+        known = id_of(self.index.user, *of_document, subject, stated.label, thing)
+        ends: dict[str, Any] = {"subject_id": subject, "label": stated.label, "object_id": thing}
+        self.relations[known] = Relation(id=known, memory_id=memory_id, **ends, **self._said)
 
     def resolved(self, name: str, key: str, *, kind: str = "") -> str:
         """The id of the entity of that exact name or alias; of a new one where there is none."""
-        known = self._names.get(key, "")
-        if not known:
-            found = self._index.entity_named(key)
-            known = found.id if found else id_of(self._user, key)
-        old = self._entities.get(known) or self._index.entities.get(known)
-        old = old or Entity(id=known, user=self._user, name=bare_name(name), type=kind)
+        user, found = self.index.user, self.index.entity_named(key)
+        known = self.names.get(key) or (found.id if found else id_of(user, key))
+        old = self.entities.get(known) or self.index.entities.get(known)
+        old = old or Entity(id=known, user=user, name=bare_name(name), type=kind)
         new = () if key in (normalised(old.name), *old.aliases) else (key,)
-        self._entities[known] = replace(old, type=old.type or kind, aliases=(*old.aliases, *new))
-        self._names[key] = known
+        self.entities[known] = replace(old, type=old.type or kind, aliases=(*old.aliases, *new))
+        self.names[key] = known
         return known

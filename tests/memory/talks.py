@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from memory.conversing.after import AfterAnswers
+from memory.conversing.after import AfterAnswers, TurnsInHand
 from memory.conversing.chat import RememberingChat
 from memory.conversing.finishing import Finishing
-from memory.conversing.in_hand import TurnsInHand
 from memory.options import MemoryOptions
 from memory.recalling.user_index import Indexes
 from memory.recalling.user_turns import UserTurns

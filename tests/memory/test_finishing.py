@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from memory.conversing.after import TurnsInHand
 from memory.conversing.chat import RememberingChat
-from memory.conversing.in_hand import TurnsInHand
 from memory.deciding.heard import Heard
 from memory.deciding.remember import Remembering
 from memory.user_memory import UserMemory

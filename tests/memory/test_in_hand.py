@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from memory.conversing.in_hand import TurnsInHand
+from memory.conversing.after import TurnsInHand
 
 TAKE_AND_WAIT = """
 import sys
 from pathlib import Path
-from memory.conversing.in_hand import TurnsInHand
+from memory.conversing.after import TurnsInHand
 in_hand = TurnsInHand(Path(sys.argv[1]))
 print(in_hand.take("t1"), flush=True)
 sys.stdin.read()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.conversing.replies import MOST
+from memory.conversing.replying import MOST
 from memory.recalling.user_turns import said_in
 from pipeline.answering.kept_conversation import History
 from pipeline.steps.records import RememberStep, step_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from memory.deciding import upkeep
-from memory.deciding.upkeep import UNUSABLE, rating_of, summary
+from memory.deciding.upkeep import rating_of, summary
 from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError, ModelTimeout
 from pipeline.messages import Message
@@ -112,14 +112,13 @@ def test_what_leaves_a_conversation_is_told_in_few_words() -> None:
     [
         ('{"rating": 8, "explanation": "It is about health."}', 8),
         ('Sure: ```json\n{"rating": "7"}\n```', 7),
-        ("I would say 9.", 9),
-        ('{"rating": 11}', 5),
-        ('{"rating": true}', 5),
-        ("No idea.", 5),
-        ("", 5),
+        ('{"rating": 11}', 6),
+        ('{"rating": true}', 6),
+        ("No idea.", 6),
+        ("", 6),
     ],
 )
-def test_a_models_rating_is_read_or_five(written: str, rating: int) -> None:
+def test_a_models_rating_is_read_or_the_rules_rate(written: str, rating: int) -> None:
     found = rating_of("I like tea.", complete=FakeModel(written))
     assert found.rating == rating
     assert found.explanation
@@ -127,7 +126,7 @@ def test_a_models_rating_is_read_or_five(written: str, rating: int) -> None:
 
 def test_rules_rate_where_no_model_does() -> None:
     assert rating_of("I am allergic to peanuts.").rating > rating_of("I saw a film.").rating
-    assert rating_of("I like tea.", complete=FakeModel(ModelTimeout("late"))) != UNUSABLE
+    assert rating_of("I like tea.", complete=FakeModel(ModelTimeout("late"))) == rating_of("I like tea.")
 
 
 def test_a_rating_is_kept_with_its_reason(mine: UserMemory, keep: Keep) -> None:
@@ -144,7 +143,7 @@ def test_a_rating_is_kept_with_its_reason(mine: UserMemory, keep: Keep) -> None:
 def test_a_reflection_rests_on_what_it_was_made_of(mine: UserMemory, keep: Keep) -> None:
     keep(*(memory(n) for n in range(12)))
     reflecting, model = with_model(
-        mine, '{"insight": "Facts abound.", "question": "What is thing11?"}', "It is a fact."
+        mine, '{"insight": "Facts abound.", "question": "What is thing11?"}', '{"answer": "It is a fact."}'
     )
     [made] = upkeep.reflect(reflecting)
     assert made.text == "Facts abound. What is thing11? It is a fact."
