@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from memory.reading import as_typed, rules_of
+from memory.reading import as_typed, filled, rules_of
 from memory.reading.clauses import PLEASE, Clause, asked_after, speech, without_leads
 from memory.reading.guard import reads_as_instruction
 from memory.reading.records import Command, MemoryCommand
@@ -87,10 +87,7 @@ def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCo
 
 
 def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
-    """A pattern with the words that it names in braces; words may name others."""
-    for name, words in reversed(rules_of("commands")["words"].items()):
-        text = text.replace(f"{{{name}}}", words)
-    return re.compile(as_typed(text), flags)
+    return re.compile(as_typed(filled(text, rules_of("commands")["words"])), flags)
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from memory.reading import rules_of
+from memory.reading import filled, rules_of
 from memory.reading.records import USER, Entity, EntityKind
 
 _NAME_OF_CODE = re.compile(
@@ -70,7 +70,7 @@ def _is_none(entity: Entity) -> bool:
     if entity.name in _never("entity"):
         return True
     words = entity.name.split() if entity.kind is EntityKind.PERSON else ()
-    return any(word in _never("person") or is_named(word, "product") for word in words)
+    return any(word in _never("person") or _listed("product").fullmatch(word) for word in words)
 
 
 def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
@@ -87,19 +87,9 @@ def _never(kind: str) -> frozenset[str]:
     return frozenset(rules_of("entities")["never"][kind])
 
 
-def is_named(text: str, kind: str) -> bool:
-    """Whether a text is a known name of a kind, "place" or "product", however it is written."""
-    return text.casefold() in _places() if kind == "place" else _listed(kind).fullmatch(text) is not None
-
-
 @cache
 def _listed(kind: str) -> re.Pattern[str]:
     return re.compile(entity_words()[kind], re.IGNORECASE)
-
-
-@cache
-def _places() -> frozenset[str]:
-    return frozenset(name.casefold() for name in rules_of("entities")["names"]["place"])
 
 
 def entity_words() -> Mapping[str, str]:
@@ -112,7 +102,7 @@ def entity_words() -> Mapping[str, str]:
 def patterns() -> tuple[tuple[EntityKind, re.Pattern[str]], ...]:
     """The patterns of `entities.toml`, with the kinds of what they find."""
     data = rules_of("entities")
-    words = entity_words()
+    words = {name: f"(?:{alternatives})" for name, alternatives in entity_words().items()}
     found: list[tuple[EntityKind, re.Pattern[str]]] = []
     named = [
         (
@@ -124,10 +114,7 @@ def patterns() -> tuple[tuple[EntityKind, re.Pattern[str]], ...]:
     for kind, lines in data["patterns"].items():
         if kind == EntityKind.PERSON:
             found += named  # a place that is known wins over a person who is guessed
-        for line in lines:
-            for word, alternatives in words.items():
-                line = line.replace(f"{{{word}}}", f"(?:{alternatives})")
-            found.append((EntityKind(kind), re.compile(line)))
+        found += [(EntityKind(kind), re.compile(filled(line, words))) for line in lines]
     return tuple(found)
 
 

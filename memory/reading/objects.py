@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memory.reading import rules_of
+from memory.reading import filled, rules_of
 from memory.reading.intervals import validity_of
-from memory.reading.rules import expanded
+from memory.reading.rules import words
 
 _NOT_THIS = re.compile(
     r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
@@ -89,7 +89,7 @@ def _of(name: str) -> re.Pattern[str]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(expanded(pattern), re.IGNORECASE | re.DOTALL)
+    return re.compile(filled(pattern, words()), re.IGNORECASE | re.DOTALL)
 
 
 # -- which two are one thing -----------------------------------------------------------------------------
@@ -97,14 +97,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def stems(text: str) -> list[str]:
     """What a text says, by the stems of its words in order: "smoking" and "I smoke" are both "smok"."""
-    words = (word for word in re.findall(r"\w+", text.casefold()) if word not in _ARTICLES | _LITTLE)
-    ended = (re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word) for word in words)
+    found = (word for word in re.findall(r"\w+", text.casefold()) if word not in _ARTICLES | _LITTLE)
+    ended = (re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word) for word in found)
     return [re.sub(r"(\w)\1$", r"\1", word) for word in ended]
 
 
 def words_of_thing(thing: str) -> frozenset[str]:
     """What tells a thing: its words in the singular without articles, and what it is one of: a car."""
     found = (word for word in re.findall(r"\w+", thing.casefold()) if word not in _ARTICLES)
-    words = {word[:-1] if re.fullmatch(r"\w{2,}[^s]s", word) else word for word in found}
-    kinds = rules_of("statements")["kinds"]
-    return frozenset(words | {kind for kind, members in kinds.items() if words & set(members)})
+    told = {word[:-1] if re.fullmatch(r"\w{2,}[^s]s", word) else word for word in found}
+    kinds = rules_of("statements")["kinds"].items()
+    return frozenset(told | {kind for kind, members in kinds if told & set(members)})

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from memory.reading import rules_of
+from memory.reading import filled, rules_of
 from memory.reading.entities import Shown, entities_of, shown
 from memory.reading.records import EntityKind, Relation
 
@@ -151,9 +151,9 @@ def _relation(text: str, rule: _Rule, left: Span, right: Span, *, denied: bool) 
 @cache
 def _of(pattern: str) -> re.Pattern[str]:
     """A pattern with the words that it names in braces, by what they do to a phrase."""
-    for name, words in rules_of("relations")["grammar"].items():
-        pattern = pattern.replace(f"{{{name}}}", rf"(?<![\w'’-])(?:{'|'.join(words)})(?![\w'’-])")
-    return re.compile(pattern, re.IGNORECASE)
+    grammar = rules_of("relations")["grammar"].items()
+    words = {name: rf"(?<![\w'’-])(?:{'|'.join(each)})(?![\w'’-])" for name, each in grammar}
+    return re.compile(filled(pattern, words), re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)
@@ -163,8 +163,7 @@ def rules() -> tuple[_Rule, ...]:
     for row in rules_of("relations")["relation"]:
         for way in ("verbs", "passive"):
             for verb in row.get(way, ()):
-                for word, pattern in rules_of("relations")["words"].items():
-                    verb = verb.replace(f"{{{word}}}", pattern)
+                verb = filled(verb, rules_of("relations")["words"])
                 compiled = re.compile(rf"(?<![\w'’-])(?:{verb})(?![\w'’-])")
                 clause = row.get("object") == "clause"
                 found.append(_Rule(row["label"], compiled, way == "passive", row.get("subject", ""), clause))

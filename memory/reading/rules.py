@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
-from memory.reading import rules_of
+from memory.reading import filled, rules_of
 from memory.reading.entities import entity_words
 from memory.reading.records import Category
 
@@ -29,18 +30,17 @@ def has_several(predicate: str) -> bool:
     return predicate in several and not single_valued(predicate)
 
 
-def predicates_asked_for(question: str) -> tuple[str, ...]:
+def predicates_asked_for(question: str) -> Sequence[str]:
     """What "where do I live?" asks for: `home`; nothing where no verb of `statements.toml` is in it."""
-    words = question.casefold()
-    rows = rules_of("statements")["questions"]
-    verb = next((verb for verb in rows if re.search(rf"\b(?:i {verb}|{verb} am i)\b", words)), None)
-    return tuple(rows[verb]) if verb else ()
+    rows = rules_of("statements")["questions"].items()
+    asked = question.casefold()
+    return next((names for verb, names in rows if re.search(rf"\b(?:i {verb}|{verb} am i)\b", asked)), ())
 
 
-def predicate_named(words: str) -> str:
+def predicate_named(given: str) -> str:
     """The predicate for a user's words: "Favorite  color" is "favourite colour", "e-mail" is "email"."""
     names = rules_of("statements")["predicates"]
-    name = " ".join(names.get(word, word) for word in words.casefold().split())
+    name = " ".join(names.get(word, word) for word in given.casefold().split())
     return str(names.get(name, name))
 
 
@@ -85,24 +85,17 @@ def fact_rules() -> tuple[Rule, ...]:
 
 def _all(row: dict[str, list[str]], *, case: bool) -> tuple[re.Pattern[str], ...]:
     flags = re.NOFLAG if case else re.IGNORECASE
-    return tuple(re.compile(expanded(pattern), flags) for pattern in row["patterns"])
-
-
-@cache
-def expanded(pattern: str) -> str:
-    """A pattern with the words that it names in braces."""
-    for name, meaning in _words().items():
-        pattern = pattern.replace(f"{{{name}}}", meaning)
-    return pattern
+    return tuple(re.compile(filled(pattern, words()), flags) for pattern in row["patterns"])
 
 
 @lru_cache(maxsize=1)
-def _words() -> dict[str, str]:
+def words() -> dict[str, str]:
+    """What patterns of `statements.toml` name in braces."""
     data = rules_of("statements")
     lists = {**data["attributes"], "place": map(re.escape, rules_of("entities")["names"]["place"])}
-    words = {name: f"(?:{'|'.join(sorted(words, key=len)[::-1])})" for name, words in lists.items()}
+    listed = {name: f"(?:{'|'.join(sorted(each, key=len)[::-1])})" for name, each in lists.items()}
     known = {name: f"(?:{entity_words()[name]})" for name in ("given_name", "product", "people")}
-    return {**data["words"], **words, **known}
+    return {**data["words"], **listed, **known}
 
 
 @lru_cache(maxsize=1)
