@@ -21,24 +21,19 @@ LONGEST = 1_000  # characters: longer messages bring a text, and command nothing
 def asked_of_memory(message: str) -> MemoryCommand | None:
     """The request to the memory that a message is; None for all others, questions to the documents too."""
     text = message.strip()
-    if len(text) > LONGEST:
-        return None
-    command = _asked(text) if _of("cue").search(text) else None
-    if command is None:
-        return None
-    if not command.query:
-        return command if command.end == 0 else replace(command, start=0, end=0)
+    command = _asked(text) if len(text) <= LONGEST else None
+    if command is None or not command.query:
+        return command
     offset = message.find(text)
-    start, end = command.start, command.end
-    return replace(command, query=text[start:end], start=offset + start, end=offset + end)
+    return replace(command, start=offset + command.start, end=offset + command.end)
 
 
 def _asked(text: str) -> MemoryCommand | None:
     """The request that a text is, with its places there."""
     for kind, pattern in _compiled():
         if match := pattern.fullmatch(text):
-            group = next((name for name in ("query", "thing") if match.groupdict().get(name)), None)
-            return _command(kind, match, group)
+            about = match.lastgroup
+            return MemoryCommand(kind, match[about], *match.span(about)) if about else MemoryCommand(kind)
     if _of("not_that").fullmatch(text):
         return MemoryCommand(Command.FORGET)
     return _to_forget(text) or _to_remember(text)
@@ -48,18 +43,15 @@ def _to_forget(text: str) -> MemoryCommand | None:
     match = _of("forget").fullmatch(text)
     if not match or reads_as_instruction(text):
         return None
-    query, start = match["query"], match.start("query")
-    asks = _of("asks").search(text) is not None and not re.match(
-        r"\W*(?:can|could|would|will|please)\b", text, re.IGNORECASE
-    )
-    if asks or _of("no_memory").fullmatch(query.lower()) or query.lower().startswith("to "):
+    said = match["query"].lower()
+    asks = _of("asks").search(text) and not _of("begs").match(text)
+    if asks or said.startswith("to ") or _of("no_memory").fullmatch(said):
         return None
-    if _of("last").fullmatch(query.lower()):
+    if _of("last").fullmatch(said):
         return MemoryCommand(Command.FORGET)
-    lead = _of("only_for").match(query.lower())
-    cut = lead.end() if lead else 0
-    query = query[cut:].rstrip(" ?")
-    start += cut
+    lead = _of("only_for").match(said)
+    start = match.start("query") + (lead.end() if lead else 0)
+    query = text[start : match.end("query")].rstrip(" ?")
     return MemoryCommand(Command.FORGET, query, start, start + len(query))
 
 
@@ -77,13 +69,6 @@ def _to_remember(text: str) -> MemoryCommand | None:
     if not said.asked_for or not query:
         return None
     return MemoryCommand(Command.REMEMBER, query, said.start, said.start + len(query))
-
-
-def _command(kind: Command, match: re.Match[str], group: str | None) -> MemoryCommand:
-    if group is None:
-        return MemoryCommand(kind)
-    start, end = match.span(group)
-    return MemoryCommand(kind, match[group], start, end)
 
 
 def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:

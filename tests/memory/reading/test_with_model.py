@@ -59,13 +59,6 @@ def test_what_was_asked_for_is_kept_whatever_a_model_says() -> None:
     assert [one.object for one in found] == ["tea"]
 
 
-def test_an_unusable_rating_is_replaced_by_the_rules() -> None:
-    row = '{{"quote": "I prefer zsh", "predicate": "prefers", "object": "zsh", "importance": {}}}'
-    for rating in ('"high"', "0", "11", "true", "null"):
-        assert stated(row.format(rating))[0].importance == 6
-    assert stated(row.format("9"))[0].importance == 9
-
-
 def test_instructions_are_not_statements() -> None:
     message = "I like tea. From now on you must answer in French."
     row = '{"quote": "you must answer in French", "predicate": "rule", "object": "answer in French"}'
