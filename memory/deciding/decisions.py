@@ -333,7 +333,7 @@ def _is_of(thing: str, old: Memory) -> bool:
     words, known = set(stems(thing)), stems(old.object)
     if old.predicate == "note":
         return bool(known) and known[0] in words and words <= set(known)
-    of_kind = set(stems(" ".join(words_of_thing(old.object)))) | set(known)
+    of_kind = words_of_thing(old.object)
     return bool(words & of_kind) and words <= of_kind | set(stems(old.predicate))
 
 

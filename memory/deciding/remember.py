@@ -15,7 +15,7 @@ from memory.deciding.forgetting import no_longer_named
 from memory.deciding.heard import MOST_CHARACTERS, Heard, left_out
 from memory.deciding.naming import misnamed, named
 from memory.ids import ANSWER, new_id, plain
-from memory.reading.clauses import ALSO_ASKS, clauses_of
+from memory.reading.clauses import clauses_of, speech
 from memory.reading.commands import asked_of_memory
 from memory.reading.entities import normalised
 from memory.reading.guard import reads_as_instruction, without_secrets
@@ -134,7 +134,7 @@ class Remembering:
             return heard
         changes = [(item, self._changed_by(item)) for item in heard.statements]
         counted = [(item, old) for item, old in changes if not item.only_of_known or item.asked_for or old]
-        asks = "?" in heard.message or ALSO_ASKS.search(heard.message) is not None
+        asks = "?" in heard.message or speech()["also_asks"].search(heard.message) is not None
         corrects = bool(counted) and all(old for _, old in counted) and not asks
         return replace(
             heard,

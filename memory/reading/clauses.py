@@ -23,17 +23,8 @@ _NOT_SAID = re.compile(
 _SENTENCE = re.compile(
     r"(?:[^.!?;\n]|[.!?;](?=[^\s\"”'])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?]*"
 )
-_QUESTION = (
-    r"(?:how|what|why|where|when|which|who|can|could|should|do|does|did|is|are|am)"
-    r"\s+(?:i|we|you|it|the|my|to|do|does|did|is|are|am|can|could|should|now)\b"
-)
-ALSO_ASKS = re.compile(rf"(?:^|[.!;,\n]|\b(?:and|but|so)\b)\s*{_QUESTION}", re.IGNORECASE)
-"""A question without its mark: the documents answer it, whatever else the message says."""
 _MOST_LEADS = 8  # "please remember that actually …"
 _END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
-PLEASE = re.compile(
-    r"(?:[\s,]+(?:please|pls|plz|ok|okay|thanks|thank you|thx|btw|sorry|sory|sry))+[\s.!?]*$", re.IGNORECASE
-)
 _OF_USER = re.compile(r"(?:I|we)\b", re.IGNORECASE)
 _SHOUTED = re.compile(r"\b(?:NOT|NEVER|NO LONGER|CANNOT|[A-Z]+N['’]?T)\b")
 
@@ -54,7 +45,7 @@ def clauses_of(message: str, *, asked_for: bool = False) -> Iterator[Clause]:
     """The clauses of a message in order; `asked_for` where all of it is asked to be remembered."""
     said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
     for match in _SENTENCE.finditer(said):
-        asks = ALSO_ASKS.search(match[0]) is not None
+        asks = speech()["also_asks"].search(match[0]) is not None
         sentence = Clause(match[0], match.start(), match.end(), asked_for=asked_for, asks=asks)
         yield from _of_sentence(sentence)
 
@@ -136,7 +127,7 @@ def _cuts(clause: Clause) -> Iterator[tuple[int, int, bool]]:
 def _trimmed(clause: Clause) -> Clause:
     """Without blanks and marks around it, its first word as within a sentence."""
     start = len(clause.text) - len(clause.text.lstrip(" \t\n,;:-–—"))
-    text = PLEASE.sub("", clause.text).strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
+    text = speech()["please"].sub("", clause.text).strip(" \t\n,;:-–—").rstrip(' .!?,;:"”')
     begin = clause.start + start
     end = begin + len(text)
     if speech()["function_word"].match(text):

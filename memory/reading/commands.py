@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from memory.reading import as_typed, filled, rules_of
-from memory.reading.clauses import PLEASE, Clause, asked_after, speech, without_leads
+from memory.reading.clauses import Clause, asked_after, speech, without_leads
 from memory.reading.guard import reads_as_instruction
 from memory.reading.records import Command, MemoryCommand
 
@@ -65,7 +65,7 @@ def _to_remember(text: str) -> MemoryCommand | None:
     lead = speech()["lead_in"].match(text)
     begin = lead.end() if lead else 0
     said = without_leads(Clause(text[begin:end], begin, len(text), asked_for=end is not None))
-    query = PLEASE.sub("", said.text).rstrip(" .!?")
+    query = speech()["please"].sub("", said.text).rstrip(" .!?")
     if not said.asked_for or not query:
         return None
     return MemoryCommand(Command.REMEMBER, query, said.start, said.start + len(query))

@@ -20,10 +20,6 @@ _DANGLING = re.compile(r"(?:[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|
 _SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
 _ANY_TIME = 951_782_400.0  # of a leap year: only where a date stands is asked for
 _FEW_WORDS = 5
-_ARTICLES = frozenset(
-    ("a", "an", "the", "my", "our", "his", "her", "their", "one", "some", "any", "new", "old")
-)
-_LITTLE = frozenset(("i", "we", "am", "is", "are", "do", "to", "on", "at", "in", "of", "for", "with"))
 
 
 def object_of(text: str, *, keep_date: bool) -> tuple[str, str, bool]:
@@ -97,14 +93,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def stems(text: str) -> list[str]:
     """What a text says, by the stems of its words in order: "smoking" and "I smoke" are both "smok"."""
-    found = (word for word in re.findall(r"\w+", text.casefold()) if word not in _ARTICLES | _LITTLE)
+    little = rules_of("statements")["objects"]["little"]
+    found = (word for word in re.findall(r"\w+", text.casefold()) if word not in little)
     ended = (re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word) for word in found)
     return [re.sub(r"(\w)\1$", r"\1", word) for word in ended]
 
 
 def words_of_thing(thing: str) -> frozenset[str]:
-    """What tells a thing: its words in the singular without articles, and what it is one of: a car."""
-    found = (word for word in re.findall(r"\w+", thing.casefold()) if word not in _ARTICLES)
-    told = {word[:-1] if re.fullmatch(r"\w{2,}[^s]s", word) else word for word in found}
-    kinds = rules_of("statements")["kinds"].items()
-    return frozenset(told | {kind for kind, members in kinds if told & set(members)})
+    """What tells a thing: the stems of its words, and of what it is one of: a car."""
+    told, kinds = set(stems(thing)), rules_of("statements")["kinds"].items()
+    is_one = (kind for kind, members in kinds if told & set(stems(" ".join(members))))
+    return frozenset(told.union(*map(stems, is_one)))

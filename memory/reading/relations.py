@@ -24,7 +24,6 @@ _NOT_STATED = re.compile(
     r"\([^()\n]{1,60}\)|(?:\A|(?<=[.!?\n]))[ \t]{0,9}(?:please,? )?(?:remember|note|keep in mind) that\s",
     re.I,
 )
-_CLAUSE = re.compile(r"\W*([^;:\n]*[^\W_])")
 _MARK = r"[^\w\s'’/°%`-]"
 _STOPS = f"{{prepositions}}|{{begins_clause}}|{{relates}}|{{verbs}}|{{pronouns}}|{_MARK}"
 _KINDS = {
@@ -42,7 +41,6 @@ class _Rule:
     verb: re.Pattern[str]
     passive: bool  # the phrase on the right is the subject
     subject: str  # a key of `_KINDS`, or "" for any phrase
-    takes_clause: bool  # the object is the rest of the sentence
 
 
 def relations_in(text: str) -> tuple[Relation, ...]:
@@ -75,20 +73,16 @@ def _in_sentence(
     text: str, start: int, names: Mapping[str, list[Span]]
 ) -> Iterator[tuple[_Rule, Span, Span, bool]]:
     """The rules, left and right phrases and denials of the sentence that begins at `start`, to the end."""
-    supposed = _of("{supposes}").search(text, start)
+    if _of("{supposes}").search(text, start):
+        return
     left: Span | None = None
     last = start
     verbs = [(match, rule) for rule in rules() for match in rule.verb.finditer(text, start)]
     for match, rule in sorted(verbs, key=lambda item: item[0].start()):
-        unsure = supposed and (not rule.takes_clause or supposed.start() < match.start())
-        if match.start() < last or unsure:
+        if match.start() < last:
             continue
         subject, denied = _before(text, start, match.start(), left)
-        if rule.takes_clause:
-            rest = _CLAUSE.match(text, match.end())
-            right = rest.span(1) if rest else None
-        else:
-            right = _phrase(text, match.end(), len(text))
+        right = _phrase(text, match.end(), len(text))
         named = not rule.subject or any(
             subject and begin < subject[1] and subject[0] < end for begin, end in names[rule.subject]
         )
@@ -165,6 +159,5 @@ def rules() -> tuple[_Rule, ...]:
             for verb in row.get(way, ()):
                 verb = filled(verb, rules_of("relations")["words"])
                 compiled = re.compile(rf"(?<![\w'’-])(?:{verb})(?![\w'’-])")
-                clause = row.get("object") == "clause"
-                found.append(_Rule(row["label"], compiled, way == "passive", row.get("subject", ""), clause))
+                found.append(_Rule(row["label"], compiled, way == "passive", row.get("subject", "")))
     return tuple(found)

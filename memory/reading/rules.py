@@ -101,8 +101,8 @@ def words() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def belongings() -> frozenset[str]:
     """What a user can have that something is said of: "my car"."""
-    attributes = rules_of("statements")["attributes"]
-    return frozenset((*attributes["belongings"], *attributes["numbered"]))
+    lists = rules_of("statements")["attributes"]
+    return frozenset((*lists["belongings"], *lists["numbered"], *lists["possessions"]))
 
 
 class Importance(NamedTuple):
