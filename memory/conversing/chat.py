@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from memory.conversing.finishing import Finishing, turns_before
 from memory.conversing.replying import Replying, shown_before
-from memory.deciding.heard import left_out
+from memory.deciding.heard import Heard, left_out
 from memory.deciding.remember import NOTHING_ASKED
 from memory.deciding.upkeep import summary
 from memory.reading.asking import asked_part, asks, leans, states
 from memory.reading.commands import about_tools
-from memory.reading.guard import secrets_in
-from memory.reading.relations import relations_in
 from memory.recalling import graph
 from memory.recalling.recall import Reading, within
 from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
@@ -23,7 +21,6 @@ from pipeline.errors import AthenaError
 from pipeline.steps.records import RememberStep
 
 if TYPE_CHECKING:
-    from memory.deciding.heard import Heard
     from memory.recalling.telling import Told
     from memory.user_memory import UserMemory
     from pipeline.answering.turns import FinishedTurn
@@ -85,7 +82,7 @@ class RememberingChat:
             talk = turns_before(self.private or self.finishing.conversations, conversation_id, turn_id)
             heard = self.memory.remembering.hear(message, talk=talk)
         self.heard.clear()
-        self.heard[message] = replace(heard, turn_id=turn_id)
+        self.heard[message] = heard if heard.turn_id == turn_id else replace(heard, turn_id=turn_id)
         return self.heard[message]
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
@@ -161,9 +158,9 @@ class RememberingChat:
         """Whether a message states something of the user or of what was said, and is found again by it."""
         if self.private is not None or self.memory.options.memory_recall != "all":
             return False
-        says = self.memory.turns.says
-        goes_on = not asks(message) and any(says(item.subject) for item in relations_in(message))
-        return (goes_on or states(message)) and not secrets_in(message)
+        says, heard = self.memory.turns.says, self.heard.get(message) or Heard(message=message)
+        goes_on = not asks(message) and any(says(item.subject) for item in heard.relations)
+        return (goes_on or states(message)) and not heard.secrets
 
     def _told(self, message: str, question: str, reading: Reading, *, without: Sequence[str]) -> Told:
         """What the message as it was typed brings to mind; or its question, where it leans on another.
@@ -203,7 +200,7 @@ class RememberingChat:
     def planned(self, message: str) -> RememberStep:
         """The step that will follow the answer, as far as it is known before."""
         preset = self.memory.preset
-        kinds = tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(message)))
+        kinds = (self.heard.get(message) or Heard(message=message)).secrets
         step = RememberStep(preset=preset.name, secrets=kinds)
         if self.private is not None:
             return replace(step, status="skipped", detail=self.why_private)

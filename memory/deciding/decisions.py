@@ -106,8 +106,7 @@ class Deciding(Writing):
 
     def _cancel(self, new: Memory) -> None:
         """What was planned is not to be: what it would have ended goes on."""
-        planned = self._live(self._about(new.predicate), new)
-        for old in planned:
+        for old in self._same(new):
             if begun(old) > self.now and same_thing(old.object, new.object):
                 self.write("INVALIDATE", replace(old, invalid_at=begun(old), expired_at=self.now))
                 self.outcomes.append(("ended", old.id))
@@ -120,29 +119,17 @@ class Deciding(Writing):
 
     # -- what is there ----------------------------------------------------------------------------------
 
-    def _about(self, predicate: str) -> list[Memory]:
-        """What is known of the subject at hand, under whichever of its names."""
-        return [memory for name in self._names for memory in self.index.about(name, predicate)]
-
-    def _live(self, found: Iterable[Memory], new: Memory) -> list[Memory]:
-        """Those of the found and of the added that are believed and not over."""
-        everything = {memory.id: memory for memory in found} | self.memories
-        return [
-            memory
-            for memory in everything.values()
-            if memory.id != new.id
-            and memory.tier != "static"
-            and memory.expired_at is None
-            and (memory.invalid_at is None or memory.invalid_at > self.now)
-        ]
+    def _live(self, new: Memory, found: Iterable[Memory] | None = None) -> list[Memory]:
+        """Those of the found, or of all, and of the added that are believed and not over."""
+        found = self.index.memories.values() if found is None else found
+        others = ({memory.id: memory for memory in found} | self.memories | {new.id: new}).values()
+        return [old for old in others if old is not new and old.tier != "static" and holds(old, self.now)]
 
     def _same(self, new: Memory) -> list[Memory]:
-        """What is believed of the same subject and predicate."""
-        return [
-            old
-            for old in self._live(self._about(new.predicate), new)
-            if old.subject in self._names and old.predicate == new.predicate
-        ]
+        """What is believed of the same predicate and subject, under whichever of its names."""
+        about = [old for name in self._names for old in self.index.about(name, new.predicate)]
+        live = self._live(new, about)
+        return [old for old in live if old.subject in self._names and old.predicate == new.predicate]
 
     def _said_before(self, new: Memory, said: Statement) -> Memory | None:
         """The memory that says the same, live, or true when this was said; or that was made of it already."""
@@ -161,19 +148,16 @@ class Deciding(Writing):
         return None
 
     def _reworded(self, new: Memory, said: Statement) -> Memory | None:
-        if new.predicate in UNREAD or said.ends:
-            return None
-        return next(
-            (
-                old
-                for old in self._same(new)
-                if plain(old.object) == plain(new.object)
-                and old.trusted == new.trusted
-                and denied(old) == denied(new)
-                and not self._fulfils(new, old)
-            ),
-            None,
-        )
+        same = [] if new.predicate in UNREAD or said.ends else self._same(new)
+        for old in same:
+            alike = (plain(old.object), old.trusted, denied(old)) == (
+                plain(new.object),
+                new.trusted,
+                denied(new),
+            )
+            if alike and not self._fulfils(new, old):
+                return old
+        return None
 
     def contradicted(self, new: Memory, said: Statement) -> list[Memory]:
         """What can no longer be true once this is."""
@@ -182,38 +166,34 @@ class Deciding(Writing):
         self._names = self._names or same_as(self.index, new.subject, said.role)
         if said.instead_of:
             wrong = (said.instead_of, new.predicate, plain(new.object))
-            everything = self._live(self.index.about(said.instead_of, new.predicate), new)
-            return [old for old in everything if (old.subject, old.predicate, plain(old.object)) == wrong]
+            about = self._live(new, self.index.about(said.instead_of, new.predicate))
+            return [old for old in about if (old.subject, old.predicate, plain(old.object)) == wrong]
         if said.replaces:
-            named = [old for old in self._live(self.index.memories.values(), new) if names(old, new, said)]
+            named = [old for old in self._live(new) if names(old, new, said)]
             if named or not (said.corrects and new.predicate):
                 return named
         if not new.predicate:
             return self._whatever(new) if said.ends else []
         same = self._same(new)
         if said.ends and not new.object:  # "I quit": whatever it was
-            return [
-                *same,
-                *(self._same(replace(new, predicate="job")) if new.predicate == "employer" else ()),
-            ]
+            jobs = self._same(replace(new, predicate="job")) if new.predicate == "employer" else []
+            return [*same, *jobs]
         if said.ends:
             return [old for old in same if same_thing(old.object, new.object)]
         denials = [old for old in same if excludes(new, said, old)]
-        if not said.negated:
-            one = single_valued(new.predicate)
-            others = [old for old in same if one or (_but_for_numbers(old, new) and not same_turn(old, new))]
-            others = [
-                old for old in others if plain(old.object) != plain(new.object) or self._fulfils(new, old)
-            ]
-            if others or one:
-                return [*others, *(old for old in denials if old not in others)]
-        if said.corrects and not said.negated and not denials:
-            return self._meant(new, same)
-        return denials
+        if said.negated:
+            return denials
+        if single_valued(new.predicate):
+            apart = [old for old in same if plain(old.object) != plain(new.object) or self._fulfils(new, old)]
+        else:
+            apart = [old for old in same if _but_for_numbers(old, new) and not same_turn(old, new)]
+            if said.corrects and not (apart or denials):
+                return self._meant(new, same)
+        return [*apart, *(old for old in denials if old not in apart)]
 
     def _whatever(self, new: Memory) -> list[Memory]:
         """What is had, used or done of the one thing that is over: "sold the car", "stopped smoking"."""
-        live = self._live(self.index.memories.values(), new)
+        live = self._live(new)
         called = [old for old in live if old.predicate == "name" and plain(old.object) == plain(new.object)]
         if called and new.subject == USER:  # "Rex died" is of the dog
             new = replace(new, object=called[0].subject.removeprefix(f"{USER}'s "))
@@ -275,7 +255,7 @@ class Deciding(Writing):
     def _with_other_sides(self, sides: Sequence[Memory], new: Memory) -> list[Memory]:
         """The same with all that they are disputed with: what is none of its sides ends the whole dispute."""
         disputes = {side.disputed for side in sides} - {""}
-        live = self._live(self.index.memories.values(), new) if disputes else ()
+        live = self._live(new) if disputes else ()
         others = [side for side in live if side.disputed in disputes]
         return [*others, *(side for side in sides if side not in others)]
 
@@ -315,6 +295,11 @@ _DENIES = re.compile(
     r"|\b(?:do|does|is|are|am|was|were|ca|have|has)n['’]?t\b",
     re.I,
 )
+
+
+def holds(memory: Memory, now: float) -> bool:
+    """Whether a memory is believed, and not over."""
+    return memory.expired_at is None and (memory.invalid_at is None or memory.invalid_at > now)
 
 
 def begun(memory: Memory) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from memory.deciding.decisions import Deciding
+from memory.deciding.decisions import Deciding, begun, holds
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.heard import MOST_CHARACTERS, Heard, left_out
 from memory.deciding.naming import misnamed, named
@@ -156,7 +156,7 @@ class Remembering:
         with index.lock:
             contradicted = Deciding(index=index, now=now).contradicted(memory, item)
             same = index.about(item.subject, item.predicate) if item.corrects else []
-        known = [old for old in same if _holds(old, now) and plain(old.object) == plain(item.object)]
+        known = [old for old in same if holds(old, now) and plain(old.object) == plain(item.object)]
         if not item.predicate:  # "not zsh, but fish": the very object that it names
             contradicted = [
                 old for old in contradicted if item.ends or plain(old.object) == plain(item.replaces)
@@ -169,7 +169,7 @@ class Remembering:
         stated = (one for one in latest if one.kind in ("fact", "observation") and one.origin == "user")
         if turn_id:
             stated = (one for one in stated if any(source.turn_id == turn_id for source in one.sources))
-        return next((one for one in stated if _holds(one, self.clock())), None)
+        return next((one for one in stated if holds(one, self.clock())), None)
 
     def _stated_in(self, answer: Answer | None) -> Memory | None:
         """What a turn stated, or else the one memory that it told."""
@@ -179,7 +179,7 @@ class Remembering:
             return stated
         told = answer.recalled if answer.mode == "memory" else ()
         recalled = self.index.memories.get(told[0]) if len(told) == 1 else None
-        return recalled if recalled and _holds(recalled, self.clock()) and recalled.origin == "user" else None
+        return recalled if recalled and holds(recalled, self.clock()) and recalled.origin == "user" else None
 
     # -- keeping what it says --------------------------------------------------------------------------------
 
@@ -379,11 +379,6 @@ class Remembering:
         )
 
 
-def _holds(memory: Memory, now: float) -> bool:
-    """Whether a memory is believed, and not over."""
-    return memory.expired_at is None and (memory.invalid_at is None or memory.invalid_at > now)
-
-
 def _as_statement(memory: Memory) -> Statement:
     return Statement(
         text=memory.text,
@@ -392,7 +387,7 @@ def _as_statement(memory: Memory) -> Statement:
         object=memory.object,
         category=Category(memory.category),
         end=len(memory.text),
-        valid_at=memory.created_at if memory.valid_at is None else memory.valid_at,
+        valid_at=begun(memory),
     )
 
 
