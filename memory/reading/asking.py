@@ -31,7 +31,7 @@ def asks(message: str) -> bool:
 def only_names(text: str, *, most: int = FEW_WORDS) -> bool:
     """Whether a text is a few words that name what is looked for: "bunk number", "C-112"."""
     names = any(term not in stop_terms() for term in analyse(text))
-    tells = _of("states").match(text) or _tells(text) or corrects(text)
+    tells = _of("states").match(text) or _of("tells").search(text) or relations_in(text) or corrects(text)
     return names and len(text.split()) <= most and not tells
 
 
@@ -81,10 +81,6 @@ def corrects(text: str) -> bool:
 def leans(message: str) -> bool:
     """Whether a message is not understood without what was said before: "and what does he do?"."""
     return _of("leans").search(message) is not None
-
-
-def _tells(text: str) -> bool:
-    return bool(_of("tells").search(text) or relations_in(text))
 
 
 def is_personal(message: str, *, was_said: Callable[[str], bool]) -> bool:

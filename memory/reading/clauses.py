@@ -12,17 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memory.reading import as_typed, rules_of
+from memory.reading import as_typed, filled, rules_of
 
-_NOT_SAID = re.compile(
-    r"^ {0,3}(```++|~~~++)[^\n]*+\n.*?(?:^ {0,3}\1[^\n]*|\Z)"  # code
-    r"|^[ \t]*>[^\n]*"  # a quote of somebody's lines
-    r"|[\"“](?=(?:i|my|we|our|remember|you|always|please|call)\b)[^\"”\n]*[\"”]",
-    re.MULTILINE | re.DOTALL | re.IGNORECASE,
-)
-_SENTENCE = re.compile(
-    r"(?:[^.!?;\n]|[.!?;](?=[^\s\"”'])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?]*"
-)
 _MOST_LEADS = 8  # "please remember that actually …"
 _END_OF_A_REQUEST = 120  # characters at the end of a sentence, in which it stands
 _OF_USER = re.compile(r"(?:I|we)\b", re.IGNORECASE)
@@ -43,8 +34,8 @@ class Clause:
 
 def clauses_of(message: str, *, asked_for: bool = False) -> Iterator[Clause]:
     """The clauses of a message in order; `asked_for` where all of it is asked to be remembered."""
-    said = _NOT_SAID.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
-    for match in _SENTENCE.finditer(said):
+    said = speech()["not_said"].sub(lambda match: re.sub(r"[^\n]", " ", match[0]), message)
+    for match in speech()["sentence"].finditer(said):
         asks = speech()["also_asks"].search(match[0]) is not None
         sentence = Clause(match[0], match.start(), match.end(), asked_for=asked_for, asks=asks)
         yield from _of_sentence(sentence)
@@ -82,17 +73,13 @@ def _of_sentence(sentence: Clause) -> Iterator[Clause]:
 def without_leads(clause: Clause) -> Clause:
     """A clause without what leads in to it, which says whether it corrects and whether it is asked for."""
     for _ in range(_MOST_LEADS):
-        found = ((name, speech()[name].match(clause.text)) for name in ("corrects", "remember", "lead_in"))
-        name, lead = next(((name, match) for name, match in found if match and match.end()), ("", None))
-        if lead is None:
+        lead = speech()["lead"].match(clause.text)
+        if not lead or not lead[0]:
             break
-        nothing = not speech()["announced"].search(lead[0]) and speech()["no_fact"].match(
-            clause.text, lead.end()
-        )
         clause = replace(
             _cut(clause, lead.end()),
-            corrects=clause.corrects or name == "corrects",
-            asked_for=clause.asked_for or (name == "remember" and not nothing),
+            corrects=clause.corrects or lead.lastgroup == "corrects",
+            asked_for=clause.asked_for or lead.lastgroup == "remember",
         )
     return clause
 
@@ -145,7 +132,7 @@ def _cut(clause: Clause, start: int, end: int | None = None) -> Clause:
 def speech() -> dict[str, re.Pattern[str]]:
     """What surrounds statements: patterns that match at the beginning of a clause."""
     rows = rules_of("statements")["speech"]
-    return {name: re.compile(as_typed(pattern), re.IGNORECASE) for name, pattern in rows.items()}
+    return {name: re.compile(as_typed(filled(row, rows)), re.IGNORECASE) for name, row in rows.items()}
 
 
 # -- how it is said --------------------------------------------------------------------------------------

@@ -15,9 +15,6 @@ from memory.reading.rules import belongings, single_valued
 FEW_MEANT = 2  # words of what is meant in the place of an object
 FEW_WORDS = 6  # of an object: more of them are a story
 
-_NAMES = re.compile(r"[A-Z][\w'-]+,? not [A-Z][\w'-]+")  # "Tim, not Tom"
-_NAME = re.compile(r"[A-Z][a-z]{2,}(?:[’'-]\w+)*")
-
 
 def correction(text: str, before: Statement | None, *, corrects: bool) -> Statement | None:
     """What a correction says of what was said `before`: "it is Y", "Y, not X", a bare value.
@@ -31,7 +28,7 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
     if says:
         few = not says["meant"] or len(given.split()) <= FEW_MEANT
         return _of_before(given, before) if few and not only_asks(text) else None
-    wrong = _NAMES.fullmatch(text) or (corrects and (names_wrong(text) or text.startswith("not ")))
+    wrong = _of("names").fullmatch(text) or (corrects and (names_wrong(text) or text.startswith("not ")))
     return _of_before(text, before) if wrong else None
 
 
@@ -96,7 +93,7 @@ def _value_like(before: Statement, text: str) -> str:
     if new and len(new) == len(old) and _words(value.sub(" ", text)) <= _words(before.text):
         values = iter(new)
         return value.sub(lambda match: next(values) if match[0] in old else match[0], before.object)
-    one_name = _NAME.fullmatch(before.object) and _NAME.fullmatch(text)
+    one_name = _of("name").fullmatch(before.object) and _of("name").fullmatch(text)
     return text if one_name and single_valued(before.predicate) else ""
 
 

@@ -120,9 +120,8 @@ def patterns() -> tuple[tuple[EntityKind, re.Pattern[str]], ...]:
 
 _SMALL = re.compile(r"(?<![\w/.@`-])[a-z]{3,}(?![\w/@`(]|\.\w)")
 _MARKS = re.compile(r"[`*]|(?<!\w)_|_(?!\w)|[\"“”„«»]|<!--(?:(?!<!--).)*?-->")
-_ARTICLE = re.compile(r"(?:the|an?|my|your|our|their|his|her|its|this|that|these|those) (?=\S)")
-_SPACED_CODE = re.compile(r"[A-Z]{1,4} \d{2,4}")
-_CODE = re.compile(r"([a-z]{1,4})-?(\d{2,4})")
+_ARTICLE = re.compile(r"^(?i:the|an?|my|your|our|their|his|her|its|this|that|these|those) (?=\S)")
+_CODE = re.compile(r"([A-Za-z]{1,4}(?=-|\d)|[A-Z]{1,4}(?= ))[- ]?(\d{2,4})")
 _CALL = re.compile(r"(?<=\w)\([^()]*\)$")
 _POSSESSIVE = re.compile(r"['’]s$")
 _NUMERALS = {
@@ -171,14 +170,11 @@ def normalised(name: str) -> str:
     "C105" and "C 105" become "c-105", "the Fan one" becomes "fan 1", "`parse()`" becomes "parse".
     """
     name = bare_name(" ".join(_MARKS.sub("", name).split()).strip(" ,;:.!?"))
-    if _SPACED_CODE.fullmatch(name):
-        name = name.replace(" ", "-")
-    name = _POSSESSIVE.sub("", _CALL.sub("", name)).casefold().replace("’", "'")
-    name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+    name = _ARTICLE.sub("", _POSSESSIVE.sub("", _CALL.sub("", name)).replace("’", "'"), count=1)
     if code := _CODE.fullmatch(name):
-        return f"{code[1]}-{code[2]}"
-    first, _, last = name.rpartition(" ")
-    return f"{first} {_NUMERALS.get(last, last)}" if first else name
+        return f"{code[1]}-{code[2]}".casefold()
+    first, _, last = name.casefold().rpartition(" ")
+    return f"{first} {_NUMERALS.get(last, last)}" if first else last
 
 
 LONGEST = 20_000  # characters that are looked at: a message or a section; what follows names nothing

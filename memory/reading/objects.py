@@ -9,22 +9,13 @@ from memory.reading import filled, rules_of
 from memory.reading.intervals import validity_of
 from memory.reading.rules import words
 
-_NOT_THIS = re.compile(
-    r"^(?P<object>.+?)(?:,| and) (?:and )?not (?!only|that|to |so |really|yet|sure)(?P<replaces>.+)$"
-)
-_VALUE_NOT = re.compile(
-    r"^(?P<object>(?:.+ )?(?:\S*\d\S*|[A-Z]\w+)) not (?P<replaces>(?:\w+ )?(?:\S*\d\S*|[A-Z]\w+))$"
-)
-_BUT_THAT = re.compile(r"^not (?P<replaces>.+?)(?:,| but|, but|;)+ (?:it'?s |it is )?(?P<object>.+)$")
-_DANGLING = re.compile(r"(?:[\s,]+(?:as of|on|in|at|since|until|from|for|by|the|a|of|to|and|with))+$")
-_SINCE = re.compile(r"\b(?:since|as of|starting)\b(?: on| from)?\s*", re.IGNORECASE)
 _ANY_TIME = 951_782_400.0  # of a leap year: only where a date stands is asked for
 _FEW_WORDS = 5
 
 
 def object_of(text: str, *, keep_date: bool) -> tuple[str, str, bool]:
     """The object of a statement, what it replaces, and whether it is denied."""
-    but_that = _BUT_THAT.match(text)
+    but_that = _of("but_that").match(text)
     text = _of("so_long").sub("", _of("cut").sub("", text))
     replaces, denied = "", text.startswith("not ")
     if match := but_that or names_wrong(text):
@@ -32,7 +23,7 @@ def object_of(text: str, *, keep_date: bool) -> tuple[str, str, bool]:
     text = text.removeprefix("not ")
     when = validity_of(text, said_at=_ANY_TIME)
     if when.start is not None and text[: when.start].strip():
-        led = _SINCE.search(text, 0, when.start) or _SINCE.match(text, when.start)
+        led = _of("since").search(text, 0, when.start) or _of("since").match(text, when.start)
         text = undated(text) if led or not keep_date else text
     return normal_object(text), replaces, denied
 
@@ -43,12 +34,12 @@ def undated(text: str) -> str:
     when = validity_of(text, said_at=_ANY_TIME)
     if when.start is None or when.end is None:
         return text
-    return _DANGLING.sub("", text[: when.start].rstrip()) + text[when.end :]
+    return _of("dangling").sub("", text[: when.start].rstrip()) + text[when.end :]
 
 
 def names_wrong(text: str) -> re.Match[str] | None:
     """Where a text says what is not, too: "Y, not X", "nr 6 not 4"."""
-    return _NOT_THIS.match(text) or _VALUE_NOT.match(text)
+    return _of("not_this").match(text) or _of("value_not").match(text)
 
 
 def normal_object(text: str) -> str:
