@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 
 from memory.reading import as_typed, filled, rules_of
 from memory.reading.clauses import Clause, asked_after, speech, without_leads
@@ -30,9 +30,9 @@ def asked_of_memory(message: str) -> MemoryCommand | None:
 
 def _asked(text: str) -> MemoryCommand | None:
     """The request that a text is, with its places there."""
-    for kind, pattern in _compiled():
-        if match := pattern.fullmatch(text):
-            about = match.lastgroup
+    for row in rules_of("commands")["command"]:
+        if match := _pattern(row["pattern"]).fullmatch(text):
+            kind, about = Command(row["kind"]), match.lastgroup
             return MemoryCommand(kind, match[about], *match.span(about)) if about else MemoryCommand(kind)
     if _of("not_that").fullmatch(text):
         return MemoryCommand(Command.FORGET)
@@ -71,19 +71,14 @@ def _to_remember(text: str) -> MemoryCommand | None:
     return MemoryCommand(Command.REMEMBER, query, said.start, said.start + len(query))
 
 
-def _pattern(text: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
-    return re.compile(as_typed(filled(text, rules_of("commands")["words"])), flags)
+def _of(name: str) -> re.Pattern[str]:
+    return _pattern(rules_of("commands")["asks"][name])
 
 
 @cache
-def _of(name: str) -> re.Pattern[str]:
-    """A pattern of `[asks]`, compiled when the first message needs it."""
-    return _pattern(rules_of("commands")["asks"][name], re.IGNORECASE | re.DOTALL)
-
-
-@lru_cache(maxsize=1)
-def _compiled() -> tuple[tuple[Command, re.Pattern[str]], ...]:
-    return tuple((Command(row["kind"]), _pattern(row["pattern"])) for row in rules_of("commands")["command"])
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern, compiled when the first message needs it."""
+    return re.compile(as_typed(filled(text, rules_of("commands")["words"])), re.IGNORECASE)
 
 
 def about_tools(message: str) -> bool:

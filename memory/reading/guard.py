@@ -142,18 +142,17 @@ def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[in
     """Where the value of a label stands, before it ("… is my password") and behind it."""
     begin = max(0, start - _BEFORE)
     lead = text[begin:start]
-    if (first := _of("value_first").search(lead)) and _is_beside(first["value"], label):
+    if (
+        (first := _of("value_first").search(lead))
+        and "beside" in label
+        and _looks(label["beside"], first["value"])
+    ):
         yield begin + first.start("value"), begin + first.end("value")
     owned = bool(_of("whose").search(lead))
     for bridge in map(_compiled, _words("bridges")):
         if (match := bridge.match(text, end)) and (span := _value(text, match, label, owned=owned)):
             yield span
             return
-
-
-def _is_beside(value: str, label: Row) -> bool:
-    """Whether it looks like a secret that stands right beside its label."""
-    return "beside" in label and _looks(label["beside"], value)
 
 
 def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple[int, int] | None:
@@ -165,7 +164,7 @@ def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple
     if not value or _of("no_value").fullmatch(value.split()[0]):
         return None
     if match.groupdict().get("beside") is not None:
-        found = _is_beside(value, label)
+        found = "beside" in label and _looks(label["beside"], value)
     elif _looks(label["told"], value):
         found = not value.replace(".", "").isdigit() or bool(_of("ends").match(text, end))
     else:

@@ -37,15 +37,14 @@ _WAS = re.compile(r"\b(?:was|were|did|had|went|saw|got|met|left|flew|read|took|b
 
 def first_interval(text: str, now: datetime) -> tuple[int, int, Interval] | None:
     """The first date of a text: where it stands, and its interval; of several at one place, the longest."""
-    best: tuple[int, int, Interval] | None = None
-    for pattern, resolve in _patterns():
-        for match in pattern.finditer(text):
-            interval = resolve(match, now)
-            if interval and (best is None or (match.start(), -match.end()) < (best[0], -best[1])):
-                best = (match.start(), match.end(), interval)
-            if interval:
-                break
-    return best
+    found = [
+        (match.start(), -match.end(), interval)
+        for pattern, resolve in _patterns()
+        for match in pattern.finditer(text)
+        if (interval := resolve(match, now))
+    ]
+    start, end, interval = min(found, default=(0, 0, None))
+    return (start, -end, interval) if interval else None
 
 
 def _day(moment: datetime, days: int = 1) -> Interval:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memory.reading import filled, rules_of
@@ -51,13 +51,15 @@ def relations_in(text: str) -> tuple[Relation, ...]:
         for kind, kinds in _KINDS.items()
     }
     prose = _stated(view)
-    found: dict[Relation, Relation] = {}
+    found: dict[tuple[str, str, str], Relation] = {}
     for sentence in _SENTENCE.finditer(prose):
         start, end = sentence.span()
         if len(found) < MOST and not sentence[0].endswith("?") and end - start <= LONGEST_SENTENCE:
-            for rule, subject, thing, denied in _in_sentence(prose[:end], start, names):
-                relation = _relation(view.text, rule, subject, thing, denied=denied)
-                found.setdefault(replace(relation, start=0, end=0), relation)
+            for label, left, right, span in _in_sentence(prose[:end], start, names):
+                subject, thing = (
+                    " ".join(view.text[slice(*end)].replace("`", "").split()) for end in (left, right)
+                )
+                found.setdefault((subject, label, thing), Relation(subject, label, thing, *span))
     return tuple(found.values())[:MOST]
 
 
@@ -71,8 +73,8 @@ def _stated(view: Shown) -> str:
 
 def _in_sentence(
     text: str, start: int, names: Mapping[str, list[Span]]
-) -> Iterator[tuple[_Rule, Span, Span, bool]]:
-    """The rules, left and right phrases and denials of the sentence that begins at `start`, to the end."""
+) -> Iterator[tuple[str, Span, Span, Span]]:
+    """The label, subject, object and place of each relation of the sentence that begins at `start`."""
     if _of("{supposes}").search(text, start):
         return
     left: Span | None = None
@@ -87,7 +89,9 @@ def _in_sentence(
             subject and begin < subject[1] and subject[0] < end for begin, end in names[rule.subject]
         )
         if subject and right and named:
-            yield rule, subject, right, denied or bool(match.groupdict().get("not"))
+            label = f"not {rule.label}" if denied or match.groupdict().get("not") else rule.label
+            ends = (right, subject) if rule.passive else (subject, right)
+            yield label, *ends, (subject[0], right[1])
             left, last = (None if rule.passive else subject), match.end()
 
 
@@ -128,15 +132,6 @@ def _phrase(text: str, start: int, end: int) -> Span | None:
     if _of("(?:.* )?{vague}(?: of .*)?|.*{articles}.*").fullmatch(phrase):
         return None
     return start, start + len(phrase)
-
-
-def _relation(text: str, rule: _Rule, left: Span, right: Span, *, denied: bool) -> Relation:
-    subject, thing = (
-        " ".join(text[start:end].replace("`", "").split())
-        for start, end in ((right, left) if rule.passive else (left, right))
-    )
-    label = f"not {rule.label}" if denied else rule.label
-    return Relation(subject, label, thing, left[0], right[1])
 
 
 # -- rules ---------------------------------------------------------------------------------------------

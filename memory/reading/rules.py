@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.reading import filled, rules_of
 from memory.reading.entities import entity_words
@@ -57,7 +57,7 @@ class Rule:
 
     predicate: str
     patterns: tuple[re.Pattern[str], ...]
-    category: Category = Category.GENERAL
+    category: Category
     ends: bool = False
     negated: bool = False
     of: str = ""  # what its object is
@@ -68,24 +68,18 @@ class Rule:
 @lru_cache(maxsize=1)
 def statement_rules() -> tuple[Rule, ...]:
     """The rules for what users state about themselves; the first that fits counts."""
-    return tuple(
-        Rule(**{**row, "patterns": _all(row, case=True), "category": Category(row["category"])})
-        for row in rules_of("statements")["statement"]
-    )
+    return tuple(_rule(row) for row in rules_of("statements")["statement"])
 
 
 @lru_cache(maxsize=1)
 def fact_rules() -> tuple[Rule, ...]:
     """The rules for what is to be remembered, or put right, and is of anything."""
-    return tuple(
-        Rule(row["predicate"], _all(row, case=False), attribute=True)
-        for row in rules_of("statements")["fact"]
-    )
+    return tuple(_rule({**row, "attribute": True}) for row in rules_of("statements")["fact"])
 
 
-def _all(row: dict[str, list[str]], *, case: bool) -> tuple[re.Pattern[str], ...]:
-    flags = re.NOFLAG if case else re.IGNORECASE
-    return tuple(re.compile(filled(pattern, words()), flags) for pattern in row["patterns"])
+def _rule(row: Mapping[str, Any]) -> Rule:
+    patterns = tuple(re.compile(filled(pattern, words())) for pattern in row["patterns"])
+    return Rule(**{**row, "patterns": patterns, "category": Category(row.get("category", "general"))})
 
 
 @lru_cache(maxsize=1)
