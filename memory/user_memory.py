@@ -297,7 +297,10 @@ class UserMemory:
         Turns go with the memories that were made of them; those `without` do not.
         """
         index, given = self.index, list(ids)
-        forgetting.refuse_static(self.static, given)
+        if static := next((memory.id for memory in self.static if memory.id in given), ""):
+            raise AthenaError(
+                f"Memory '{static}' is static: it cannot be forgotten.", "Edit the persona's file."
+            )
         meant = {turn_named(known)[0].removesuffix(ANSWER) for known in turns}
         meant |= {turn.id for turn in self.turns.about(search)} if search else set()
         before = (
@@ -313,10 +316,9 @@ class UserMemory:
             if search:
                 found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
                 given += forgetting.nearest_in_words(search, [item.memory for item in found])
-            if older_than is not None:
-                given += forgetting.older_than(index, older_than, now=self.clock())
-            if everything:
-                given += [*index.memories, *index.damaged]
+            old = (memory for memory in index.memories.values() if memory.created_at < before)
+            given += [it.id for it in old if everything or not (it.pinned or it.tier == "static")]
+            given += index.damaged if everything else ()
             given += forgetting.made_of(index, [turn.id for turn in said])
             return replace(forgetting.forgetting(index, given), turns=said)
 

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 PRIVATE = "the conversation is private: nothing of it is kept"
-NOTHING_KEPT = "the memory is switched off"
-ONLY_THIS = "only the conversation is remembered, and nothing after it"
+NOTHING_KEPT = "the memory is switched off in its settings"
+ONLY_THIS = (
+    "only this conversation is remembered, and nothing after it: other ways are in the memory's settings"
+)
 UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 AFTER = "after the answer is shown"
@@ -73,8 +75,7 @@ class RememberingChat:
             heard = self._heard(message, conversation_id, turn_id)
         except AthenaError:  # the memory cannot be read: recalling says so, and the answer goes without
             return False
-        corrects = heard.says_so if self.memory.preset.statements else heard.corrects
-        return corrects or heard.command is not None or shown_before(heard) is not None
+        return heard.corrects or heard.command is not None or shown_before(heard) is not None
 
     def _heard(self, message: str, conversation_id: str = "", turn_id: str = "") -> Heard:
         """The message as it was read, the same from its first step to its last."""
@@ -102,7 +103,7 @@ class RememberingChat:
             memory=self.memory,
             heard=self._heard(message, conversation_id, turn_id),
             private="" if kept else self.why_private,
-            why_nothing=self._why_nothing,
+            why_nothing="" if self.memory.preset.commands else self._why_nothing,
             settle=partial(self.finishing.after.finish, within_s=PATIENCE_S) if kept else lambda: None,
         ).reply()
 
@@ -145,7 +146,7 @@ class RememberingChat:
             probability=told.probability,
             asks=asks(message),
             noted=self._is_noted(message),
-            stated=any(heard.is_of_user for heard in self.heard.values()),
+            stated=any(item.subject for heard in self.heard.values() for item in heard.statements),
             personal=told.personal,
             asked=told.asked,
             exchange=preset.exchange,

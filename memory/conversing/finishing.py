@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from memory.conversing.after import TurnsInHand
 from memory.deciding.forgetting import made_of
+from memory.deciding.upkeep import migrate
 from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation
 from pipeline.steps.records import RememberStep
 from pipeline.steps.spending import Spent, spending, usage_of
-from pipeline.stores.memories import MemoryChanges
 
 if TYPE_CHECKING:
     from memory.conversing.after import AfterAnswers
@@ -50,31 +50,15 @@ class Finishing:
     # -- what an earlier process left -----------------------------------------------------------------
 
     def catch_up(self) -> None:
-        """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
-        if self.memory.find_model() is None:
-            self._caught_up()
-        else:
-            self.after.add(self._caught_up)
+        """Remember, soon, the turns that an earlier process did not come to.
 
-    def _caught_up(self) -> None:
-        """Remember what nobody has, and note what was remembered where a process was ended before it did."""
+        Note, too, what was remembered where a process was ended before it did.
+        """
         with self._noted_where_undone():
-            done = []
-            for turn in self.conversations.unremembered(self.memory.user):
-                if self._is_answered_elsewhere(turn):
-                    continue
-                if self.memory.preset.unasked or self.memory.remembering.hear(turn.question).kept:
-                    self.after.add(partial(self._finish_left, turn.id))
-                elif self.in_hand.take(turn.id):
-                    done.append(turn.id)
-                    self.in_hand.leave(turn.id)
-            if done:
-                changes = MemoryChanges(remembered=tuple(done))
-                self.memory.indexes.change(self.memory.user, lambda _: changes)
-            for turn_id in self.in_hand.left():
-                left = self._stored(turn_id)
-                if left is None or (left.remembered and self._is_mine(left)):
-                    self.after.add(partial(self._finish_left, turn_id))
+            unread = self.conversations.unremembered(self.memory.user)
+            left = [turn.id for turn in unread if not self._is_answered_elsewhere(turn)]
+            for turn_id in (*left, *filter(self._is_to_note, self.in_hand.left())):
+                self.after.add(partial(self._finish_left, turn_id))
 
     def _is_answered_elsewhere(self, turn: Turn) -> bool:
         """Whether another machine may be answering it at this moment; a later start looks at it again."""
@@ -86,8 +70,11 @@ class Finishing:
         if self.in_hand.take(turn_id):
             self._finish(turn_id)
 
-    def _is_mine(self, turn: Turn) -> bool:
-        return self.conversations.get(turn.answer.conversation_id).info.user == self.memory.user
+    def _is_to_note(self, turn_id: str) -> bool:
+        """Whether a turn of the user was remembered, or is gone, although a process has it in hand yet."""
+        turn, mine = self._stored(turn_id), self.memory.user
+        of = self.conversations.get(turn.answer.conversation_id).info.user if turn else mine
+        return of == mine and (turn is None or turn.remembered)
 
     # -- one turn -------------------------------------------------------------------------------------
 
@@ -145,9 +132,7 @@ class Finishing:
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
         if self.memory.preset.tier == "short_term":
-            from memory.deciding import upkeep
-
-            upkeep.migrate(self.memory)
+            migrate(self.memory)
 
     def _note(self, turn_id: str, done: RememberStep, spent: Sequence[Spent] = ()) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from memory.deciding.forgetting import Forgetting
     from memory.deciding.heard import Heard
-    from memory.recalling.turn_index import Turn
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer
     from pipeline.stores.memories import Memory
@@ -36,11 +35,6 @@ NO = re.compile(rf"(?:n|no|nope|nah|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*
 NOT_FORGOTTEN = "Nothing was forgotten."
 MOST = 20  # memories in a reply
 MOST_SAID = 6  # messages in a reply
-OFF = "Nothing is remembered: the memory is switched off in its settings."
-ONLY_THIS = (
-    "Only this conversation is remembered, and nothing after it. To have things kept, choose another way to "
-    "remember in the memory's settings."
-)
 NAMES = "names of whom and what you spoke of"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
 NO_FACT = "No fact about you is kept. {turns} found again when you ask about it."
@@ -79,7 +73,7 @@ class Replying:
     memory: UserMemory
     heard: Heard
     private: str = ""  # why nothing is kept of the conversation
-    why_nothing: str = ""  # a preset that takes no requests keeps nothing
+    why_nothing: str = ""  # why the preset takes no requests
     settle: Callable[[], object] = lambda: None  # what was said a moment ago is kept, too
 
     def reply(self) -> MemoryReply:
@@ -94,10 +88,9 @@ class Replying:
         if command is None and shown is not None:
             self.settle()
             return self._confirmed(shown)
-        if command is not None and not self.memory.preset.commands:
-            return self._skipped(ONLY_THIS if self.memory.preset.history else OFF, self.why_nothing)
-        if self.private and (command is None or command.kind is Command.REMEMBER):
-            return self._skipped(f"{self.private[0].upper()}{self.private[1:]}.", self.private)
+        keeps = command is None or command.kind is Command.REMEMBER
+        if why := self.why_nothing or (self.private if keeps else ""):
+            return self._skipped(f"{why[0].upper()}{why[1:]}.", why)
         if command is None:  # a correction, as the rules read it: they have said that it is one
             return self._confirmation(replace(self.memory.remembering, complete=None).keep(self.heard))
         if command.kind is not Command.REMEMBER:
@@ -164,20 +157,21 @@ class Replying:
         """The last messages, or the last questions where these are asked for."""
         questions = "ask" in self.heard.message.casefold()
         said = self.memory.turns.own(without=[self.heard.turn_id])
-        shown = [turn for turn in said if asks(turn.text) or not questions][:MOST_SAID]
-        nothing = NO_QUESTIONS if questions else NOTHING
-        opening = f"You {'asked' if questions else 'wrote'}, latest first:"
-        return _quoted(opening, shown) if shown else nothing, tuple(turn.id for turn in shown)
+        ids = tuple(turn.id for turn in said if asks(turn.text) or not questions)[:MOST_SAID]
+        if not ids:
+            return NO_QUESTIONS if questions else NOTHING, ()
+        return f"You {'asked' if questions else 'wrote'}, latest first:\n\n{_lines(ids)}", ids
 
     def _told(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
         without = [self.heard.turn_id]
         if command.kind is Command.SAID and (
             said := self.memory.turns.own(command.query, without=without)[:MOST_SAID]
         ):
-            opening = f"You said about “{command.query}”:"
-            return _quoted(opening, said), tuple(turn.id for turn in said)
+            ids = tuple(turn.id for turn in said)
+            return f"You said about “{command.query}”:\n\n{_lines(ids)}", ids
         told = self.memory.told(self.heard.message, without=without)
-        return told.text or _not_known(command.query), told.shown
+        of = "that" if not command.query or _ASKED.match(command.query) else f"“{command.query}”"
+        return told.text or f"Nothing is remembered about {of}.", told.shown
 
     # -- forgetting ---------------------------------------------------------------------------------
 
@@ -226,20 +220,21 @@ def _kept(step: RememberStep, memory: UserMemory) -> str:
     """The confirmation of what was asked to be remembered."""
     if step.secrets:
         return f"{step.detail} {SECRETS}"
-    lines = [f"- {named(known)}" for known in step.added]
-    said = [f"Remembered:\n\n{chr(10).join(lines)}"] if lines else []
-    instead = [old.id for new in step.replaced for old in memory.replaced_by(new)]
-    if instead:
-        said.append("Instead of:\n\n" + "\n".join(f"- {named(old)}" for old in dict.fromkeys(instead)))
+    said = [f"Remembered:\n\n{_lines(step.added)}"] if step.added else []
+    if instead := [old.id for new in step.replaced for old in memory.replaced_by(new)]:
+        said.append(f"Instead of:\n\n{_lines(dict.fromkeys(instead))}")
     if again := (*step.known, *step.touched):
-        said.append("Known already:\n\n" + "\n".join(f"- {named(known)}" for known in again))
+        said.append(f"Known already:\n\n{_lines(again)}")
     if step.untrusted:
         said.append(UNTRUSTED)
     for known in step.disputed:
-        sides = [side.id for side in memory.sides(memory.get(known)) if side.id != known]
-        others = "\n".join(f"- {named(side)}" for side in sides)
+        others = _lines(side.id for side in memory.sides(memory.get(known)) if side.id != known)
         said.append(f"This contradicts what I knew; both are kept until you say which is right:\n\n{others}")
     return "\n\n".join(said)
+
+
+def _lines(ids: Iterable[str]) -> str:
+    return "\n".join(f"- {named(known)}" for known in ids)
 
 
 def _known(found: Sequence[Memory], *, turns: int) -> str:
@@ -251,18 +246,6 @@ def _known(found: Sequence[Memory], *, turns: int) -> str:
     return "\n\n".join(["I remember:", lines, *([ALSO_SAID.format(turns=said)] if turns else [])])
 
 
-def _not_known(topic: str) -> str:
-    """That nothing of it was said."""
-    if not topic or _ASKED.match(topic):
-        return "Nothing is remembered about that."
-    return f"Nothing is remembered about “{topic}”."
-
-
-def _quoted(opening: str, messages: Sequence[Turn]) -> str:
-    """What the user wrote, line by line."""
-    return f"{opening}\n\n" + "\n".join(f"- {named(turn.id)}" for turn in messages)
-
-
 def _would_forget(found: Forgetting, *, query: str, names: bool = False) -> str:
     """What a request to forget would take, and how to go on; `names` that nothing else remembers."""
     if not (found or names):
@@ -271,7 +254,7 @@ def _would_forget(found: Forgetting, *, query: str, names: bool = False) -> str:
     more = len(found.memories) - MOST
     lines += [f"- and {counted(more, 'more memory')}"] if more > 0 else []
     said = [turn for turn in found.turns if turn.role == "user"]
-    lines += [f"- {named(turn.id)}" for turn in said[:MOST]]
+    lines += [_lines(turn.id for turn in said[:MOST])] if said else []
     lines += [f"- and {counted(len(said) - MOST, 'more message')}"] if len(said) > MOST else []
     lines += [f"- {NAMES}"] if names and not found.memories else []
     listed = "\n".join(lines)
@@ -292,13 +275,7 @@ def _forgotten(memories: int, turns: int, *, words: bool) -> str:
 
 
 def _line(memory: Memory) -> str:
-    notes = [
-        name
-        for name, holds in (
-            ("disputed", bool(memory.disputed)),
-            ("no longer in the document", memory.stale),
-            ("reads like an instruction: never acted on", not memory.trusted),
-        )
-        if holds
-    ]
+    notes = ["disputed"] if memory.disputed else []
+    notes += ["no longer in the document"] if memory.stale else []
+    notes += [] if memory.trusted else ["reads like an instruction: never acted on"]
     return f"- {named(memory.id)}" + (f" ({', '.join(notes)})" if notes else "")

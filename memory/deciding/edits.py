@@ -87,11 +87,9 @@ def supersede(of: UserMemory, memory_id: str, text: str) -> tuple[Memory, Memory
     old = changeable(of, memory_id)
     if not old.live:
         raise AthenaError(f"Memory '{memory_id}' is history already.", "Remember the new one.")
-    if text.strip() == old.text:
-        raise AthenaError(f"Memory '{memory_id}' says that already.", "There is nothing to change.")
-    step = of.add(text)
-    kept = next((known for known in (*step.added, *step.known, *step.touched) if known != old.id), "")
-    if not kept:
+    step = of.add(text) if text.strip() != old.text else None
+    said = (*step.added, *step.known, *step.touched) if step else ()
+    if not (kept := next((known for known in said if known != old.id), "")):
         raise AthenaError(f"Memory '{memory_id}' says that already.", "To word it otherwise, edit it.")
 
     def decide(index: UserIndex, writing: Writing) -> None:
@@ -99,8 +97,8 @@ def supersede(of: UserMemory, memory_id: str, text: str) -> tuple[Memory, Memory
         if memory.live:
             over = replace(memory, disputed="", invalid_at=writing.now, expired_at=writing.now)
             writing.write("INVALIDATE", over, other=new.id)
-            sides = [side for side in sides_of(index, new) if side.id != memory.id]
-            if sides == [new]:
+            sides = {side.id for side in sides_of(index, new)}
+            if sides and sides <= {memory.id, new.id}:
                 writing.write("RESOLVE", replace(new, disputed=""), other=memory.id)
 
     changed(of, decide)

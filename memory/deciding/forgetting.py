@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from memory.ids import ANSWER
 from memory.reading.entities import normalised
 from pipeline.analysis import analyse
 from pipeline.errors import AthenaError, UnknownMemory
-from pipeline.stores.memories import Memory, MemoryChanges
+from pipeline.stores.memories import Entity, Memory, MemoryChanges
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -92,16 +93,6 @@ def known_memory(index: UserIndex, memory_id: str) -> Memory:
     )
 
 
-def older_than(index: UserIndex, days: float, *, now: float) -> list[str]:
-    """The ids of what was kept more than `days` ago, history included; pinned memories stay."""
-    before = now - days * DAY_S
-    return [
-        memory.id
-        for memory in index.memories.values()
-        if memory.created_at < before and not memory.pinned and memory.tier != "static"
-    ]
-
-
 def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
     """The ids of those that share the most of a query's words; of all where none shares any."""
     wanted = set(content_terms(query))
@@ -110,35 +101,27 @@ def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
     return [memory.id for memory, count in zip(found, shared, strict=True) if count == most]
 
 
-def refuse_static(static: Sequence[Memory], ids: Sequence[str]) -> None:
-    """Raise `AthenaError` where one of the ids is a static memory's."""
-    for memory in static:
-        if memory.id in ids:
-            raise AthenaError(
-                f"Memory '{memory.id}' is static: it cannot be forgotten.", "Edit the persona's file."
-            )
-
-
 def named_by(index: UserIndex, memories: Sequence[Memory]) -> set[str]:
     """The ids of mentions and relations that memories made, and of the entities that nothing else names."""
     gone = {memory.id for memory in memories}
     turns = {source.turn_id for memory in memories for source in memory.sources} - {""}
     text = " ".join(normalised(memory.text) for memory in memories)
+    told = {entity.id for entity in index.entities.values() if _is_named(entity, text)}
     mentions = {
-        mention.id
-        for mention in index.mentions.values()
-        if mention.memory_id in gone or (mention.turn_id in turns and _named(index, mention.entity_id, text))
+        item.id
+        for item in index.mentions.values()
+        if item.memory_id in gone or (item.turn_id in turns and item.entity_id in told)
     }
     relations = {
-        relation.id
-        for relation in index.relations.values()
-        if relation.memory_id in gone
-        or (
-            relation.turn_id in turns
-            and (_named(index, relation.subject_id, text) or _named(index, relation.object_id, text))
-        )
+        item.id
+        for item in index.relations.values()
+        if item.memory_id in gone or (item.turn_id in turns and told & {item.subject_id, item.object_id})
     }
     return mentions | relations | unnamed(index, without=mentions | relations)
+
+
+def _is_named(entity: Entity, text: str) -> bool:
+    return any(normalised(name) in text for name in (entity.name, *entity.aliases) if name)
 
 
 def unnamed(index: UserIndex, *, without: Collection[str]) -> set[str]:
@@ -152,20 +135,10 @@ def unnamed(index: UserIndex, *, without: Collection[str]) -> set[str]:
 
 def _settled(index: UserIndex, gone: set[str]) -> Sequence[Memory]:
     """What is left of disputes with one side, as no longer disputed."""
-    groups = {index.memories[known].disputed for known in gone if known in index.memories} - {""}
-    settled = []
-    for group in groups:
-        left = [item for item in index.memories.values() if item.disputed == group and item.id not in gone]
-        if len(left) == 1:
-            settled.append(replace(left[0], disputed=""))
-    return settled
-
-
-def _named(index: UserIndex, entity_id: str, text: str) -> bool:
-    entity = index.entities.get(entity_id)
-    return entity is not None and any(
-        normalised(name) in text for name in (entity.name, *entity.aliases) if name
-    )
+    disputes = {index.memories[known].disputed for known in gone if known in index.memories} - {""}
+    left = [item for item in index.memories.values() if item.disputed in disputes and item.id not in gone]
+    sides = Counter(item.disputed for item in left)
+    return [replace(item, disputed="") for item in left if sides[item.disputed] == 1]
 
 
 def decided(
@@ -183,19 +156,15 @@ def decided(
     removed = gone | named_by(index, left.memories)
     if everything:
         removed |= {*index.entities, *index.mentions, *index.relations, *index.damaged}
-    settled = tuple(_settled(index, gone))
-    changes = replace(writing.changes, memories=settled, removed=tuple(sorted(removed)))
+    settled, removed_ids = tuple(_settled(index, gone)), tuple(sorted(removed))
+    changes = replace(writing.changes, memories=settled, removed=removed_ids)
     return replace(left, turns=forgotten.turns), changes
 
 
 def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[str]:
     """The ids of the memories that were made of what was said in these turns."""
-    wanted = frozenset(turn_ids)
-    return [
-        memory.id
-        for memory in index.memories.values()
-        if any(source.turn_id in wanted for source in memory.sources)
-    ]
+    wanted, known = frozenset(turn_ids), index.memories.values()
+    return [item.id for item in known if any(source.turn_id in wanted for source in item.sources)]
 
 
 def no_longer_named(index: UserIndex, memory: Memory, *, by: MemoryChanges) -> tuple[str, ...]:

@@ -37,16 +37,10 @@ class Heard:
     statements: tuple[Statement, ...] = ()
     kept: tuple[Statement, ...] = ()  # those that the preset keeps
     changed: tuple[str, ...] = ()  # the memories that it puts right, whatever else it says or asks
-    corrects: bool = False  # it states, and does not ask, something else than what is remembered of the same
-    says_so: bool = False  # "sorry, …": it says that it corrects something
+    corrects: bool = False  # it states something else than what is remembered of the same, and asks nothing
     people: Sequence[str] = field(default=(), repr=False)  # who were known by name
     version: int = 0  # of the memory that it was read with
     by: str = "rules"  # or "model": who read what it states
-
-    @property
-    def is_of_user(self) -> bool:
-        """Whether something in it is read as a fact."""
-        return any(item.subject for item in self.statements)
 
     @cached_property
     def safe(self) -> str:

@@ -136,12 +136,13 @@ class Remembering:
         counted = [(item, old) for item, old in changes if not item.only_of_known or item.asked_for or old]
         asks = "?" in heard.message or speech()["also_asks"].search(heard.message) is not None
         corrects = bool(counted) and all(old for _, old in counted) and not asks
+        if self.preset.statements:  # kept unasked: only what says that it corrects something does
+            corrects = corrects and all(item.corrects for item, _ in counted)
         return replace(
             heard,
             kept=tuple(item for item, old in counted if self.preset.statements or item.asked_for or old),
             changed=tuple(memory.id for _, old in counted for memory in old),
             corrects=corrects,
-            says_so=corrects and all(item.corrects for item, _ in counted),
         )
 
     def _changed_by(self, item: Statement) -> Sequence[Memory]:
@@ -236,9 +237,8 @@ class Remembering:
     def rewording(self, text: str) -> tuple[Heard, Kept]:
         """What a text says that is to take the place of a memory's; may ask a language model."""
         heard = self.by_model(self.hear(text, asked_for=True))
-        if len(heard.statements) == 1:
-            return heard, self._stated(heard.statements[0], heard)
-        return heard, self._verbatim(heard, 0, len(text))
+        one = self._stated(heard.statements[0], heard) if len(heard.statements) == 1 else None
+        return heard, one or self._verbatim(heard, 0, len(text))
 
     def _skipped(self, why: str, secrets: tuple[str, ...] = ()) -> RememberStep:
         return RememberStep(preset=self.preset.name, status="skipped", secrets=secrets, detail=why)
@@ -285,23 +285,17 @@ class Remembering:
     def _question(self, heard: Heard, turn: Turn) -> list[Kept]:
         """The question with its answer, without what the answer has from memory."""
         question, answer = heard.message, without_secrets(_answered(turn.answer))
-        asked = len(question.split()) >= LEAST_ASKED and len(question) <= MOST_CHARACTERS // 2
-        if heard.secrets or not answer.strip() or not asked:
-            return []
-        if any(True for _ in clauses_of(question)):  # it states something
-            return []
-        known = self.index.memories
-        if any(plain(known[each].text) in plain(answer) for each in turn.answer.recalled if each in known):
+        asks = len(question.split()) >= LEAST_ASKED and len(question) <= MOST_CHARACTERS // 2
+        states = any(True for _ in clauses_of(question))
+        known, recalled = self.index.memories, turn.answer.recalled
+        told = any(plain(known[each].text) in plain(answer) for each in recalled if each in known)
+        if heard.secrets or not answer.strip() or states or told or not asks:
             return []
         first = " ".join(answer.split())[:MOST_ANSWER]
         trusted = not any(map(reads_as_instruction, (question, answer, *_SENTENCE.split(answer))))
         success = {1: True, -1: False}.get(turn.feedback or 0)
-        cited = (
-            MemorySource(
-                source=one.source, start=one.start, end=one.end, quote=one.quote, file_hash=one.file_hash
-            )
-            for one in turn.answer.citations
-        )
+        names = ("source", "start", "end", "quote", "file_hash")
+        cited = (MemorySource(**{of: getattr(one, of) for of in names}) for one in turn.answer.citations)
         kept = Memory(
             id=new_id(),
             user=self.user,
@@ -334,7 +328,6 @@ class Remembering:
         memories = self.indexes.embedded([memory for memory, _ in candidates])
         statements = [statement for _, statement in candidates]
         answered, recalled = (_answered(turn.answer), turn.answer.recalled) if turn else ("", ())
-        turn_id = heard.turn_id
         decided: Deciding
 
         def decide(index: UserIndex) -> MemoryChanges:
@@ -357,19 +350,18 @@ class Remembering:
                 mentions=new.mentions,
                 relations=new.relations,
                 removed=tuple(dict.fromkeys(gone)),
-                remembered=(turn_id,) if turn_id else (),
-                rests_on=((turn_id, heard.message),) if turn_id else (),
+                remembered=(heard.turn_id,) if heard.turn_id else (),
+                rests_on=((heard.turn_id, heard.message),) if heard.turn_id else (),
             )
 
         written = self.indexes.change(self.user, decide)
-        ids = decided.ids
         return RememberStep(
             preset=self.preset.name,
-            added=ids("added", "replaced", "disputed"),
-            touched=ids("touched"),
-            known=ids("known"),
-            replaced=ids("replaced"),
-            disputed=ids("disputed"),
+            added=decided.ids("added", "replaced", "disputed"),
+            touched=decided.ids("touched"),
+            known=decided.ids("known"),
+            replaced=decided.ids("replaced"),
+            disputed=decided.ids("disputed"),
             untrusted=tuple(memory.id for memory in written.memories if not memory.trusted),
             secrets=heard.secrets,
             entities=len(written.entities),

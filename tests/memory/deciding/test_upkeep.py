@@ -143,7 +143,7 @@ def test_a_rating_is_kept_with_its_reason(mine: UserMemory, keep: Keep) -> None:
 def test_a_reflection_rests_on_what_it_was_made_of(mine: UserMemory, keep: Keep) -> None:
     keep(*(memory(n) for n in range(12)))
     reflecting, model = with_model(
-        mine, '{"insight": "Facts abound.", "question": "What is thing11?"}', '{"answer": "It is a fact."}'
+        mine, '{"insight": "Facts abound.", "question": "What is thing11?"}', "It is a fact."
     )
     [made] = upkeep.reflect(reflecting)
     assert made.text == "Facts abound. What is thing11? It is a fact."
