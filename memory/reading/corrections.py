@@ -12,7 +12,6 @@ from memory.reading.objects import names_wrong, normal_object, object_of, with_o
 from memory.reading.records import USER, Category, Statement
 from memory.reading.rules import belongings, single_valued
 
-FEW_MEANT = 2  # words of what is meant in the place of an object
 FEW_WORDS = 6  # of an object: more of them are a story
 
 
@@ -26,8 +25,7 @@ def correction(text: str, before: Statement | None, *, corrects: bool) -> Statem
     if before and (says or corrects) and (thing := _value_like(before, given)):
         return _instead(before, thing, old=before.object)
     if says:
-        few = not says["meant"] or len(given.split()) <= FEW_MEANT
-        return _of_before(given, before) if few and not only_asks(text) else None
+        return None if only_asks(text) else _of_before(given, before)
     wrong = _of("names").fullmatch(text) or (corrects and (names_wrong(text) or text.startswith("not ")))
     return _of_before(text, before) if wrong else None
 

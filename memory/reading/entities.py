@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memory.reading import filled, rules_of
+from memory.reading.intervals import NUMERALS
 from memory.reading.records import USER, Entity, EntityKind
 
 _NAME_OF_CODE = re.compile(
@@ -67,10 +68,11 @@ def _code(view: Shown) -> Iterator[Entity]:
 
 
 def _is_none(entity: Entity) -> bool:
-    if entity.name in _never("entity"):
-        return True
+    """Whether it is written like a name, and is none."""
+    never, product = rules_of("entities")["never"], _listed("product")
     words = entity.name.split() if entity.kind is EntityKind.PERSON else ()
-    return any(word in _never("person") or _listed("product").fullmatch(word) for word in words)
+    no_person = any(word in never["person"] or product.fullmatch(word) for word in words)
+    return no_person or entity.name in never["entity"]
 
 
 def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
@@ -79,12 +81,6 @@ def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
 
 
 # -- rules ---------------------------------------------------------------------------------------------
-
-
-@cache
-def _never(kind: str) -> frozenset[str]:
-    """What is written like a name, and is none."""
-    return frozenset(rules_of("entities")["never"][kind])
 
 
 @cache
@@ -124,12 +120,6 @@ _ARTICLE = re.compile(r"^(?i:the|an?|my|your|our|their|his|her|its|this|that|the
 _CODE = re.compile(r"([A-Za-z]{1,4}(?=-|\d)|[A-Z]{1,4}(?= ))[- ]?(\d{2,4})")
 _CALL = re.compile(r"(?<=\w)\([^()]*\)$")
 _POSSESSIVE = re.compile(r"['’]s$")
-_NUMERALS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
-    )
-}
 
 
 def bare_name(name: str) -> str:
@@ -174,7 +164,7 @@ def normalised(name: str) -> str:
     if code := _CODE.fullmatch(name):
         return f"{code[1]}-{code[2]}".casefold()
     first, _, last = name.casefold().rpartition(" ")
-    return f"{first} {_NUMERALS.get(last, last)}" if first else last
+    return f"{first} {NUMERALS.get(last, last)}" if first else last
 
 
 LONGEST = 20_000  # characters that are looked at: a message or a section; what follows names nothing

@@ -15,8 +15,8 @@ Interval = tuple[datetime, datetime]  # from, up to and without
 Resolve = Callable[[re.Match[str], datetime], Interval | None]
 
 _WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
-_NUMBERS = {word: number for number, word in enumerate(_WORDS.split())}
-_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
+NUMERALS = {word: number for number, word in enumerate(_WORDS.split())}
+_NUMBERS = NUMERALS | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
 _MONTH_NAMES = "january february march april may june july august september october november december"
 _MONTHS = _MONTH_NAMES.split()
 _DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"

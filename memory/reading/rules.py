@@ -106,12 +106,9 @@ class Importance(NamedTuple):
     explanation: str
 
 
-UNKNOWN = Importance(5, "nothing says how much it matters")
-
-
 def importance_of(text: str) -> Importance:
     """The rating of a text, 1 (trivial) to 10 (vital), with the first rule that fits."""
     for row in rules_of("statements")["importance"]:
         if match := re.search(rf"\b(?:{row['words']})\b", text, re.IGNORECASE):
             return Importance(row["rating"], f"{row['why']}: “{match[0]}”")
-    return UNKNOWN
+    return Importance(5, "nothing says how much it matters")
