@@ -34,8 +34,6 @@ def _asked(text: str) -> MemoryCommand | None:
         if match := _pattern(row["pattern"]).fullmatch(text):
             kind, about = Command(row["kind"]), match.lastgroup
             return MemoryCommand(kind, match[about], *match.span(about)) if about else MemoryCommand(kind)
-    if _of("not_that").fullmatch(text):
-        return MemoryCommand(Command.FORGET)
     return _to_forget(text) or _to_remember(text)
 
 
@@ -57,8 +55,6 @@ def _to_forget(text: str) -> MemoryCommand | None:
 
 def _to_remember(text: str) -> MemoryCommand | None:
     """What "remember that …" or "…, remember that" asks for, without what leads in to it."""
-    if _of("alone").fullmatch(text):
-        return MemoryCommand(Command.REMEMBER)
     end = asked_after(text)
     if _of("asks").search(text) and not speech()["requested"].match(text):
         return None

@@ -26,11 +26,7 @@ _NOT_STATED = re.compile(
 )
 _MARK = r"[^\w\s'’/°%`-]"
 _STOPS = f"{{prepositions}}|{{begins_clause}}|{{relates}}|{{verbs}}|{{pronouns}}|{_MARK}"
-_KINDS = {
-    "name": {EntityKind.ID, EntityKind.TERM},
-    "person": {EntityKind.PERSON},
-    "code": {EntityKind.CODE},
-}
+_KINDS = {"name": {EntityKind.ID, EntityKind.TERM}, "person": {EntityKind.PERSON}, "code": {EntityKind.CODE}}
 
 Span = tuple[int, int]
 

@@ -108,7 +108,7 @@ class Importance(NamedTuple):
 
 def importance_of(text: str) -> Importance:
     """The rating of a text, 1 (trivial) to 10 (vital), with the first rule that fits."""
-    for row in rules_of("statements")["importance"]:
+    for row in rules_of("statements")["importance"]["rows"]:
         if match := re.search(rf"\b(?:{row['words']})\b", text, re.IGNORECASE):
             return Importance(row["rating"], f"{row['why']}: “{match[0]}”")
     return Importance(5, "nothing says how much it matters")
