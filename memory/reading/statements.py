@@ -169,6 +169,8 @@ def _by_rules(
 
 def _subject(words: Words, people: Collection[str], *, anything: bool) -> Of | None:
     """Of whom or what it is, normalised, and what one with a name is to the user; None for nobody known."""
+    if relative := words.get("relative"):
+        return f"{USER}'s {relative.casefold()}", ""
     who = words.get("who") or "I"
     if who.casefold() in ("i", "we"):
         return USER, ""
