@@ -13,8 +13,8 @@ from pydantic.errors import PydanticUserError
 
 from athena.tools import document_tools, memory_tools
 from athena.tools.tool import Call, Parameters, Tool
-from memory.recalling.graph import sentence
-from pipeline.errors import ConfigurationError
+from memory.recalling.graph import neighbourhood, sentence
+from pipeline.errors import AthenaError, ConfigurationError
 
 if TYPE_CHECKING:
     from pipeline.answer import Retrieval
@@ -84,9 +84,13 @@ class Related:
 
 
 def _neighbourhood(call: Call, given: Neighbourhood) -> Related:
-    memory = call.memory
-    around = memory.about_entity(given.name)
-    return Related({item.id: sentence(memory.index, item) for item in around.relations[:MOST_RELATIONS]})
+    index = call.memory.index
+    with index.lock:
+        entity = index.entity_named(given.name)
+        if entity is None:
+            raise AthenaError(f"Nothing is known of '{given.name}'.", "Check the name.")
+        around = neighbourhood(index, [entity.id], depth=2)
+    return Related({item.id: sentence(index, item) for item in around.relations[:MOST_RELATIONS]})
 
 
 NEIGHBOURHOOD = Tool(

@@ -44,22 +44,16 @@ def source_shape(source: MemorySource) -> Shape:
 
 def found_shape(found: FoundMemory) -> Shape:
     """One memory that was found, with its score and what it is made of."""
-    return {
-        **memory_shape(found.memory),
-        "score": round(found.score, 6),
-        "recency": round(found.recency, 6),
-        "importance": found.importance,
-        "relevance": round(found.relevance, 6),
-    }
+    parts = {name: getattr(found, name) for name in ("score", "recency", "importance", "relevance")}
+    rounded = {name: round(value, 6) for name, value in parts.items() if name != "importance"}
+    return memory_shape(found.memory) | parts | rounded
 
 
 def turn_shape(found: FoundTurn) -> Shape:
     """Something that was said, as a search found it."""
     turn = found.turn
     return {
-        "id": turn.id,
-        "kind": "turn",
-        "text": turn.text,
+        **said_shape(turn),
         "speaker": turn.who,
         "role": turn.role,
         "conversation_id": turn.session,
@@ -77,34 +71,17 @@ def said_shape(turn: Turn) -> Shape:
 def known_shape(known: Known) -> Shape:
     """Somebody or something, how often it was spoken of, and when last."""
     entity = known.entity
-    return {
-        "id": entity.id,
-        "name": entity.name,
-        "type": entity.type,
-        "aliases": list(entity.aliases),
-        "count": known.mentions,
-        "last_at": iso(known.last_at),
-    }
+    shape = {"id": entity.id, "name": entity.name, "type": entity.type, "aliases": list(entity.aliases)}
+    return shape | {"count": known.mentions, "last_at": iso(known.last_at)}
 
 
 def mention_shape(mention: Mention, entity: Entity) -> Shape:
     """Somebody or something was spoken of: when, and in what."""
-    return {
-        "at": iso(mention.at),
-        "id": mention.entity_id,
-        "name": entity.name,
-        "type": entity.type,
-        "memory_id": mention.memory_id,
-        "turn_id": mention.turn_id,
-        "source": mention.source,
-    }
+    who = {"at": iso(mention.at), "id": mention.entity_id, "name": entity.name, "type": entity.type}
+    return who | {name: getattr(mention, name) for name in ("memory_id", "turn_id", "source")}
 
 
 def event_shape(event: MemoryEvent) -> Shape:
     """What was done to a memory, and when."""
-    return {
-        "memory_id": event.memory_id,
-        "action": event.action,
-        "at": iso(event.at),
-        "other_id": event.other_id,
-    }
+    shape = {name: getattr(event, name) for name in ("memory_id", "action", "at", "other_id")}
+    return shape | {"at": iso(event.at)}

@@ -19,7 +19,6 @@ from memory.deciding.remember import ASKING, Complete, Remembering
 from memory.ids import ANSWER
 from memory.options import PRESETS, MemoryOptions, Preset
 from memory.reading.asking import is_personal, names_what
-from memory.reading.entities import normalised
 from memory.reading.records import USER
 from memory.reading.rules import predicates_asked_for
 from memory.recalling import documents, graph, recall
@@ -388,12 +387,3 @@ class UserMemory:
             )
 
         self.indexes.change(self.user, decide)
-
-    def about_entity(self, name: str) -> graph.Neighbourhood:
-        """What is within two relations of an entity by its name or alias; raises `AthenaError` for none."""
-        index = self.index
-        with index.lock:
-            entity = index.entity_named(name)
-            if entity is None:
-                raise AthenaError(f"Nothing is known of '{normalised(name)}'.", "Check the name.")
-            return graph.neighbourhood(index, [entity.id], depth=2)

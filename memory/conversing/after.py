@@ -84,13 +84,16 @@ class TurnsInHand:
         with self._guard:
             if turn_id in self._held:
                 return False
+            lock = FileLock(self._file(turn_id), thread_local=False) if self._folder else None
             try:
-                self._held[turn_id] = self._locked(turn_id)
+                if lock is not None:
+                    lock.acquire(timeout=0)  # which makes the folder, too
             except Timeout:
                 return False
             except OSError as error:  # no locks, no room or no rights there: nobody else can be told
                 logger.warning("others may answer the same turn: %s", error)
-                self._held[turn_id] = None
+                lock = None
+            self._held[turn_id] = lock
             return True
 
     def leave(self, turn_id: str) -> None:
@@ -104,7 +107,7 @@ class TurnsInHand:
 
     def began_here(self, turn_id: str) -> bool:
         """Whether a process with this folder had it in hand, and was ended before it left it."""
-        return self._folder is not None and self._file(self._folder, turn_id).exists()
+        return self._folder is not None and self._file(turn_id).exists()
 
     def left(self) -> list[str]:
         """The turns that processes with this folder have in hand, or had when they were ended."""
@@ -112,15 +115,5 @@ class TurnsInHand:
             return []
         return sorted(file.stem for file in self._folder.glob("*.lock"))
 
-    def _locked(self, turn_id: str) -> FileLock | None:
-        """The lock that says so, held; None without a folder. Raises `Timeout` where another has it."""
-        if self._folder is None:
-            return None
-        self._folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self._file(self._folder, turn_id), thread_local=False)
-        lock.acquire(timeout=0)
-        return lock
-
-    @staticmethod
-    def _file(folder: Path, turn_id: str) -> Path:
-        return folder / f"{turn_id}.lock"
+    def _file(self, turn_id: str) -> Path:
+        return (self._folder or Path()) / f"{turn_id}.lock"

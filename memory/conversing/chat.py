@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pipeline.answering.turns import FinishedTurn
     from pipeline.messages import Message
     from pipeline.stores.conversations import Conversations
-    from pipeline.stores.memories import Memory
 
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off in its settings"
@@ -116,7 +115,10 @@ class RememberingChat:
         """
         preset, memory = self.memory.preset, self.memory
         before = summary(left) if preset.history else ""
-        static = tuple(_named(item) for item in memory.static) if preset.name != "none" else ()
+        static = tuple(
+            Recalled(id=item.id, text=item.text, importance=item.importance)
+            for item in (memory.static if preset.name != "none" else ())
+        )
         if not preset.recalls:
             return Recollection(preset=preset.name, static=static, left=before, detail=self._why_nothing)
         if preset.skips_tools and about_tools(question):
@@ -235,7 +237,3 @@ class RememberingChat:
         """Remember the turns that an earlier process did not come to: at once, or soon with a model."""
         if self.private is None:
             self.finishing.catch_up()
-
-
-def _named(memory: Memory) -> Recalled:
-    return Recalled(id=memory.id, text=memory.text, importance=memory.importance)

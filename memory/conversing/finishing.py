@@ -106,7 +106,8 @@ class Finishing:
         turn = self._stored(turn_id)
         if turn is None:
             return
-        answer, planned = turn.answer, _pending(turn.answer)
+        answer, steps = turn.answer, turn.answer.steps
+        planned = next((step for step in steps if isinstance(step, RememberStep) and step.pending), None)
         if turn.remembered:
             if planned:
                 kept = tuple(made_of(self.memory.index, [turn_id]))
@@ -150,11 +151,6 @@ class Finishing:
             return self.conversations.turn(turn_id)
         except UnknownConversation:
             return None
-
-
-def _pending(answer: Answer) -> RememberStep | None:
-    """The step of an answer that says what is still to be remembered."""
-    return next((step for step in answer.steps if isinstance(step, RememberStep) and step.pending), None)
 
 
 def turns_before(conversations: Conversations, conversation_id: str, turn_id: str) -> Sequence[Turn]:

@@ -260,7 +260,7 @@ class Deciding(Writing):
         return [*others, *(side for side in sides if side not in others)]
 
     def _dispute(self, new: Memory, others: Sequence[Memory]) -> None:
-        self.note("ADD", new.id, user=new.user)
+        self.write("ADD", new)
         self.dispute((new, *others))
         self.outcomes.append(("disputed", new.id))
 

@@ -122,12 +122,8 @@ def keep_stale(of: UserMemory, memory_id: str) -> Memory:
 
 def resolve(of: UserMemory, memory_id: str, *, believe: bool | None = True) -> None:
     """Decide a dispute: this side is right and the others are not, only this one is wrong, or (None) none."""
-    memory = of.get(memory_id)
-
-    def settled(index: UserIndex, writing: Writing) -> None:
-        settle(writing, index, known_memory(index, memory.id), believe=believe)
-
-    changed(of, settled)
+    known = of.get(memory_id).id
+    changed(of, lambda index, writing: settle(writing, index, known_memory(index, known), believe=believe))
 
 
 def contradict(of: UserMemory, memory_id: str, other_id: str) -> None:
@@ -163,7 +159,11 @@ def undo_replacement(of: UserMemory, memory_id: str) -> None:
 
     def decide(index: UserIndex, writing: Writing) -> None:
         made = known_memory(index, new.id)
-        restored = [_held(old) for old in of.replaced_by(made.id) if not old.live]
+        restored = [
+            replace(old, valid_at=old.valid_at or None, invalid_at=None, expired_at=None)
+            for old in of.replaced_by(made.id)
+            if not old.live
+        ]
         if not restored:
             raise AthenaError("It took the place of nothing.", "There is nothing to undo.")
         if any(_twin(index, old) for old in restored):
@@ -198,22 +198,13 @@ def merge_entities(of: UserMemory, entity_id: str, other_id: str) -> None:
     """
     if entity_id == other_id:
         raise AthenaError("That is the same one already.", "Choose another one.")
-
-    def decide(index: UserIndex) -> MemoryChanges:
-        return merged(index, entity_id, other_id)
-
-    of.indexes.change(of.user, decide)
+    of.indexes.change(of.user, lambda index: merged(index, entity_id, other_id))
 
 
 def _twin(index: UserIndex, memory: Memory) -> Memory | None:
     """Another live memory of the same tier and text: a store keeps no two of them."""
     same = index.with_text(memory.text)
     return next((one for one in same if one.live and one.tier == memory.tier and one.id != memory.id), None)
-
-
-def _held(old: Memory) -> Memory:
-    """What is history as it holds again."""
-    return replace(old, valid_at=old.valid_at or None, invalid_at=None, expired_at=None)
 
 
 def changeable(of: UserMemory, memory_id: str) -> Memory:
@@ -229,12 +220,8 @@ def changeable(of: UserMemory, memory_id: str) -> Memory:
 
 def _replaced(of: UserMemory, memory_id: str, action: Action, change: Callable[[Memory], Memory]) -> Memory:
     """Write what `change` makes of a memory."""
-    memory = changeable(of, memory_id)
-
-    def decide(index: UserIndex, writing: Writing) -> None:
-        writing.write(action, change(known_memory(index, memory.id)))
-
-    return changed(of, decide)[0]
+    known = changeable(of, memory_id).id
+    return changed(of, lambda index, writing: writing.write(action, change(known_memory(index, known))))[0]
 
 
 def changed(of: UserMemory, decide: Callable[[UserIndex, Writing], None]) -> Sequence[Memory]:
