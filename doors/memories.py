@@ -260,7 +260,7 @@ def forget(given: Forget, asks: Caller) -> Shape:
         return {"would_forget": shown, "token": token}
     if not hmac.compare_digest(token.encode(), given.token.encode()):
         raise Refusal(409, "That is not what was shown.", "Look again without a token.", param="token")
-    memory.forget(forgotten, everything=given.everything)
+    memory.forget(forgotten)
     return {"forgotten": gone}
 
 

@@ -319,24 +319,23 @@ class UserMemory:
             given += [it.id for it in old if everything or not (it.pinned or it.tier == "static")]
             given += index.damaged if everything else ()
             given += forgetting.made_of(index, [turn.id for turn in said])
-            return replace(forgetting.forgetting(index, given), turns=said)
+            return replace(forgetting.forgetting(index, given), turns=said, everything=everything)
 
-    def forget(self, forgotten: Forgetting, *, words: bool = True, everything: bool = False) -> None:
+    def forget(self, forgotten: Forgetting, *, words: bool = True) -> None:
         """Forget it; where `words`, they are also overwritten in the turns that they came from.
 
         The turns that are forgotten are deleted; without `words` they stay to read and are not found again.
-        With `everything`, the graph goes, too, and what was said before is not read for more.
+        Where it is everything, what was said before is not read for more.
         """
         said: Sequence[str] = ()
         if not words:
             self.turns.leave_out(forgotten.turn_ids)
-        elif not everything:  # else no other turn is left that repeats them
+        elif not forgotten.everything:  # else no other turn is left that repeats them
             said = self.turns.words_of(forgotten.turn_ids)
 
         def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
-            unread = tuple(self.unread()) if everything else ()
-            left, changes = forgetting.decided(index, forgotten, everything=everything, now=self.clock())
-            changes = replace(changes, remembered=unread)
+            left, changes = forgetting.decided(index, forgotten, now=self.clock())
+            changes = replace(changes, remembered=tuple(self.unread()) if forgotten.everything else ())
             return changes, (*left.words, *said) if words else ()
 
         self.indexes.erase(self.user, decide, turns=forgotten.turn_ids if words else ())

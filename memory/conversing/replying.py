@@ -201,13 +201,13 @@ class Replying:
             return self._skipped(NOT_FORGOTTEN, NOT_CONFIRMED)
         words = "keep" not in self.heard.message.casefold()
         command, ids = asked_of_memory(shown.question), shown.recalled
-        everything = command is not None and command.kind is Command.FORGET_ALL
         left = self.memory.forgetting(
             [known for known in ids if known in self.memory.index.memories],
             turns=(*ids, shown.turn_id) if words else ids,  # the request names what it asks to forget
             without=[self.heard.turn_id],
+            everything=command is not None and command.kind is Command.FORGET_ALL,
         )
-        self.memory.forget(left, words=words, everything=everything)
+        self.memory.forget(left, words=words)
         number, turns = len(left.memories), len(left.turn_ids)
         step = RememberStep(preset=self.memory.preset.name, forgotten=number + turns)
         return MemoryReply(text=_forgotten(number, turns, words=words), step=step)

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memory.deciding.writing import Writing
-from memory.ids import ANSWER
+from memory.ids import ANSWER, new_id
 from memory.reading.entities import normalised
 from pipeline.analysis import analyse
 from pipeline.errors import AthenaError, UnknownMemory
-from pipeline.stores.memories import Entity, Memory, MemoryChanges
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ class Forgetting:
     derived: tuple[Memory, ...] = ()
     damaged: tuple[str, ...] = ()  # ids
     turns: tuple[Turn, ...] = ()  # what was said, and goes with its answers
+    everything: bool = False  # the graph goes, too
 
     def __bool__(self) -> bool:
         return bool(self.meant or self.derived or self.damaged or self.turns)
@@ -141,23 +141,23 @@ def _settled(index: UserIndex, gone: set[str]) -> Sequence[Memory]:
     return [replace(item, disputed="") for item in left if sides[item.disputed] == 1]
 
 
-def decided(
-    index: UserIndex, forgotten: Forgetting, *, everything: bool, now: float
-) -> tuple[Forgetting, MemoryChanges]:
+def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[Forgetting, MemoryChanges]:
     """What is left of it to forget, with what was made of it since it was shown, and the rows that go.
 
     With the memories go who and what only they name; the last side of a dispute has won it.
     """
     there = {*index.memories, *index.damaged}
     left = forgetting(index, [known for known in forgotten.ids if known in there])
-    gone, writing = set(left.ids), Writing(now)
-    for known in sorted(gone):
-        writing.note("DELETE", known, user=index.user)
+    gone = set(left.ids)
+    events = (
+        MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
+        for known in sorted(gone)
+    )
     removed = gone | named_by(index, left.memories)
-    if everything:
+    if forgotten.everything:
         removed |= {*index.entities, *index.mentions, *index.relations, *index.damaged}
-    settled, removed_ids = tuple(_settled(index, gone)), tuple(sorted(removed))
-    changes = replace(writing.changes, memories=settled, removed=removed_ids)
+    settled = tuple(_settled(index, gone))
+    changes = MemoryChanges(memories=settled, events=tuple(events), removed=tuple(sorted(removed)))
     return replace(left, turns=forgotten.turns), changes
 
 

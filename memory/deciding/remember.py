@@ -68,11 +68,6 @@ class Remembering:
     zone: tzinfo
     clock: Callable[[], float]
 
-    @property
-    def index(self) -> UserIndex:
-        """All rows, as the store has them now."""
-        return self.indexes.of(self.user)
-
     # -- reading a message -----------------------------------------------------------------------------------
 
     def hear(
@@ -98,9 +93,10 @@ class Remembering:
         )
         if talk is not None and not self.preset.commands:
             return heard
-        index = self.index
+        index = self.indexes.of(self.user)
         with index.lock:
-            people = [normalised(item.name) for item in index.entities.values() if item.type == "person"]
+            version, entities = index.version, index.entities.values()
+            people = [normalised(item.name) for item in entities if item.type == "person"]
             stated = self._last_stated() if talk is None else self._stated_in(heard.before)
         found = statements_in(
             heard.safe,
@@ -110,7 +106,7 @@ class Remembering:
             people=people,
             asked_for=asked_for,
         )
-        return self._weighed(replace(heard, people=people, statements=found, version=index.version))
+        return self._weighed(replace(heard, people=people, statements=found, version=version))
 
     def by_model(self, heard: Heard) -> Heard:
         """What a message states as a language model reads it, where there is one that answers."""
@@ -152,7 +148,7 @@ class Remembering:
         """
         if not item.trusted:
             return ()
-        index, now = self.index, self.clock()
+        index, now = self.indexes.of(self.user), self.clock()
         memory, _ = self._stated(item)
         with index.lock:
             contradicted = Deciding(index=index, now=now).contradicted(memory, item)
@@ -166,7 +162,7 @@ class Remembering:
 
     def _last_stated(self, turn_id: str = "") -> Memory | None:
         """The latest statement of the user that holds, of all turns or of one."""
-        latest = reversed(self.index.memories.values())  # in the order of their creation
+        latest = reversed(self.indexes.of(self.user).memories.values())  # in the order of their creation
         stated = (one for one in latest if one.kind in ("fact", "observation") and one.origin == "user")
         if turn_id:
             stated = (one for one in stated if any(source.turn_id == turn_id for source in one.sources))
@@ -179,7 +175,7 @@ class Remembering:
         if stated := self._last_stated(answer.turn_id):
             return stated
         told = answer.recalled if answer.mode == "memory" else ()
-        recalled = self.index.memories.get(told[0]) if len(told) == 1 else None
+        recalled = self.indexes.of(self.user).memories.get(told[0]) if len(told) == 1 else None
         return recalled if recalled and holds(recalled, self.clock()) and recalled.origin == "user" else None
 
     # -- keeping what it says --------------------------------------------------------------------------------
@@ -287,7 +283,7 @@ class Remembering:
         question, answer = heard.message, without_secrets(_answered(turn.answer))
         asks = len(question.split()) >= LEAST_ASKED and len(question) <= MOST_CHARACTERS // 2
         states = any(True for _ in clauses_of(question))
-        known, recalled = self.index.memories, turn.answer.recalled
+        known, recalled = self.indexes.of(self.user).memories, turn.answer.recalled
         told = any(plain(known[each].text) in plain(answer) for each in recalled if each in known)
         if heard.secrets or not answer.strip() or states or told or not asks:
             return []

@@ -20,26 +20,15 @@ class Writing:
     def write(self, action: Action, memory: Memory, *, other: str = "") -> None:
         """One memory as it will be, and why: with the id of the `other` that it has to do with."""
         self.memories[memory.id] = memory
-        self.note(action, memory.id, user=memory.user, other=other)
-
-    def note(self, action: Action, memory_id: str, *, user: str, other: str = "") -> None:
-        """An event alone."""
-        self.events.append(
-            MemoryEvent(
-                id=new_id(), user=user, memory_id=memory_id, action=action, at=self.now, other_id=other
-            )
-        )
+        about = {"user": memory.user, "memory_id": memory.id, "other_id": other}
+        self.events.append(MemoryEvent(id=new_id(), action=action, at=self.now, **about))
 
     def dispute(self, sides: Iterable[Memory]) -> None:
         """All of them as sides of one dispute, the first as what the others are disputed by."""
         first, *others = sides
         group = next((side.disputed for side in (first, *others) if side.disputed), "") or new_id()
-        for side in (first, *others):
-            self.write(
-                "DISPUTE",
-                replace(side, disputed=group),
-                other=others[0].id if side is first else first.id,
-            )
+        for side, other in ((first, others[0]), *((side, first) for side in others)):
+            self.write("DISPUTE", replace(side, disputed=group), other=other.id)
 
     @property
     def changes(self) -> MemoryChanges:

@@ -139,7 +139,7 @@ def test_what_is_read_while_everything_is_forgotten_is_not_kept(
 
     def slow(remembering: Remembering, heard: Heard) -> Heard:
         mine = replace(talk.memory, unread=unread)
-        mine.forget(mine.forgetting(everything=True), everything=True)
+        mine.forget(mine.forgetting(everything=True))
         return by_model(remembering, heard)
 
     monkeypatch.setattr(Remembering, "by_model", slow)
@@ -154,7 +154,7 @@ def test_after_forgetting_everything_no_earlier_turn_is_read(talk: Talk) -> None
 
     talk.chat(preset="agent").answer("I live in Graz.")
     assert unread()
-    replace(talk.memory, unread=unread).forget(talk.memory.forgetting(everything=True), everything=True)
+    replace(talk.memory, unread=unread).forget(talk.memory.forgetting(everything=True))
     assert not unread()
     talk.finish()
     assert talk.texts() == []

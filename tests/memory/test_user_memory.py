@@ -262,7 +262,7 @@ def test_forgetting_by_search_age_and_all(mine: UserMemory, clock: Clock) -> Non
     assert mine.forgetting(older_than=11).memories == ()
     everything = mine.forgetting(everything=True)
     assert len(everything.memories) == 2
-    mine.forget(everything, everything=True)
+    mine.forget(everything)
     assert mine.list() == []
 
 

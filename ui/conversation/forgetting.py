@@ -76,7 +76,7 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
     st.caption(_what_stays(found, words=words))
     if messages.confirmed(no="Keep", yes="Forget", key="memory"):
         try:
-            memory.forget(found, words=words, everything=everything)
+            memory.forget(found, words=words)
         except AthenaError as error:
             messages.show_error(error.problem, error.fix)
             return

@@ -133,7 +133,7 @@ def forget(
             gone += map(said_shape, forgotten.turns)
             show(as_json, {"would_forget": gone}, lambda: would_forget_text(forgotten))
             return
-        memory.forget(forgotten, words=not keep_words, everything=everything)
+        memory.forget(forgotten, words=not keep_words)
         done = [*forgotten.ids, *map(said_shape, forgotten.turns)]
         number = len(forgotten.ids) + len(forgotten.turn_ids)
         show(as_json, {"forgotten": done}, lambda: f"{number} forgotten.")

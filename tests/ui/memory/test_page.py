@@ -438,7 +438,7 @@ def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athe
     assert "Everything in this file is remembered already" in texts(importing(athena, exported))
     refused = texts(importing(athena, '{"memories": 1}'))
     assert "This is not an export of memories" in refused.replace("\\", "")
-    athena.memory.forget(athena.memory.forgetting(everything=True), everything=True)
+    athena.memory.forget(athena.memory.forgetting(everything=True))
     app = importing(athena, exported)
     assert "This would add 1 fact" in texts(app)
     app.button(key="import").click().run()
