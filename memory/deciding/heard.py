@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ class Heard:
     kept: tuple[Statement, ...] = ()  # those that the preset keeps
     changed: tuple[str, ...] = ()  # the memories that it puts right, whatever else it says or asks
     corrects: bool = False  # it states something else than what is remembered of the same, and asks nothing
-    people: Sequence[str] = field(default=(), repr=False)  # who were known by name
+    people: tuple[str, ...] = ()  # who were known by name
     version: int = 0  # of the memory that it was read with
     by: str = "rules"  # or "model": who read what it states
 

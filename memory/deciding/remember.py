@@ -96,7 +96,7 @@ class Remembering:
         index = self.indexes.of(self.user)
         with index.lock:
             version, entities = index.version, index.entities.values()
-            people = [normalised(item.name) for item in entities if item.type == "person"]
+            people = tuple(normalised(item.name) for item in entities if item.type == "person")
             stated = self._last_stated() if talk is None else self._stated_in(heard.before)
         found = statements_in(
             heard.safe,
