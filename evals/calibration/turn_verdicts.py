@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 
@@ -32,8 +31,8 @@ from pipeline.models.embedding import OnnxEncoder
 
 DATA = injections.DATA.parent
 CONVERSATIONS = ("locomo/dev.json", "beam/dev")
-TALKS = "talks/dev.json"
-NAMES = [field.name for field in fields(Signs)]
+TALKS = ("talks/dev.json", "talks/strangers-dev.json")
+NAMES = ("similarity", "side")
 COUNTS: Mapping[str, float] = {
     "answered": 1.0, "swapped": 0.7, "elsewhere": 0.4, "never said": 2.0, "unrelated": 0.25,
 }  # fmt: skip
@@ -139,7 +138,7 @@ def main() -> None:
             for path in CONVERSATIONS
             for one in of_conversations(load_conversations(DATA / path), encoder)
         ),
-        *of_talks(load_talks(Path(DATA / TALKS)), encoder),
+        *(one for path in TALKS for one in of_talks(load_talks(DATA / path), encoder)),
     ]
     weights, intercept = fitted(examples)
     print(", ".join(f"{name} {weight:.2f}" for name, weight in zip(NAMES, weights, strict=True)))

@@ -87,7 +87,8 @@ def is_personal(message: str, *, was_said: Callable[[str], bool]) -> bool:
     """Whether a message is about the one who writes, or somebody of whom something `was_said`."""
     if _of("about_me").search(_of("how_to").sub(" ", message)):
         return True
-    return any(map(was_said, filter(is_given_name, _WORD.findall(message))))
+    words = (word for each in _WORD.findall(message) for word in (each, each.removesuffix("s")))
+    return any(map(was_said, filter(is_given_name, words)))
 
 
 def names_what(message: str, *, was_said: Callable[[str], bool]) -> bool:

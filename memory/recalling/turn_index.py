@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -54,6 +55,7 @@ class TurnIndex:
         self.turns: list[Turn] = []
         self.numbers: dict[str, int] = {}  # of the turns, by id
         self.names: dict[str, int] = {}
+        self.words: Counter[str] = Counter()
         self._last: dict[str, tuple[int, int]] = {}  # by session: its number, and that of its last turn
         self._columns: list[array[Any]] = [array(code) for code in "qqqfff"]  # the layout
         self.add(said)
@@ -77,15 +79,29 @@ class TurnIndex:
             )
             for column, value in zip(self._columns, row, strict=True):
                 column.append(value)
+            self.words.update(_WORD.findall(turn.text.lower()))
             said_on = date_words(turn.at)
             self.texts.add([analyse(f"{text} {said_on}") for text in spoken.pieces], spoken.vectors)
             self.numbers[turn.id] = len(self.turns)
             self.turns.append(turn)
 
     @property
+    def times(self) -> NDArray[np.float64]:
+        """When each turn was said; 0 where that is not known."""
+        return np.array([turn.at or 0.0 for turn in self.turns])
+
+    @property
     def layout(self) -> Layout:
         """What stands beside what, and who said it."""
         return Layout(self.names, *map(np.array, self._columns))
+
+    def vocabulary(self) -> Mapping[str, int]:
+        """How often each word was said."""
+        return self.words
+
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """Those of the terms that nobody said."""
+        return frozenset(term for term in terms if term not in self.texts)
 
     def correction_of(self, number: int) -> Turn | None:
         """What the same person said next, where it only puts a turn right: "sorry, 35"."""
@@ -148,6 +164,7 @@ def date_words(at: float | None) -> str:
 PIECE_WORDS = 60
 """A turn up to this long is one piece. A small embedding model was trained on texts of this size."""
 
+_WORD = re.compile(r"[^\W\d_]+")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 # Words that date what is said. Months and days are capitalised: "may" is no month.

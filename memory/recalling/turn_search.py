@@ -43,6 +43,7 @@ class Weights:
 WEIGHTS = Weights()
 SAME_MATTER = 0.44  # cosine of two turns of which the later one may hold
 MOST_LATER = 2
+SHARING = 10  # turns with the most of its words that are looked at
 SPARE = 3  # times as many are looked at as are wanted: some say the same
 LEADING = 3  # turns that tell something, of which the best one says whether something was found
 
@@ -83,13 +84,20 @@ def look_up(
 
 
 def _later(index: TurnIndex, number: int, *, own: NDArray[np.bool_]) -> tuple[FoundTurn, ...]:
-    """What was said later about the same as a turn, latest first: it may hold instead."""
+    """What was said later about the same as a turn, latest first: it may hold instead.
+
+    About the same is what is near to it, and what says that something is otherwise in two of its words.
+    """
     turn = index.turns[number]
-    alike = index.texts.similarities(index.texts.vectors_of(number)[0])
-    after = [
-        at for at in np.flatnonzero((alike >= SAME_MATTER) & own) if _time(index.turns[at]) > _time(turn)
-    ]
-    nearest = sorted(after, key=lambda at: -alike[at])[:MOST_LATER]
+    terms = content_terms(turn.text)
+    alike, shared = index.texts.similarities(index.texts.vectors_of(number)[0]), index.texts.scores(terms)
+    after = own & (index.times > _time(turn))
+    near = set(np.flatnonzero((alike >= SAME_MATTER) & after))
+    for at in _best(np.where(after, shared, 0), SHARING):
+        text = index.turns[at].text
+        if after[at] and _OTHERWISE.search(text) and len(set(terms) & set(content_terms(text))) > 1:
+            near.add(at)
+    nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
     return tuple(
         FoundTurn(index.turns[at], 0.0, float(alike[at]), corrected_by=index.correction_of(int(at)))
         for at in sorted(nearest, key=lambda at: -_time(index.turns[at]))
@@ -177,7 +185,13 @@ def relative(scores: Scores) -> Scores:
     return np.asarray((scores - low) / (high - low), dtype=np.float32)
 
 
-_PAST = re.compile(r"\b(?:did|was|were|had|when|first|before|used to)\b", re.IGNORECASE)
+_OTHERWISE = re.compile(
+    r"\b(?:now|not|no longer|instead|any ?more|chang(?:ed|ing)|mov(?:ed|ing)|swapp?ed|switched|re\w+ed|new"
+    r"|actually|cancell?ed|off|back|gone|sold|left|quit|stopped)\b",
+    re.IGNORECASE,
+)
+"""Of a message that may say that something said before is otherwise now."""
+_PAST = re.compile(r"\b(?:was|were|had|first|before|used to)\b", re.IGNORECASE)
 """Of a question about what was so: what was said later does not change it."""
 _WHEN = re.compile(
     r"\b(?:when|how long|since when|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
@@ -233,9 +247,10 @@ def _first_person(question: str, names: Collection[str]) -> str:
     return question
 
 
-REMEMBERED, CLOSEST = 0.55, 0.1
-REMEMBERED_OF_OTHERS, CLOSEST_OF_OTHERS = 0.6, 0.35
-"""The least probabilities of the verdicts, for questions about the user and for all others."""
+REMEMBERED = 0.6
+"""The least probability at which something is remembered."""
+CLOSEST, CLOSEST_OF_OTHERS = 0.1, 0.4
+"""The least ones of what is told as the closest, of questions about the user and of all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +264,7 @@ class Signs:
     @property
     def probability(self) -> float:
         """That one of the turns answers: fitted by `python -m evals.calibration.turn_verdicts`."""
-        total = -3.98 + 8.29 * self.similarity + 0.82 * self.coverage + 4.17 * self.side
+        total = -3.64 + 8.43 * self.similarity + 4.19 * self.side
         return 1 / (1 + math.exp(-total))
 
 
@@ -282,6 +297,6 @@ def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -
     Where somebody else than the one whom the question names said more of it, or no turn has what is asked
     for, it is `uncertain` whether they answer, however near they are.
     """
-    if probability >= (REMEMBERED if personal else REMEMBERED_OF_OTHERS) and not uncertain:
+    if probability >= REMEMBERED and not uncertain:
         return "remembered"
     return "closest" if probability >= (CLOSEST if personal else CLOSEST_OF_OTHERS) else "not remembered"

@@ -19,6 +19,7 @@ from memory.recalling.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnI
 from memory.recalling.turn_search import FoundTurns, look_up, verdict_of
 from pipeline.analysis import analyse
 from pipeline.answering.recollection import left_of
+from pipeline.asking.spelling import misspelt, with_words
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class UserTurns:
         """The `top_k` turns that most likely answer a question, best first, but for some by id."""
         with self._lock:
             self.follow()
+            question = with_words(question, misspelt(question, self._index))
             found = look_up(self._index, question, encoder=self._encoder(), top_k=top_k + len(without))
         left = tuple(item for item in found.found if item.turn.id not in without)[:top_k]
         return replace(found, found=left)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from heapq import nlargest
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pipeline.analysis import analyse
 from pipeline.asking.language import english_words, language_of, rank
@@ -76,6 +76,16 @@ _SHORT = {"min": "minimum", "max": "maximum", "ppl": "people"}
 _CUT_SHORT = re.compile(r"(?<![\w/.-])(?<!\d )(?:" + "|".join(_SHORT) + r")(?![\w/.(:-])")
 
 
+class Words(Protocol):
+    """What questions are asked of: the documents, or what was said."""
+
+    def vocabulary(self) -> Mapping[str, int]:
+        """How often each word stands there."""
+
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """Those of the terms that are nowhere there."""
+
+
 class _Candidate(NamedTuple):
     """A word of the documents, or of everyday English, and how far from what was written it is."""
 
@@ -109,13 +119,13 @@ def _named_shortly(question: str, index: SentenceIndex) -> Iterator[Corrected]:
             yield Corrected(pair.start(1), pair[1], f"{pair[1]} ({name})")
 
 
-def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
+def misspelt(question: str, index: Words) -> list[Corrected]:
     """The words of a question that are to be corrected, in order; raises `StoreError`."""
     found = [*_in_full(question, index), *_wrong(question, index)]
     return sorted({word.start: word for word in found}.values())
 
 
-def _in_full(question: str, index: SentenceIndex) -> Iterator[Corrected]:
+def _in_full(question: str, index: Words) -> Iterator[Corrected]:
     """The words that are cut short, in full: "min" is a minimum, though the documents have it in "L/min"."""
     cut = [] if len(question) > LONGEST else list(_CUT_SHORT.finditer(_plain(question)))
     words = index.vocabulary() if cut else {}
@@ -125,7 +135,7 @@ def _in_full(question: str, index: SentenceIndex) -> Iterator[Corrected]:
             yield Corrected(short.start(), short[0], full)
 
 
-def _wrong(question: str, index: SentenceIndex) -> list[Corrected]:
+def _wrong(question: str, index: Words) -> list[Corrected]:
     """The misspelt words."""
     written = list(_correctable(question))
     terms = {place: analyse(word.lower()) for place, word in written}
@@ -174,7 +184,7 @@ def _known_anyway() -> frozenset[str]:
     return frozenset(f"{STOP_WORDS} {_INFORMAL}".split())
 
 
-def _is_foreign(question: str, index: SentenceIndex) -> bool:
+def _is_foreign(question: str, index: Words) -> bool:
     """Whether the question is in another language than the documents: none of its words is misspelt then."""
     # "wat is" is Dutch, too: a slip is no sign of another language.
     asked = language_of(re.sub(r"[a-z]+", lambda word: _SLIPS.get(word[0], word[0]), question))

@@ -87,9 +87,9 @@ def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> 
         Step(at="2026-01-01T10:01", say="I live in Bonn."),
         Step(at="2026-01-02T10:00", live=[["bonn"], ["whale"]], never=[["locker"]]),
         Step(at="2026-03-01T10:00", say="I live in Rome now.", session=2),
-        Step(at="2026-03-02T10:00", ask="What do you know about my locker?", any=[["12"]]),
+        Step(at="2026-03-02T10:00", ask="What is my locker?", any=[["12"]]),
         Step(at="2026-03-02T10:01", ask="Which ship is mine?", never_said=True),
-        Step(at="2026-03-02T10:02", unrelated="What do you know about my locker?"),
+        Step(at="2026-03-02T10:02", unrelated="What is my locker?"),
         Step(at="2026-03-02T10:03", live=[["rome"]], ended=[["bonn"], ["whale"]], true=[["rome"]]),
     ]
     report = evaluate_talks(live, [Talk(name="t", kind="hurried", steps=said)], failures=True)

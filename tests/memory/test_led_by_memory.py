@@ -114,18 +114,18 @@ def test_what_goes_on_about_what_was_said_is_noted_rather_than_looked_for(talk: 
     assert talk.chat().answer("Siemens is based in Munich").mode != "reply"
 
 
-@pytest.mark.parametrize(("ours", "leads"), [(0.28, False), (0.36, True)])
-def test_what_was_said_and_what_is_documented_are_both_closest_the_likelier_leads(
-    ours: float, leads: bool
+@pytest.mark.parametrize(("nearest", "leads"), [(0.3, True), (0.4, False)])
+def test_where_both_are_only_near_a_sentence_of_the_documents_that_is_nearer_leads(
+    nearest: float, leads: bool
 ) -> None:
-    documents = Answerability(0.35, threshold=0.2, sure=0.5)
+    documents = Answerability(0.35, threshold=0.2, sure=0.5, signals={"closeness": nearest})
     assert documents.verdict == "closest"
-    said = Recollection(told="You said: “im hot”", verdict="closest", probability=ours, personal=True)
+    said = Recollection(told="You said: “im hot”", verdict="closest", probability=0.36, personal=True)
     assert said.leads(documents) is leads
 
 
 def test_what_was_asked_once_does_not_lead_over_documents_that_answer() -> None:
-    documents = Answerability(0.79, threshold=0.2, sure=0.5)
+    documents = Answerability(0.79, threshold=0.2, sure=0.5, signals={"closeness": 0.4})
     said = Recollection(told="You said: “im dizzy …”", verdict="remembered", probability=0.97, personal=True)
     assert said.leads(documents)
     assert not replace(said, asked=True).leads(documents)

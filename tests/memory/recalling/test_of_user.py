@@ -125,3 +125,10 @@ def test_a_secret_is_neither_found_nor_told(conversations: EmbeddedConversations
     (turn,) = turns_of(conversations).all()
     assert "hunter2abc" not in turn.text
     assert "my bunk is 4" in turn.text
+
+
+def test_a_misspelt_word_is_found_as_it_was_said(conversations: EmbeddedConversations) -> None:
+    conversations.save_turn(conversations.create().info.id, answer("the lettuce went to kwame", ""))
+    found = turns_of(conversations).search("who waters the letuce")
+    assert found.signs is not None
+    assert found.signs.coverage > 0

@@ -128,3 +128,15 @@ def test_ten_thousand_turns_are_searched_in_milliseconds() -> None:
         look_up(found, f"When did Ana see word{number} and word{number + 1}?", encoder=encoder)
         spent.append(time.thread_time() - started)
     assert sorted(spent)[18] < 0.03
+
+
+def test_what_was_said_to_be_otherwise_later_is_found_beside_the_best_turn() -> None:
+    found = index(
+        Turn(id="old", session="1", text="call with my daughter moved to sundays 1700", at=1.0),
+        Turn(id="new", session="2", text="sunday call now 1900 cause clocks", at=2.0),
+        Turn(id="same", session="3", text="that sunday call cheered me up", at=3.0),
+    )
+    encoder = FakeEncoder(dimensions=256)
+    later = look_up(found, "when do i call my daughter on sundays", encoder=encoder).later
+    assert [item.turn.id for item in later] == ["new"]
+    assert not look_up(found, "when was my call with my daughter before", encoder=encoder).later
