@@ -16,7 +16,7 @@ from pipeline.finding.verdict_signals import lacks_fact
 from pipeline.steps.records import RecallStep, RememberStep
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer, Answerability
+    from pipeline.answer import Answer, Answerability, Verdict
     from pipeline.steps.records import MemoryVerdict
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
@@ -75,11 +75,13 @@ class Recollection:
         """Whether a model that is told it may answer from it, also where no document does."""
         return self.asks and bool(self.memories or self.told)
 
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The ids of what is shown under an answer: the memories, and what was said where that answers."""
-        said = self.told_ids if self.verdict == "remembered" else ()
-        return tuple(dict.fromkeys((*(item.id for item in self.memories), *said)))
+    def shown(self, verdict: Verdict | None) -> tuple[str, ...]:
+        """The ids of what is shown under an answer: the memories, and what was said where that answers.
+
+        Where neither documents nor memory answer for sure, by the documents' `verdict`, what is closest is, too.
+        """
+        told = self.verdict == "remembered" or (self.verdict == verdict == "closest" and self.asks)
+        return tuple(dict.fromkeys((*(item.id for item in self.memories), *(self.told_ids if told else ()))))
 
     def leads(self, documents: Answerability) -> bool:
         """Whether the memory answers, rather than the documents."""

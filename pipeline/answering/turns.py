@@ -214,6 +214,7 @@ class RunningTurn:
 
     def answer(self, **given: Any) -> Answer:
         """The answer as it stands, with what is given on top; where it is kept, steps and time are added."""
+        verdict = self.retrieval.answerability.verdict if self.retrieval else None
         known: dict[str, Any] = {
             "question": self.message,
             "condensed_question": self.question or self.message,
@@ -223,9 +224,9 @@ class RunningTurn:
             "notices": self.notices,
             "status": "stopped" if self.stop.is_set() else "complete",
             "settings": self.options.model_dump(),
-            "recalled": self.recollection.shown,
+            "recalled": self.recollection.shown(verdict),
             "related": self.recollection.related,
-            "verdict": self.retrieval.answerability.verdict if self.retrieval else None,
+            "verdict": verdict,
             "corrected": self.retrieval.question if self.retrieval and self.retrieval.asked else "",
         } | given
         return Answer(model=self.model if known["mode"] == "generate" else "", **known)
