@@ -78,7 +78,7 @@ class Recollection:
     def shown(self, verdict: Verdict | None) -> tuple[str, ...]:
         """The ids of what is shown under an answer: the memories, and what was said where that answers.
 
-        Where neither documents nor memory answer for sure, by the documents' `verdict`, what is closest is, too.
+        Where neither documents nor memory are sure, by the documents' `verdict`, what is closest is, too.
         """
         told = self.verdict == "remembered" or (self.verdict == verdict == "closest" and self.asks)
         return tuple(dict.fromkeys((*(item.id for item in self.memories), *(self.told_ids if told else ()))))
