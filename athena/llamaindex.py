@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.llamaindex import agent_memory
+from athena.agent_memory import agent_memory
 from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.llamaindex.retriever import HybridRetriever
 from readers.llamaindex import MarkdownReader, PunktSentenceParser

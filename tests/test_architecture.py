@@ -127,7 +127,7 @@ LLAMA_ADAPTERS = (
     "agent/images.py",
     "agent/protocol.py",
     "agent/agent.py",
-    "memory/llamaindex.py",
+    "athena/agent_memory.py",
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
     "pipeline/models/given.py",

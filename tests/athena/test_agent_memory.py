@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from memory.llamaindex import RecalledBlock, agent_memory, last_asked
+from athena.agent_memory import RecalledBlock, agent_memory, last_asked
 from memory.user_memory import UserMemory
 from pipeline.stores.memories import Memory as OneMemory
 from tests.memory.conftest import with_preset
