@@ -44,9 +44,8 @@ def source_shape(source: MemorySource) -> Shape:
 
 def found_shape(found: FoundMemory) -> Shape:
     """One memory that was found, with its score and what it is made of."""
-    parts = {name: getattr(found, name) for name in ("score", "recency", "importance", "relevance")}
-    rounded = {name: round(value, 6) for name, value in parts.items() if name != "importance"}
-    return memory_shape(found.memory) | parts | rounded
+    parts = {name: round(getattr(found, name), 6) for name in ("score", "recency", "relevance")}
+    return memory_shape(found.memory) | parts
 
 
 def turn_shape(found: FoundTurn) -> Shape:

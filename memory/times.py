@@ -33,10 +33,14 @@ def iso(seconds: float | None) -> str | None:
     return _moment(seconds).isoformat(timespec="microseconds")
 
 
+def begun(memory: Memory) -> float:
+    """Since when a memory is true, in epoch seconds; 0 where only its end is known."""
+    return memory.created_at if memory.valid_at is None else memory.valid_at
+
+
 def known_begin(memory: Memory) -> float | None:
     """Since when a memory is true; None where only its end is known."""
-    begun = memory.created_at if memory.valid_at is None else memory.valid_at
-    return begun or None
+    return begun(memory) or None
 
 
 def local(seconds: float) -> datetime:
@@ -83,8 +87,7 @@ def _number(text: str) -> float | None:
 
 def in_seconds(moment: datetime) -> float:
     """The seconds of a time; local where it has no zone."""
-    aware = moment if moment.tzinfo else moment.astimezone()
-    return _within((aware - EPOCH) / timedelta(seconds=1))
+    return _within(moment.timestamp())
 
 
 def _moment(seconds: float) -> datetime:
@@ -110,7 +113,6 @@ class Moment:
 
     def sees(self, memory: Memory) -> bool:
         """Whether a memory is seen from there."""
-        begun = memory.created_at if memory.valid_at is None else memory.valid_at
         endless = float("inf")
         ended = endless if memory.invalid_at is None else memory.invalid_at
         expired = endless if memory.expired_at is None else memory.expired_at
@@ -122,5 +124,5 @@ class Moment:
         else:
             known = expired > self.now or (self.as_of is not None and ended < endless)
         if self.as_of is not None:
-            return known and begun <= self.as_of and (self.as_of < ended or ended_later)
+            return known and begun(memory) <= self.as_of and (self.as_of < ended or ended_later)
         return known and (ended > (self.now if self.known_at is None else self.known_at) or ended_later)

@@ -346,10 +346,6 @@ class UserMemory:
         """Mark as stale what documents no longer say, and as good what they say again."""
         if self.documents is None:
             return MemoryChanges()
-        index = self.index
-        with index.lock:
-            if not any(source.source for memory in index.memories.values() for source in memory.sources):
-                return MemoryChanges()
         check = partial(documents.checked, documents=self.documents, now=self.clock())
         return self.indexes.change(self.user, check)
 

@@ -27,6 +27,7 @@ from memory.reading.intervals import UNKNOWN, validity_of
 from memory.reading.objects import stems, words_of_thing
 from memory.reading.records import USER, Statement
 from memory.reading.rules import UNREAD, has_several, single_valued
+from memory.times import begun
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory
 
@@ -300,11 +301,6 @@ _DENIES = re.compile(
 def holds(memory: Memory, now: float) -> bool:
     """Whether a memory is believed, and not over."""
     return memory.expired_at is None and (memory.invalid_at is None or memory.invalid_at > now)
-
-
-def begun(memory: Memory) -> float:
-    """Since when a memory is true, in epoch seconds."""
-    return memory.created_at if memory.valid_at is None else memory.valid_at
 
 
 def same_thing(one: str, other: str) -> bool:

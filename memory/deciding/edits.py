@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.deciding import forgetting
-from memory.deciding.decisions import begun, settle, sides_of
+from memory.deciding.decisions import settle, sides_of
 from memory.deciding.forgetting import known_memory
 from memory.deciding.heard import left_out, refuse_long
 from memory.deciding.naming import merged, named
 from memory.deciding.writing import Writing
 from memory.reading.guard import secrets_in
+from memory.times import begun
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import TOLD_BY, Action, Memory, MemoryChanges
 from pipeline.words import well_formed

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from memory.deciding.decisions import Deciding, begun, holds
+from memory.deciding.decisions import Deciding, holds
 from memory.deciding.forgetting import no_longer_named
 from memory.deciding.heard import MOST_CHARACTERS, Heard, left_out
 from memory.deciding.naming import misnamed, named
@@ -23,6 +23,7 @@ from memory.reading.records import Category, Statement
 from memory.reading.rules import importance_of
 from memory.reading.statements import statements_in
 from memory.reading.with_model import stated_by
+from memory.times import begun
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import looked_up
 from pipeline.errors import ModelError

@@ -24,11 +24,10 @@ class Documents:
 
 def checked(index: UserIndex, documents: Documents, *, now: float) -> MemoryChanges:
     """The memories whose passages are gone as stale, those whose passages only moved with new places."""
-    hashes, text = documents.hashes(), cache(documents.text)
+    of_documents = [item for item in index.memories.values() if any(one.file_hash for one in item.sources)]
     writing = Writing(now)
-    for memory in index.memories.values():
-        if not any(source.source and source.file_hash for source in memory.sources):
-            continue
+    hashes, text = documents.hashes() if of_documents else {}, cache(documents.text)
+    for memory in of_documents:
         found = [_found_again(source, text, hashes.get(source.source, "")) for source in memory.sources]
         stale = None in found
         places = memory.sources if stale else tuple(filter(None, found))

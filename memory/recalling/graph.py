@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -59,13 +59,10 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
     )
 
 
-def stream(graph: UserIndex, *, entity_id: str = "", since: float = 0.0) -> list[Mention]:
+def stream(graph: UserIndex, *, entity_id: str = "") -> list[Mention]:
     """What was spoken of and when, latest first; not what documents name."""
-    found = (
-        item
-        for item in graph.mentions.values()
-        if item.at >= since and entity_id in ("", item.entity_id) and not item.source
-    )
+    said = (item for item in graph.mentions.values() if not item.source)
+    found = (item for item in said if entity_id in ("", item.entity_id))
     return sorted(found, key=lambda item: (-item.at, item.id))
 
 
@@ -73,15 +70,13 @@ def entity_knowledge(
     graph: UserIndex, *, most: int = MOST_ENTITIES, since: float = 0.0, until: float = float("inf")
 ) -> list[Known]:
     """The entities spoken of most, the most frequent first, then the latest."""
-    counts: Counter[str] = Counter()
-    last: dict[str, float] = {}
+    times: dict[str, list[float]] = defaultdict(list)
     for mention in graph.mentions.values():
         if since <= mention.at < until and mention.entity_id in graph.entities and not mention.source:
-            counts[mention.entity_id] += 1
-            last[mention.entity_id] = max(last.get(mention.entity_id, 0.0), mention.at)
+            times[mention.entity_id].append(mention.at)
     known = [
-        Known(entity=graph.entities[entity], mentions=count, last_at=last[entity])
-        for entity, count in counts.items()
+        Known(entity=graph.entities[entity], mentions=len(said), last_at=max(said))
+        for entity, said in times.items()
     ]
     known.sort(key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
     return known[:most]

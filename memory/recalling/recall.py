@@ -36,7 +36,6 @@ class FoundMemory:
     memory: Memory
     score: float
     recency: float
-    importance: float | None
     relevance: float
 
     @property
@@ -47,7 +46,7 @@ class FoundMemory:
             text=self.memory.text,
             score=self.score,
             recency=self.recency,
-            importance=self.importance,
+            importance=self.memory.importance,
             relevance=self.relevance,
             disputed=bool(self.memory.disputed),
         )
@@ -113,22 +112,17 @@ def named_in(index: UserIndex, text: str) -> list[str]:
 
 
 def weighed(memory: Memory, relevance: float, *, options: MemoryOptions, now: float) -> FoundMemory:
-    """A memory with its score: relevance alone where it has no importance."""
-    recency = recency_of(memory, now=now)
+    """A memory with its score: relevance alone where it has no importance.
+
+    Recency is 1 in the first hour after it was used, then .995 for each hour.
+    """
+    used = memory.created_at if memory.accessed_at is None else memory.accessed_at
+    recency = DECAY**hours if (hours := (now - used) / HOUR_S) > 1 else 1.0
     score = options.memory_relevance_weight * relevance
     if memory.importance is not None:
         score += options.memory_recency_weight * recency
         score += options.memory_importance_weight * memory.importance
-    return FoundMemory(
-        memory=memory, score=score, recency=recency, importance=memory.importance, relevance=relevance
-    )
-
-
-def recency_of(memory: Memory, *, now: float) -> float:
-    """How lately a memory was used: 1 in the first hour, then .995 for each hour."""
-    used = memory.created_at if memory.accessed_at is None else memory.accessed_at
-    hours = (now - used) / HOUR_S
-    return 1.0 if hours <= 1 else float(DECAY**hours)
+    return FoundMemory(memory=memory, score=score, recency=recency, relevance=relevance)
 
 
 def recallable(found: Sequence[FoundMemory], preset: Preset) -> list[FoundMemory]:
@@ -144,7 +138,7 @@ def recallable(found: Sequence[FoundMemory], preset: Preset) -> list[FoundMemory
         if item.memory.trusted
         and not item.memory.stale
         and item.score >= preset.least_score
-        and (item.importance is None or item.importance >= preset.least_importance)
+        and (item.memory.importance is None or item.memory.importance >= preset.least_importance)
     ]
     order = ("static", "short_term", "long_term") if preset.cascade else ("static",)
     kept.sort(key=lambda item: order.index(item.memory.tier) if item.memory.tier in order else len(order))

@@ -23,7 +23,7 @@ def found(text: str, *, score: float = 1.0, at: float = AT, **given: object) -> 
 def fact(text: str, *, turn_id: str = "", relevance: float = 0.7) -> FoundMemory:
     sources = (MemorySource(turn_id=turn_id),) if turn_id else ()
     memory = Memory(id=f"fact-{text.split()[0]}", user="local", text=text, created_at=AT, sources=sources)
-    return FoundMemory(memory=memory, score=1.0, recency=1.0, importance=None, relevance=relevance)
+    return FoundMemory(memory=memory, score=1.0, recency=1.0, relevance=relevance)
 
 
 def test_a_fact_comes_first_and_its_own_turn_is_not_told_twice() -> None:

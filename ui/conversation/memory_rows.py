@@ -132,8 +132,8 @@ def when(memory: Memory) -> str:
 def score(found: FoundMemory) -> Row:
     """How well a memory fits what was searched for: as a share, and in words."""
     parts = [f"relevance {found.relevance:.2f}", f"recency {found.recency:.2f}"]
-    if found.importance is not None:
-        parts.append(f"importance {found.importance:.2f}")
+    if found.memory.importance is not None:
+        parts.append(f"importance {found.memory.importance:.2f}")
     return {"value": f"{found.score:.2f}", "share": min(1.0, found.relevance), "parts": ", ".join(parts)}
 
 

@@ -52,7 +52,7 @@ def test_since_when() -> None:
 
 
 def test_the_score_and_what_it_is_made_of() -> None:
-    found = FoundMemory(memory=memory(), score=0.75, recency=1.0, importance=None, relevance=0.5)
+    found = FoundMemory(memory=memory(), score=0.75, recency=1.0, relevance=0.5)
     [told] = found_rows([found])
     assert told["score"] == {"value": "0.75", "share": 0.5,
                              "parts": "relevance 0.50, recency 1.00"}  # fmt: skip
