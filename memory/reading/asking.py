@@ -31,7 +31,8 @@ def asks(message: str) -> bool:
 def only_names(text: str, *, most: int = FEW_WORDS) -> bool:
     """Whether a text is a few words that name what is looked for: "bunk number", "C-112"."""
     names = any(term not in stop_terms() for term in analyse(text))
-    tells = _of("states").match(text) or _of("tells").search(text) or relations_in(text) or corrects(text)
+    told = _of("states").match(text) or _of("tells").search(text) or "," in text
+    tells = told or relations_in(text) or corrects(text)
     return names and len(text.split()) <= most and not tells
 
 

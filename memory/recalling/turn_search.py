@@ -73,7 +73,7 @@ def look_up(
     pieces = [index.nearest_piece(int(number), vector) for number in best]
     corrections = [index.correction_of(int(number)) for number in best]
     found = map(FoundTurn, turns, scores[best].tolist(), similar[best].tolist(), pieces, corrections)
-    leading = [int(number) for number in best if layout.asking[number] < 1][:LEADING]
+    leading = [int(number) for number in best if asking.of_talk or layout.asking[number] < 1][:LEADING]
     signs = Signs(
         similarity=max((float(similar[number]) for number in leading), default=0.0),
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
@@ -157,7 +157,7 @@ def with_neighbours(scores: Scores, before: Numbers, weights: Weights = WEIGHTS)
 
 def signals(layout: Layout, asking: Asking, weights: Weights = WEIGHTS) -> Scores:
     """What speaks for a turn beside its words: shape (turns,)."""
-    total = -weights.asking * layout.asking
+    total = -weights.asking * layout.asking * (not asking.of_talk)
     if asking.speaker:
         total = total + weights.speaker * (layout.speakers == layout.names[asking.speaker])
     if asking.when:
@@ -196,6 +196,9 @@ _PAST = re.compile(r"\b(?:was|were|had|first|before|used to)\b", re.IGNORECASE)
 _WHEN = re.compile(
     r"\b(?:when|how long|since when|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
+_OF_TALK = re.compile(
+    r"\b(?:i|we|you)(?: \w+)? (?:ask|sa(?:y|id)|t(?:ell|old)|mention|answer)", re.IGNORECASE
+)
 _TO_ASSISTANT = re.compile(r"\byou(?:r|rs)?\b", re.IGNORECASE)
 _THIRD_PERSON = (
     (re.compile(r"\b(?:his|her|their)\b", re.IGNORECASE), "my"),
@@ -213,6 +216,7 @@ class Asking:
     speaker: str  # the one whom it names; "" for none or several
     when: bool  # whether it asks for a time
     of_assistant: bool  # whether it asks what the assistant said
+    of_talk: bool  # whether it asks what was asked or said: what only asks may answer it
 
 
 def read_question(question: str, *, speakers: Collection[str]) -> Asking:
@@ -228,7 +232,13 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
         speaker=named[0] if len(named) == 1 else "",
         when=bool(_WHEN.search(question)),
         of_assistant=bool(_TO_ASSISTANT.search(question)),
+        of_talk=is_of_talk(question),
     )
+
+
+def is_of_talk(question: str) -> bool:
+    """Whether a question is about what was asked or said: "which hose did I ask you about?"."""
+    return _OF_TALK.search(question) is not None
 
 
 def _without(question: str, names: Collection[str]) -> str:

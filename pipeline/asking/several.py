@@ -27,8 +27,8 @@ _END = re.compile(
     r"|\s*(?:;|\n)\s*"
 )
 _INTERROGATIVE = (
-    r"(?:what|whats|who|whos|whom|whose|where|wheres|when|why|which|how|hows|is|are|was|were|do|does|did|can|could"
-    r"|should|would|will|may|must|has|have)"
+    r"(?:what|whats|who|whos|whom|whose|where|wheres|when|why|which|how|hows|is|are|was|were(?!\s+\w+ing\b)|do|does|did|can"
+    r"|could|should|would|will|may|must|has|have)"
 )
 _ANOTHER = re.compile(
     rf"[,?]?\s+(?:(?:and\s+)?(?:also|plus)[,:]?\s+|and\s+)(?={_INTERROGATIVE}\b)", re.IGNORECASE

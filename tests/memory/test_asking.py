@@ -98,3 +98,23 @@ def test_what_is_about_the_user_or_somebody_they_spoke_of(message: str, personal
 def test_only_the_sentences_that_ask_are_looked_for() -> None:
     assert asked_part("My bunk is 6. What feeds the fan?") == "What feeds the fan?"
     assert asked_part("what feeds the fan") == "what feeds the fan"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "bob hates olives",
+        "tom plays the cello",
+        "allergic to nuts",
+        "hey were moving to bristol in june, still in leeds till then",
+        "remind me i promised bilal a swap",
+    ],
+)
+def test_a_short_message_that_tells_something_is_not_taken_for_what_is_looked_for(message: str) -> None:
+    assert not only_asks(message)
+    assert not only_keywords(message)
+
+
+@pytest.mark.parametrize("message", ["cabin fan noise", "diff between A and B", "battery serial number"])
+def test_keywords_tell_nothing(message: str) -> None:
+    assert only_keywords(message)
