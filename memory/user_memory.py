@@ -302,6 +302,7 @@ class UserMemory:
             )
         meant = {turn_named(known)[0].removesuffix(ANSWER) for known in turns}
         meant |= {turn.id for turn in self.turns.about(search)} if search else set()
+        unfound = self.turns.unfound() if everything or turns else ()
         before = (
             math.inf if everything else -math.inf if older_than is None else self.clock() - older_than * DAY_S
         )
@@ -313,13 +314,17 @@ class UserMemory:
         )
         with index.lock:
             if search:
-                found = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
-                given += forgetting.nearest_in_words(search, [item.memory for item in found])
+                facts = self.search(search, history=True, strict=True, limit=len(index.memories) or 1)
+                given += forgetting.nearest_in_words(search, [item.memory for item in facts])
             old = (memory for memory in index.memories.values() if memory.created_at < before)
             given += [it.id for it in old if everything or not (it.pinned or it.tier == "static")]
             given += index.damaged if everything else ()
             given += forgetting.made_of(index, [turn.id for turn in said])
-            return replace(forgetting.forgetting(index, given), turns=said, everything=everything)
+            found = forgetting.forgetting(index, given)
+        goes_along = tuple(
+            known for known in unfound if known not in without and (everything or known in meant)
+        )
+        return replace(found, turns=said, unfound=goes_along, everything=everything)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True) -> None:
         """Forget it; where `words`, they are also overwritten in the turns that they came from.
@@ -338,7 +343,8 @@ class UserMemory:
             changes = replace(changes, remembered=tuple(self.unread()) if forgotten.everything else ())
             return changes, (*left.words, *said) if words else ()
 
-        self.indexes.erase(self.user, decide, turns=forgotten.turn_ids if words else ())
+        turns = (*forgotten.turn_ids, *forgotten.unfound) if words else ()
+        self.indexes.erase(self.user, decide, turns=turns)
 
     # -- documents and turns ------------------------------------------------------------------------
 

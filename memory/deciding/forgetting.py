@@ -30,6 +30,7 @@ class Forgetting:
     derived: tuple[Memory, ...] = ()
     damaged: tuple[str, ...] = ()  # ids
     turns: tuple[Turn, ...] = ()  # what was said, and goes with its answers
+    unfound: tuple[str, ...] = ()  # ids of stored turns that go along, though nothing is found of them
     everything: bool = False  # the graph goes, too
 
     def __bool__(self) -> bool:
@@ -101,8 +102,11 @@ def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
     return [memory.id for memory, count in zip(found, shared, strict=True) if count == most]
 
 
-def named_by(index: UserIndex, memories: Sequence[Memory]) -> set[str]:
-    """The ids of mentions and relations that memories made, and of the entities that nothing else names."""
+def named_by(index: UserIndex, memories: Sequence[Memory], *, said: Collection[str] = ()) -> set[str]:
+    """The ids of mentions and relations that memories made, and of the entities that nothing else names.
+
+    Of the turns that were `said`, by id, it is all of them.
+    """
     gone = {memory.id for memory in memories}
     turns = {source.turn_id for memory in memories for source in memory.sources} - {""}
     text = " ".join(normalised(memory.text) for memory in memories)
@@ -110,12 +114,16 @@ def named_by(index: UserIndex, memories: Sequence[Memory]) -> set[str]:
     mentions = {
         item.id
         for item in index.mentions.values()
-        if item.memory_id in gone or (item.turn_id in turns and item.entity_id in told)
+        if item.memory_id in gone
+        or item.turn_id in said
+        or (item.turn_id in turns and item.entity_id in told)
     }
     relations = {
         item.id
         for item in index.relations.values()
-        if item.memory_id in gone or (item.turn_id in turns and told & {item.subject_id, item.object_id})
+        if item.memory_id in gone
+        or item.turn_id in said
+        or (item.turn_id in turns and told & {item.subject_id, item.object_id})
     }
     return mentions | relations | unnamed(index, without=mentions | relations)
 
@@ -153,7 +161,7 @@ def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[For
         MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
         for known in sorted(gone)
     )
-    removed = gone | named_by(index, left.memories)
+    removed = gone | named_by(index, left.memories, said=forgotten.turn_ids)
     if forgotten.everything:
         removed |= {*index.entities, *index.mentions, *index.relations, *index.damaged}
     settled = tuple(_settled(index, gone))

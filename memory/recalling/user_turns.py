@@ -135,6 +135,11 @@ class UserTurns:
             return ()
         return [item.turn for item in found.found if item.similarity >= LEAST_SIMILAR]
 
+    def unfound(self) -> Sequence[str]:
+        """The ids of the stored turns that nothing is found of: requests to forget, and what was left out."""
+        stored = self._conversations.recallable(self._user, [*self._conversations.revisions(self._user)])
+        return [turn.id for turn in stored if not (turn.question or turn.answer)]
+
     def leave_out(self, turn_ids: Sequence[str]) -> None:
         """Find these no longer; they stay in their conversations."""
         self._conversations.leave_out(self._user, turn_ids)

@@ -26,6 +26,7 @@ def test_yes_forgets_what_was_shown_and_only_that(talk: Talk, yes: str, words_st
     assert talk.texts() == ["Rex is a dog"]
     said = " ".join(turn.question for turn in chat.turns)
     assert ("Remember that Clara plays the cello" in said) == words_stay
+    assert ("Forget that Clara plays the cello" in said) == words_stay
     assert "Clara" not in talk.answer("who plays the cello?").text
     assert chat.answer("What feeds the cabin fan?").mode == "quote"
     assert chat.answer("yes").mode != "memory"
@@ -174,6 +175,25 @@ def test_what_was_said_a_moment_ago_is_known_and_forgotten(talk: Talk) -> None:
     chat.answer("yes")
     talk.finish()
     assert talk.texts() == []
+
+
+def test_names_of_forgotten_messages_go_though_no_fact_was_made_of_them(talk: Talk) -> None:
+    chat = talk.chat(preset="graph")
+    chat.answer("Did Clara Weber go to Berlin with NASA?")
+    chat.answer("Is Berlin bigger than Graz?")
+    chat.answer("forget Clara Weber")
+    chat.answer("yes")
+    talk.finish()
+    assert sorted(entity.name for entity in talk.memory.index.entities.values()) == ["Berlin", "Graz"]
+
+
+def test_everything_is_forgotten_with_the_requests_that_name_it(talk: Talk) -> None:
+    chat = talk.chat()
+    chat.answer("Remember that Clara plays the cello.")
+    chat.answer("Forget that Clara plays the cello.")
+    for message in ("no", "forget everything", "yes"):
+        chat.answer(message)
+    assert [turn.question for turn in chat.turns] == ["yes"]
 
 
 def test_names_alone_are_not_said_to_be_nothing(talk: Talk) -> None:
