@@ -17,7 +17,7 @@ from memory.reading.entities import entity_words, is_given_name
 from memory.reading.guard import reads_as_instruction
 from memory.reading.intervals import Interval, first_interval
 from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
-from memory.recalling.turn_search import is_of_talk, verdict_of
+from memory.recalling.turn_search import is_of_talk, may_answer, verdict_of
 from memory.times import known_begin, local
 from pipeline.answering.recollection import Recalled, lacks_what_is_asked, named
 
@@ -78,8 +78,7 @@ def told(
     is_order = nearest is not None and nearest not in heard  # the nearest turn is one: it answers nothing
     of_turns = turns.probability if turns.fit(personal=personal or named) and not is_order else 0.0
     probability = 1.0 if exact else max(of_turns, of_facts if leading else 0.0)
-    of_talk = is_of_talk(question)
-    telling = [item for item in heard if of_talk or not asks_alone(item.turn)]
+    telling = [item for item in heard if may_answer(question, item.turn)]
     shown = _shown(turns, telling, leading)
     texts = [f"{item.turn.text} ({date_words(item.turn.at)})" for item in shown]
     uncertain = not leading and (
@@ -105,7 +104,7 @@ def told(
         text="\n\n".join([opening, "\n".join(lines)]),
         shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
         verdict=verdict,
-        asked=not leading and asks(shown[0].turn.text) and not of_talk,
+        asked=not leading and asks(shown[0].turn.text) and not is_of_talk(question),
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.recalling.turn_index import NONE, FoundTurn, Layout, TurnIndex
+from memory.recalling.turn_index import NONE, FoundTurn, Layout, TurnIndex, asks_alone
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -73,7 +73,11 @@ def look_up(
     pieces = [index.nearest_piece(int(number), vector) for number in best]
     corrections = [index.correction_of(int(number)) for number in best]
     found = map(FoundTurn, turns, scores[best].tolist(), similar[best].tolist(), pieces, corrections)
-    leading = [int(number) for number in best if asking.of_talk or layout.asking[number] < 1][:LEADING]
+    leading = [
+        int(number)
+        for number in best
+        if layout.asking[number] < 1 or (asking.of_talk and not is_of_talk(index.turns[number].text))
+    ][:LEADING]
     signs = Signs(
         similarity=max((float(similar[number]) for number in leading), default=0.0),
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
@@ -239,6 +243,11 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
 def is_of_talk(question: str) -> bool:
     """Whether a question is about what was asked or said: "which hose did I ask you about?"."""
     return _OF_TALK.search(question) is not None
+
+
+def may_answer(question: str, turn: Turn) -> bool:
+    """Whether a turn tells something, or asks what the question is about."""
+    return not asks_alone(turn) or (is_of_talk(question) and not is_of_talk(turn.text))
 
 
 def _without(question: str, names: Collection[str]) -> str:
