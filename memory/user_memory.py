@@ -72,6 +72,11 @@ class UserMemory:
         return PRESETS[self.options.memory]
 
     @property
+    def recalls_turns(self) -> bool:
+        """Whether what was said is recalled, or only what was kept as a fact."""
+        return self.preset.recalls and self.options.memory_recall == "all"
+
+    @property
     def index(self) -> UserIndex:
         """All rows, as the store has them now."""
         return self.indexes.of(self.user)
@@ -211,7 +216,7 @@ class UserMemory:
             for item in (reading.found if preset.recalls else ())
             if item.relevance > self.threshold and item.memory.trusted and not item.memory.stale
         ]
-        if self.options.memory_recall == "all" and preset.recalls:
+        if self.recalls_turns:
             turns = self.turns.search(question, without=without)
         relations = self.relations_for(question, reading.around) if preset.depth > 1 else ()
         return told(

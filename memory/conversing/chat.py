@@ -159,7 +159,7 @@ class RememberingChat:
 
     def _is_noted(self, message: str) -> bool:
         """Whether a message states something of the user or of what was said, and is found again by it."""
-        if self.private is not None or self.memory.options.memory_recall != "all":
+        if self.private is not None or not self.memory.recalls_turns:
             return False
         says, heard = self.memory.turns.says, self.heard.get(message) or Heard(message=message)
         goes_on = not asks(message) and any(says(item.subject) for item in heard.relations)

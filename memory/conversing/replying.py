@@ -18,6 +18,7 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from memory.deciding.forgetting import Forgetting
     from memory.deciding.heard import Heard
+    from memory.recalling.turn_index import Turn
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer
     from pipeline.stores.memories import Memory
@@ -40,6 +41,7 @@ NOTHING = "Nothing is remembered about you yet. To have something kept, say “r
 NO_FACT = "No fact about you is kept. {turns} found again when you ask about it."
 ALSO_SAID = "{turns} found again as well, when you ask about it."
 NO_QUESTIONS = "You have not asked me anything before."
+ONLY_KEPT = "Only what was kept as a fact is recalled: the memory's settings say so."
 SECRETS = (
     "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
     "delete that."
@@ -147,29 +149,34 @@ class Replying:
 
     # -- telling ------------------------------------------------------------------------------------
 
+    def _own(self, topic: str = "") -> Sequence[Turn]:
+        """The user's other messages, latest first; none where these are not recalled."""
+        if not self.memory.recalls_turns:
+            return ()
+        return self.memory.turns.own(topic, without=[self.heard.turn_id])
+
     def _all_known(self) -> tuple[str, tuple[str, ...]]:
         kept = [memory for memory in self.memory.list() if memory.tier != "static"]
         found = sorted(kept, key=lambda memory: memory.kind == "qa")[:MOST]  # questions last
-        said = self.memory.turns.own(without=[self.heard.turn_id])
+        said = self._own()
         return _known(found, turns=len(said)), tuple(memory.id for memory in found)
 
     def _last_said(self) -> tuple[str, tuple[str, ...]]:
         """The last messages, or the last questions where these are asked for."""
+        if not self.memory.recalls_turns:
+            return ONLY_KEPT, ()
         questions = "ask" in self.heard.message.casefold()
-        said = self.memory.turns.own(without=[self.heard.turn_id])
+        said = self._own()
         ids = tuple(turn.id for turn in said if asks(turn.text) or not questions)[:MOST_SAID]
         if not ids:
             return NO_QUESTIONS if questions else NOTHING, ()
         return f"You {'asked' if questions else 'wrote'}, latest first:\n\n{_lines(ids)}", ids
 
     def _told(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
-        without = [self.heard.turn_id]
-        if command.kind is Command.SAID and (
-            said := self.memory.turns.own(command.query, without=without)[:MOST_SAID]
-        ):
+        if command.kind is Command.SAID and (said := self._own(command.query)[:MOST_SAID]):
             ids = tuple(turn.id for turn in said)
             return f"You said about “{command.query}”:\n\n{_lines(ids)}", ids
-        told = self.memory.told(self.heard.message, without=without)
+        told = self.memory.told(self.heard.message, without=[self.heard.turn_id])
         of = "that" if not command.query or _ASKED.match(command.query) else f"“{command.query}”"
         return told.text or f"Nothing is remembered about {of}.", told.shown
 

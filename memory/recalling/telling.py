@@ -145,7 +145,7 @@ def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memo
         and (item.turn.speaker or item.similarity >= ALIKE * nearest)
         and item.turn.id not in sources
     ]
-    later = turns.later if near else ()
+    later = (item for item in (turns.later if near else ()) if item.turn.id not in sources)
     lately = [item for item in later if not (reads_as_instruction(item.turn.text) or asks_alone(item.turn))]
     return list({item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}.values())
 

@@ -83,7 +83,7 @@ def look_up(
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
         side=_side(layout, asking, relative(keywords) + relative(similar)),
     )
-    later = () if _PAST.search(question) else _later(index, int(best[0]), own=layout.own > 0)
+    later = () if _PAST.search(question) else _later(index, [*leading, int(best[0])][0], own=layout.own > 0)
     return FoundTurns(tuple(found), signs.probability, later, signs)
 
 

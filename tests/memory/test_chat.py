@@ -206,6 +206,16 @@ def test_what_was_said_is_not_searched_where_that_is_set(talk: Talk, given: dict
     assert step_of(answer.steps, RecallStep).turns == ()
 
 
+def test_where_only_facts_are_recalled_requests_tell_no_message(talk: Talk) -> None:
+    talk.chat().answer("my locker is number 221 on the second floor")
+    talk.memory = replace(talk.memory, options=talk.memory.options.but(memory_recall="asked"))
+    for request in ("what did I say about my locker?", "what did I say last?", "what do you know about me?"):
+        answer = talk.answer(request)
+        assert (answer.mode, answer.recalled) == ("memory", ())
+        assert "221" not in answer.text
+        assert "message" not in answer.text
+
+
 def test_a_model_is_asked_with_what_was_said_though_no_document_answers(talk: Talk) -> None:
     talk.chat().answer("my locker is number 221 on the second floor")
     llm = FakeLLM(["Your locker is number 221."])

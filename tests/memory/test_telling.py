@@ -41,6 +41,8 @@ def test_what_was_said_later_and_what_corrects_come_first_and_questions_are_not_
     turns = FoundTurns((found("He lives in Rome."), found("Where is he?")), 0.9, (corrected,))
     lines = told("Where is he?", [], turns, personal=True).text.splitlines()
     assert lines[2:] == ["- [memory sorry]", "- [memory karl]", "- [memory he]"]
+    told_as_fact = fact("Karl is in Oslo now", turn_id="karl")
+    assert told("Where is he?", [told_as_fact], turns, personal=True).shown == ("fact-Karl", "he")
 
 
 @pytest.mark.parametrize(

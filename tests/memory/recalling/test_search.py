@@ -140,3 +140,14 @@ def test_what_was_said_to_be_otherwise_later_is_found_beside_the_best_turn() -> 
     later = look_up(found, "when do i call my daughter on sundays", encoder=encoder).later
     assert [item.turn.id for item in later] == ["new"]
     assert not look_up(found, "when was my call with my daughter before", encoder=encoder).later
+
+
+def test_what_was_said_later_is_about_the_best_turn_that_tells_something() -> None:
+    found = index(
+        Turn(id="plan", session="1", text="we are moving to Bristol in june", at=1.0),
+        Turn(id="asked", session="2", text="where will we live in june?", at=2.0),
+        Turn(id="off", session="3", text="the moving to Bristol is off", at=3.0),
+    )
+    looked_up = look_up(found, "where will we live in june then", encoder=FakeEncoder(dimensions=256))
+    assert looked_up.found[0].turn.id == "asked"
+    assert "off" in [item.turn.id for item in looked_up.later]
