@@ -114,15 +114,15 @@ class RememberingChat:
         `question` is what the message stands for in its conversation.
         """
         preset, memory = self.memory.preset, self.memory
-        before = summary(left) if preset.history else ""
         static = tuple(
             Recalled(id=item.id, text=item.text, importance=item.importance)
             for item in (memory.static if preset.name != "none" else ())
         )
+        always = Recollection(preset=preset.name, static=static, left=summary(left) if preset.history else "")
         if not preset.recalls:
-            return Recollection(preset=preset.name, static=static, left=before, detail=self._why_nothing)
+            return replace(always, detail=self._why_nothing)
         if preset.skips_tools and about_tools(question):
-            return Recollection(preset=preset.name, static=static, left=before, detail=TOOLS)
+            return replace(always, detail=TOOLS)
         corrected = {known for heard in self.heard.values() for known in heard.changed}
         found, reading = memory.read(question)
         kept = memory.index.memories
@@ -135,9 +135,8 @@ class RememberingChat:
         fitting = within([item.text for item in (*static, *recalled, *told.turns, *around)], tokens=tokens)
         turns = told.turns[: max(0, fitting - len(static) - len(found))]
         spare = max(0, fitting - len(static) - len(found) - len(turns))
-        return Recollection(
-            preset=preset.name,
-            static=static,
+        return replace(
+            always,
             memories=recalled,
             graph=around[:spare],
             related=tuple(item.id for item in around[:spare] if item.id in related),
@@ -154,7 +153,6 @@ class RememberingChat:
             exchange=preset.exchange,
             considered=reading.considered,
             threshold=memory.threshold,
-            left=before,
         )
 
     def _is_noted(self, message: str) -> bool:

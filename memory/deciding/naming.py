@@ -139,13 +139,15 @@ def misnamed(index: UserIndex, heard: Heard) -> set[str]:
     return mentions | (forgetting.unnamed(index, without=mentions) & wrong) if mentions else set()
 
 
-def named_by_document(index: UserIndex, source: str, text: str, *, mark: str, at: float) -> MemoryChanges:
+def named_by_document(
+    index: UserIndex, *, source: str, text: str, file_hash: str, at: float
+) -> MemoryChanges:
     """What a document names and how that relates, in the place of what it said when it was read before.
 
-    A mention of the document itself, under the id `mark`, says that it was read as it is.
+    A mention of the document itself, whose id is of its hash, says that it was read as it is.
     """
     graph = _Naming(index=index, at=at, source=source)
-    graph.note(mark, graph.resolved(source, normalised(source), kind="document"))
+    graph.note(mark_of(index, source, file_hash), graph.resolved(source, normalised(source), kind="document"))
     sections = _HEADING.split(text)
     entities = {one.normalised: one for section in sections for one in entities_in(section)}
     for entity in islice(entities.values(), MOST_OF_DOCUMENT):

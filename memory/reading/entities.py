@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from memory.reading import filled, rules_of
 from memory.reading.intervals import NUMERALS
@@ -23,7 +23,7 @@ Place = tuple[int, int]
 
 def is_given_name(word: str) -> bool:
     """Whether a word is one of the given names that are known, in whatever case."""
-    return _listed("given_name").fullmatch(word) is not None
+    return word.casefold() in _given_names()
 
 
 def entities_in(text: str) -> tuple[Entity, ...]:
@@ -69,9 +69,9 @@ def _code(view: Shown) -> Iterator[Entity]:
 
 def _is_none(entity: Entity) -> bool:
     """Whether it is written like a name, and is none."""
-    never, product = rules_of("entities")["never"], _listed("product")
+    never, product = rules_of("entities")["never"], entity_words()["product"]
     words = entity.name.split() if entity.kind is EntityKind.PERSON else ()
-    no_person = any(word in never["person"] or product.fullmatch(word) for word in words)
+    no_person = any(word in never["person"] or re.fullmatch(product, word, re.I) for word in words)
     return no_person or entity.name in never["entity"]
 
 
@@ -81,11 +81,6 @@ def _entity(text: str, place: Place, kind: EntityKind) -> Entity:
 
 
 # -- rules ---------------------------------------------------------------------------------------------
-
-
-@cache
-def _listed(kind: str) -> re.Pattern[str]:
-    return re.compile(entity_words()[kind], re.IGNORECASE)
 
 
 def entity_words() -> Mapping[str, str]:
@@ -137,15 +132,15 @@ def relatives_in(text: str) -> Iterator[tuple[str, str]]:
 
 def with_names(text: str, people: Collection[str] = ()) -> str:
     """A message with capitals where a hurried writer leaves them out: in names that are known."""
-    known = _given_names() | {name.casefold() for name in people}
+    words = rules_of("entities")["names_and_words"]["given_name"]
+    known = _given_names().difference(words) | {name.casefold() for name in people}
     text = re.sub(r"(?<=\s)n(?=\s)", "&", text)
     return _SMALL.sub(lambda match: match[0].capitalize() if match[0] in known else match[0], text)
 
 
 @lru_cache(maxsize=1)
 def _given_names() -> frozenset[str]:
-    words = rules_of("entities")["names_and_words"]["given_name"]
-    return frozenset(entity_words()["given_name"].casefold().split("|")) - set(words)
+    return frozenset(entity_words()["given_name"].casefold().split("|"))
 
 
 @lru_cache(maxsize=1)

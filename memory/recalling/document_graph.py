@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,11 @@ def read_documents(
 
     Each is one write: what was read before a stop stays, and the next call goes on.
     """
+    globs = as_globs(glob.strip() for glob in user.options.memory_documents.split(",")) or ()
     if not user.preset.documents or user.documents is None:
         return
-    hashes = _named_for_it(user)
+    known = user.documents.hashes() if globs else {}
+    hashes = {source: read for source, read in known.items() if matches(source, globs)}
     index = user.index
     with index.lock:
         gone = {item.source for item in index.mentions.values() if item.source} - hashes.keys()
@@ -41,27 +43,13 @@ def read_documents(
         if should_stop():
             return
         tell(number, len(changed), source)
-        _read(user, source, hashes[source])
+        text = user.documents.text(source) or ""
+        user.indexes.change(
+            user.user,
+            partial(named_by_document, source=source, text=text, file_hash=hashes[source], at=user.clock()),
+        )
     if changed:
         tell(len(changed), len(changed), "")
-
-
-def _named_for_it(user: UserMemory) -> Mapping[str, str]:
-    """The hashes of the documents that the settings name, by source."""
-    globs = as_globs(glob.strip() for glob in user.options.memory_documents.split(","))
-    if globs is None or user.documents is None:
-        return {}
-    return {source: read for source, read in user.documents.hashes().items() if matches(source, globs)}
-
-
-def _read(user: UserMemory, source: str, file_hash: str) -> None:
-    text = user.documents.text(source) if user.documents else None
-
-    def decide(index: UserIndex) -> MemoryChanges:
-        mark = mark_of(index, source, file_hash)
-        return named_by_document(index, source, text or "", mark=mark, at=user.clock())
-
-    user.indexes.change(user.user, decide)
 
 
 def _left(index: UserIndex, *, source: str) -> MemoryChanges:

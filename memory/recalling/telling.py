@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.reading.asking import asks
@@ -18,7 +17,7 @@ from memory.reading.guard import reads_as_instruction
 from memory.reading.intervals import Interval, first_interval
 from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
 from memory.recalling.turn_search import is_of_talk, may_answer, verdict_of
-from memory.times import known_begin, local
+from memory.times import begun, local
 from pipeline.answering.recollection import Recalled, lacks_what_is_asked, named
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ def told(
         turns.of_another or lacks_what_is_asked(question, texts) or _is_of_another(question, shown)
     )
     verdict = verdict_of(probability, personal=personal, uncertain=uncertain)
-    of_turns_told = (line for item in shown for line in _turn_lines(item))
-    lines = list(dict.fromkeys((*map(_fact_line, leading), *of_turns_told)))
+    of_facts_told = (_dated_line(memory.id, begun(memory)) for memory in leading)
+    lines = list(dict.fromkeys((*of_facts_told, *(line for item in shown for line in _turn_lines(item)))))
     found = Told(
         turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
         probability=probability,
@@ -95,14 +94,14 @@ def told(
     if verdict == "not remembered" or not lines:
         is_near = (personal and asks(question)) or turns.probability >= RECALLED
         return found if is_near and not is_order else replace(found, turns=())
-    said = {*(memory.id for memory in leading), *(item.turn.id for item in shown)}
-    more = [item for item in relations if not said.intersection((item.memory_id, item.turn_id))]
-    lines += map(_relation_line, more[:MOST_RELATIONS])
+    said = (*(memory.id for memory in leading), *(item.turn.id for item in shown))
+    more = [item for item in relations if item.memory_id not in said and item.turn_id not in said]
+    lines += [_dated_line(item.id, item.at) for item in more[:MOST_RELATIONS]]
     opening = CLOSEST_INTRO if verdict == "closest" else INTRO
     return replace(
         found,
         text="\n\n".join([opening, "\n".join(lines)]),
-        shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
+        shown=said,
         verdict=verdict,
         asked=not leading and asks(shown[0].turn.text) and not is_of_talk(question),
     )
@@ -110,22 +109,12 @@ def told(
 
 def _is_of_another(question: str, shown: Sequence[FoundTurn]) -> bool:
     """Whether a user asks about themselves what the first turn says of somebody whom they do not name."""
-    of_me = _of_me()
+    relative = entity_words()["relative"]
+    of_me = re.compile(rf"\b(?:i|we|me|us|im|ive|id|(?:my|our)(?! (?:{relative})))\b", re.IGNORECASE)
     if not shown or not of_me.search(question) or of_me.search(shown[0].turn.text):
         return False
-    somebody = {word for word in re.findall(r"\w+", shown[0].turn.text.casefold()) if _is_somebody(word)}
-    return bool(somebody.difference(re.findall(r"\w+", question.casefold())))
-
-
-@cache
-def _of_me() -> re.Pattern[str]:
-    """The user, or something of theirs that is not a person."""
-    relative = entity_words()["relative"]
-    return re.compile(rf"\b(?:i|we|me|us|im|ive|id|(?:my|our)(?! (?:{relative})))\b", re.IGNORECASE)
-
-
-def _is_somebody(word: str) -> bool:
-    return is_given_name(word) or re.fullmatch(entity_words()["relative"], word) is not None
+    asked, said = (set(re.findall(r"\w+", text.casefold())) for text in (question, shown[0].turn.text))
+    return any(is_given_name(word) or re.fullmatch(relative, word) for word in said - asked)
 
 
 def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
@@ -156,13 +145,8 @@ def _recalled(item: FoundTurn) -> Recalled:
     return Recalled(id=item.turn.id, text=text, score=item.score, relevance=item.similarity)
 
 
-def _fact_line(memory: Memory) -> str:
-    since = known_begin(memory)
-    return f"- {named(memory.id)}" + (f" ({date_words(since)})" if since else "")
-
-
-def _relation_line(relation: Relation) -> str:
-    return f"- {named(relation.id)} ({date_words(relation.at)})"
+def _dated_line(known: str, at: float | None) -> str:
+    return f"- {named(known)}" + (f" ({date_words(at)})" if at else "")
 
 
 def _turn_lines(item: FoundTurn) -> list[str]:

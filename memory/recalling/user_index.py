@@ -222,7 +222,8 @@ class Indexes:
             expected = index.version
             changes, words = decide(index)
             if changes or words or turns:
-                self.forget_index(user)
+                with self._lock:
+                    self._of.pop(user, None)  # whatever comes of it, the store is read at the next use
                 self.memories.forget(user, changes, words=words, turns=turns, expected=expected)
             return changes
 
@@ -233,10 +234,4 @@ class Indexes:
             index = self.of(user)
             with index.lock, suppress(MemoriesChanged):
                 return write(index)
-            self.forget_index(user)
         raise MemoriesChanged("Other processes keep writing to these memories.", "Try again.")
-
-    def forget_index(self, user: str) -> None:
-        """Drop what the process holds of a user; the store is read at the next use."""
-        with self._lock:
-            self._of.pop(user, None)
