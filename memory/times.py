@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -69,20 +70,13 @@ def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
             moment += timedelta(days=1, microseconds=-1)
         return in_seconds(moment)
     except (ValueError, OverflowError) as error:  # in the first or last year that there is
-        if (seconds := _number(text)) is not None:
-            return seconds
+        with suppress(ValueError):
+            if LEAST_SECONDS <= abs(seconds := float(text)) < math.inf:
+                return round(seconds, 6)
         if re.fullmatch(r"\d{4}(?:-\d\d?)?", text):
             fix = f"Write a day, as {text[:4]}-01-01."
             raise AthenaError(f"{name} cannot be '{text}': it is not a day.", fix) from error
         raise AthenaError(f"{name} cannot be '{text}': it is not a date.", DATE_FIX) from error
-
-
-def _number(text: str) -> float | None:
-    try:
-        seconds = float(text)
-    except ValueError:
-        return None
-    return round(seconds, 6) if math.isfinite(seconds) and abs(seconds) >= LEAST_SECONDS else None
 
 
 def in_seconds(moment: datetime) -> float:

@@ -158,12 +158,10 @@ class UserMemory:
         """The found with the other sides of their disputes: neither comes alone."""
         shown = {item.memory.id for item in found}
         disputed = [item for item in found if item.memory.disputed]
-        sides = [replace(item, memory=side) for item in disputed for side in self.sides(item.memory)]
+        sides = [
+            replace(item, memory=side) for item in disputed for side in sides_of(self.index, item.memory)
+        ]
         return [*found, *(side for side in sides if side.memory.id not in shown)]
-
-    def sides(self, memory: Memory) -> Sequence[Memory]:
-        """All sides of a memory's dispute, itself among them; none where there is no dispute."""
-        return sides_of(self.index, memory)
 
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """What memories, relations and entities say, by id; those that are gone are left out."""

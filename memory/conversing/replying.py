@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from memory.deciding.decisions import sides_of
 from memory.reading.asking import asks
 from memory.reading.commands import asked_of_memory
 from memory.reading.records import Command, MemoryCommand
@@ -33,10 +34,8 @@ YES = re.compile(
 )
 _KEEP = r"(?:don['’]?t|keep (?:it|them))"
 NO = re.compile(rf"(?:n|no|nope|nah|no,? (?:thanks|{_KEEP})|cancel|{_KEEP})[.!]*", re.IGNORECASE)
-NOT_FORGOTTEN = "Nothing was forgotten."
 MOST = 20  # memories in a reply
 MOST_SAID = 6  # messages in a reply
-NAMES = "names of whom and what you spoke of"
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
 NO_FACT = "No fact about you is kept. {turns} found again when you ask about it."
 ALSO_SAID = "{turns} found again as well, when you ask about it."
@@ -51,7 +50,6 @@ _ASKED = re.compile(
     r"(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i\b", re.IGNORECASE
 )  # a question, no name of anything
 UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
-_FORGETTING = (Command.FORGET, Command.FORGET_ALL)
 
 
 def shown_before(heard: Heard) -> Answer | None:
@@ -60,11 +58,9 @@ def shown_before(heard: Heard) -> Answer | None:
     if before is None or before.mode != "memory" or not (YES.fullmatch(said) or NO.fullmatch(said)):
         return None
     command = asked_of_memory(before.question)
-    return before if command is not None and command.kind in _FORGETTING else None
+    return before if command is not None and command.kind in (Command.FORGET, Command.FORGET_ALL) else None
 
 
-NOT_CONFIRMED = "what would be forgotten was not confirmed"
-ONLY_ASKED = "a question to the memory: nothing new to keep"
 _LAST_SAID = re.compile(r"(?:that|this|it)\W*", re.IGNORECASE)
 
 
@@ -114,7 +110,9 @@ class Replying:
                 text, recalled = self._told(command)
             case Command.FORGET | Command.FORGET_ALL:
                 text, recalled = self._would_forget(command)
-        return replace(self._skipped(text, ONLY_ASKED), recalled=recalled)
+        return replace(
+            self._skipped(text, "a question to the memory: nothing new to keep"), recalled=recalled
+        )
 
     def _skipped(self, text: str, why: str) -> MemoryReply:
         """A reply after which nothing is kept."""
@@ -205,7 +203,7 @@ class Replying:
     def _confirmed(self, shown: Answer) -> MemoryReply:
         """Forget what was shown, or leave it, as the message says."""
         if NO.fullmatch(self.heard.message.strip()):
-            return self._skipped(NOT_FORGOTTEN, NOT_CONFIRMED)
+            return self._skipped("Nothing was forgotten.", "what would be forgotten was not confirmed")
         words = "keep" not in self.heard.message.casefold()
         command, ids = asked_of_memory(shown.question), shown.recalled
         left = self.memory.forgetting(
@@ -235,7 +233,7 @@ def _kept(step: RememberStep, memory: UserMemory) -> str:
     if step.untrusted:
         said.append(UNTRUSTED)
     for known in step.disputed:
-        others = _lines(side.id for side in memory.sides(memory.get(known)) if side.id != known)
+        others = _lines(side.id for side in sides_of(memory.index, memory.get(known)) if side.id != known)
         said.append(f"This contradicts what I knew; both are kept until you say which is right:\n\n{others}")
     return "\n\n".join(said)
 
@@ -263,7 +261,7 @@ def _would_forget(found: Forgetting, *, query: str, names: bool = False) -> str:
     said = [turn for turn in found.turns if turn.role == "user"]
     lines += [_lines(turn.id for turn in said[:MOST])] if said else []
     lines += [f"- and {counted(len(said) - MOST, 'more message')}"] if len(said) > MOST else []
-    lines += [f"- {NAMES}"] if names and not found.memories else []
+    lines += ["- names of whom and what you spoke of"] if names and not found.memories else []
     listed = "\n".join(lines)
     turns = " Messages are deleted with their answers." if found.turns else ""
     return (

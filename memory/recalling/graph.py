@@ -10,7 +10,6 @@ from memory.recalling.user_index import UserIndex
 from pipeline.analysis import analyse
 from pipeline.stores.memories import Entity, Memory, Mention, Relation
 
-MOST_ENTITIES = 20
 MOST_NEIGHBOURS = 200  # of a neighbourhood: more is no help to anybody
 
 
@@ -22,7 +21,6 @@ class Neighbourhood:
     distances: dict[str, int] = field(default_factory=dict)  # by id of entity; 0 = asked for
     relations: tuple[Relation, ...] = ()  # latest first
     direct: tuple[str, ...] = ()  # ids of memories that name what was asked for
-    memories: tuple[str, ...] = ()  # ids of memories that name any of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,6 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
         distances=dict(found.distances),
         relations=tuple(sorted(relations, key=lambda item: (-item.at, item.id))),
         direct=tuple(dict.fromkeys(direct)),
-        memories=tuple(dict.fromkeys(item.memory_id for item in mentions if item.memory_id)),
     )
 
 
@@ -66,9 +63,7 @@ def stream(graph: UserIndex, *, entity_id: str = "") -> list[Mention]:
     return sorted(found, key=lambda item: (-item.at, item.id))
 
 
-def entity_knowledge(
-    graph: UserIndex, *, most: int = MOST_ENTITIES, since: float = 0.0, until: float = float("inf")
-) -> list[Known]:
+def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = float("inf")) -> list[Known]:
     """The entities spoken of most, the most frequent first, then the latest."""
     times: dict[str, list[float]] = defaultdict(list)
     for mention in graph.mentions.values():
@@ -78,8 +73,7 @@ def entity_knowledge(
         Known(entity=graph.entities[entity], mentions=len(said), last_at=max(said))
         for entity, said in times.items()
     ]
-    known.sort(key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
-    return known[:most]
+    return sorted(known, key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
 
 
 def fitting(graph: UserIndex, around: Neighbourhood, terms: Collection[str]) -> list[Relation]:
@@ -125,12 +119,8 @@ def themes(memories: Iterable[Memory], *, most: int = 10) -> list[tuple[str, int
 
 def changes(graph: UserIndex, *, before: tuple[float, float], after: tuple[float, float]) -> list[Change]:
     """The entities that two periods have spoken of differently often; the greatest change first."""
-    everything = len(graph.entities)
     first, second = (
-        {
-            known.entity.id: known.mentions
-            for known in entity_knowledge(graph, most=everything, since=begun, until=ended)
-        }
+        {known.entity.id: known.mentions for known in entity_knowledge(graph, since=begun, until=ended)}
         for begun, ended in (before, after)
     )
     found = [

@@ -55,23 +55,20 @@ class Which:
 
     def has(self, turn: Turn) -> bool:
         """Whether a turn is one of them."""
-        return self.is_then(turn.at or 0.0) and self.speaker.casefold() in ("", turn.who.casefold())
+        return self._fits(turn.at or 0.0, turn.who)
 
     def has_fact(self, memory: Memory) -> bool:
         """Whether a memory is: by when it was kept, and who it is of."""
-        return self.is_then(memory.created_at) and self.speaker.casefold() in (
-            "",
-            SPEAKERS[memory.origin == "user"],
-        )
+        return self._fits(memory.created_at, SPEAKERS[memory.origin == "user"])
+
+    def _fits(self, at: float, who: str) -> bool:
+        is_then = (self.since is None or self.since <= at) and (self.until is None or at <= self.until)
+        return is_then and self.speaker.casefold() in ("", who.casefold())
 
     def before(self, *times: float | None) -> Which:
         """The same until the earliest of some times, too."""
         ends = [at for at in (self.until, *times) if at is not None]
         return replace(self, until=min(ends, default=None))
-
-    def is_then(self, at: float) -> bool:
-        """Whether a time is between the two."""
-        return (self.since is None or self.since <= at) and (self.until is None or at <= self.until)
 
 
 ANY = Which()
@@ -196,30 +193,28 @@ class UserTurns:
         parts = {turn.id: [(said, cut(said.text)) for said in said_in(turn)] for turn in stored}
         texts = {known: [text for _, pieces in said for text in pieces] for known, said in parts.items()}
         sizes = {known: len(held) * encoder.dimensions * FLOAT_BYTES for known, held in texts.items()}
+        known = {turn.id: turn for turn in stored if parts[turn.id]}
         new = [
             turn
-            for turn in stored
+            for turn in known.values()
             if (len(turn.embedding), turn.embedded_by) != (sizes[turn.id], encoder.name)
         ]
-        rows = iter(_embedded(encoder, [text for turn in new for text in texts[turn.id]]))
-        made = {turn.id: b"".join(next(rows).tobytes() for _ in texts[turn.id]) for turn in new}
-        kept = [
-            replace(turn, embedding=made[turn.id], embedded_by=encoder.name) for turn in new if made[turn.id]
-        ]
-        if kept:
-            self._conversations.keep_embeddings(kept)
+        if new:
+            rows = iter(encoder.encode_passages([text for turn in new for text in texts[turn.id]]))
+            vectors_of = (b"".join(next(rows).tobytes() for _ in texts[turn.id]) for turn in new)
+            made = [
+                replace(turn, embedding=vectors, embedded_by=encoder.name)
+                for turn, vectors in zip(new, vectors_of, strict=True)
+            ]
+            self._conversations.keep_embeddings(made)
+            known |= {turn.id: turn for turn in made}
         found: dict[str, list[Spoken]] = {name: [] for name in conversations}
-        for turn in stored:
-            whole = made.get(turn.id, turn.embedding)
-            vectors = np.frombuffer(whole, dtype=np.float32).reshape(-1, encoder.dimensions)
+        for turn in known.values():
+            vectors = np.frombuffer(turn.embedding, dtype=np.float32).reshape(-1, encoder.dimensions)
             for said, pieces in parts[turn.id]:
                 found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
                 vectors = vectors[len(pieces) :]
         return found
-
-
-def _embedded(encoder: Encoder, texts: Sequence[str]) -> Sequence[Vectors]:
-    return list(encoder.encode_passages(texts)) if texts else ()
 
 
 def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from memory import transfer
 from memory.deciding import edits
+from memory.deciding.decisions import sides_of
 from memory.recalling import graph
 from memory.recalling.user_index import Indexes
 from memory.times import local_day
@@ -481,7 +482,7 @@ def test_a_dispute_that_a_correction_settled_is_open_again(mine: UserMemory) -> 
     edits.contradict(mine, one, other)
     edits.resolve(mine, one)
     edits.undo_replacement(mine, one)
-    assert {side.id for side in mine.sides(mine.get(one))} == {one, other}
+    assert {side.id for side in sides_of(mine.index, mine.get(one))} == {one, other}
     assert all(mine.get(side).live for side in (one, other))
 
 
@@ -490,7 +491,7 @@ def test_disputes_that_are_joined_are_one(mine: UserMemory) -> None:
     edits.contradict(mine, *facts[:2])
     edits.contradict(mine, *facts[2:])
     edits.contradict(mine, *facts[1:3])
-    assert {side.id for side in mine.sides(mine.get(facts[0]))} == {*facts}
+    assert {side.id for side in sides_of(mine.index, mine.get(facts[0]))} == {*facts}
     with pytest.raises(AthenaError, match="contradict itself"):
         edits.contradict(mine, facts[0], facts[0])
 

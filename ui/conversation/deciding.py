@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from memory.deciding import edits
+from memory.deciding.decisions import sides_of
 from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.conversation.memory_rows import source_label, when
 from ui.conversation.source import FORGOTTEN_SINCE, ask_for_source
@@ -95,7 +96,7 @@ def deciding(memory_id: str) -> None:
     """Draw the dispute of a fact alone."""
     memory = user_memory()
     known = memory.index.memories.get(memory_id)
-    sides = memory.sides(known) if known else ()
+    sides = sides_of(memory.index, known) if known else ()
     if not sides:
         st.text("That is decided.")
         return

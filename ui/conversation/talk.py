@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from memory.deciding import edits
+from memory.deciding.decisions import sides_of
 from pipeline.answering.replies import without_model_note
 from pipeline.answering.written_answers import can_go_on
 from pipeline.asking.several import check_length
@@ -242,7 +243,7 @@ def _changed(answer: Answer, memory: UserMemory) -> list[View]:
     others = {item: memory.replaced_by(item) for item in step.replaced if item in known}
     for item in step.disputed:
         if item in known:
-            others[item] = [side for side in memory.sides(known[item]) if side.id != item]
+            others[item] = [side for side in sides_of(memory.index, known[item]) if side.id != item]
     return [changed_view(known[item], found) for item, found in others.items() if found]
 
 

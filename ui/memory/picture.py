@@ -30,7 +30,7 @@ DEPTH = 2
 
 def graph_view(index: UserIndex, chosen: str) -> View:
     """The entities spoken of most and what relates them, or what is around the chosen one."""
-    counts = {known.entity.id: known.mentions for known in _known(index)}
+    counts = {known.entity.id: known.mentions for known in graph.entity_knowledge(index)}
     if chosen in index.entities:
         around = graph.neighbourhood(index, [chosen], depth=DEPTH)
         shown = [entity.id for entity in around.entities][:DRAWN]
@@ -92,10 +92,6 @@ def _edges(relations: Collection[Relation], shown: set[str]) -> dict[tuple[str, 
     return edges
 
 
-def _known(index: UserIndex) -> list[graph.Known]:
-    return graph.entity_knowledge(index, most=len(index.entities) or 1)
-
-
 def sentences(index: UserIndex, chosen: str) -> list[str]:
     """What is said of an entity, the latest first, each once."""
     found = sorted(index.relations_of(chosen), key=lambda relation: (-relation.at, relation.id))
@@ -104,7 +100,7 @@ def sentences(index: UserIndex, chosen: str) -> list[str]:
 
 def ranking_view(index: UserIndex) -> View:
     """The entities spoken of most."""
-    found = graph.entity_knowledge(index, most=LISTED)
+    found = graph.entity_knowledge(index)[:LISTED]
     most = max((known.mentions for known in found), default=1)
     return {
         "label": "Spoken of most",

@@ -24,12 +24,13 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Remember something; it replaces what it corrects."""
+    from memory.deciding.decisions import sides_of
     from memory.shapes import memory_shape
 
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
         kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
-        sides = [side for item in step.disputed for side in memory.sides(memory.get(item))]
+        sides = [side for item in step.disputed for side in sides_of(memory.index, memory.get(item))]
         shapes = [memory_shape(item) for item in kept]
         shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": _done(step)}
         show(as_json, shape, lambda: added_text(step, kept, sides=sides))

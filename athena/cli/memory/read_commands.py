@@ -94,7 +94,7 @@ def entities(limit: Limit = 20, user: User = None, data_dir: DataDir = None, as_
     with memory_of(user, data_dir) as memory:
         index = memory.index
         with index.lock:
-            found = graph.entity_knowledge(index, most=limit)
+            found = graph.entity_knowledge(index)[:limit]
         show(as_json, [known_shape(item) for item in found], lambda: entities_text(found))
 
 

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from memory import transfer
 from memory.deciding import edits
+from memory.deciding.decisions import sides_of
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
@@ -387,7 +388,7 @@ def test_a_dispute_is_made(athena: Athena) -> None:
     app = dialog(athena, f"from ui.conversation.deciding import contradicting\ncontradicting({one!r})")
     app.selectbox(key="contradicted").select(other).run()
     app.button(key="discard-contradict").click().run()
-    assert {side.id for side in athena.memory.sides(athena.memory.get(one))} == {one, other}
+    assert {side.id for side in sides_of(athena.memory.index, athena.memory.get(one))} == {one, other}
 
 
 def test_two_names_become_one(athena: Athena) -> None:
