@@ -73,7 +73,7 @@ class AthenaMemory:
 
     def remember(self, user: str, text: str, *, at: float, fact: bool) -> None:
         """Say it in the user's conversation, and wait until it is remembered."""
-        only_asked = self.preset.commands and not self.preset.statements
+        only_asked = self.preset.recalls and not self.preset.statements
         if fact and only_asked:
             text = ASKING.format(text if text.startswith("I") else text[:1].lower() + text[1:])
         self._turn(user, text, answer="Well.", at=at)

@@ -19,11 +19,10 @@ from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 from memory.deciding.heard import refuse_long
 from memory.ids import id_of, plain
 from memory.reading.guard import reads_as_instruction, without_secrets
-from memory.shapes import memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
-from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation, Row
 from pipeline.stores.memory_records import plain_object
 from pipeline.words import well_formed
 
@@ -94,7 +93,7 @@ def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> s
             "athena_memories": FORMAT,
             "user": user.user,
             "exported_at": iso(user.clock()),
-            "memories": [_whole(memory) for memory in _in_order(index)],
+            "memories": [_shape(memory) for memory in _in_order(index)],
             "entities": _shapes(index.entities.values()),
             "mentions": _shapes(index.mentions.values()),
             "relations": _shapes(index.relations.values()),
@@ -222,30 +221,20 @@ def _in_order(index: UserIndex) -> list[Memory]:
     return sorted(index.memories.values(), key=lambda memory: (memory.created_at, memory.id))
 
 
-def _whole(memory: Memory) -> dict[str, Any]:
-    """A memory with all that an import needs to make it again."""
-    sources = [
-        {name: value for name, value in source.items() if value not in ("", None)}
-        for source in plain_object(memory)["sources"]
-    ]
-    return {
-        **memory_shape(memory),
-        "sources": sources,
-        "dispute": memory.disputed,
-        "accessed_at": iso(memory.accessed_at),
-        "accesses": memory.accesses,
-        "success": memory.success,
-    }
-
-
 def _shapes(rows: Iterable[Entity | Mention | Relation]) -> list[dict[str, Any]]:
     return [_shape(row) for row in sorted(rows, key=lambda row: row.id)]
 
 
-def _shape(row: Entity | Mention | Relation | MemoryEvent) -> dict[str, Any]:
-    values = plain_object(row)
-    del values["user"]
-    return values if isinstance(row, Entity) else values | {"at": iso(row.at)}
+def _shape(row: Row | MemoryEvent) -> dict[str, Any]:
+    """A row with all that an import needs to make it again: for whichever user, by whichever model."""
+    values = {key: value for key, value in plain_object(row).items() if key not in ("user", "embedded_by")}
+    values |= {key: iso(values[key]) for key in TIMES if key in values}
+    if not isinstance(row, Memory):
+        return values
+    sources = [
+        {key: value for key, value in it.items() if value not in ("", None)} for it in values["sources"]
+    ]
+    return values | {"sources": sources, "disputed": bool(row.disputed), "dispute": row.disputed}
 
 
 def _line(memory: Memory) -> str:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Relation
 
 SEARCHED = 10  # memories that a search shows
+MOST_RELATIONS = 15  # recalled
 COUNTED_BY = ("tier", "kind", "category")
 LEAST = 0.5  # share of the threshold that a search which is asked for is content with
 
@@ -359,7 +360,7 @@ class UserMemory:
         return self.indexes.change(self.user, check)
 
     def relations_for(self, question: str, around: graph.Neighbourhood) -> Sequence[Relation]:
-        """The relations of a neighbourhood that fit a question best, as many as the preset reads.
+        """The relations of a neighbourhood that fit a question best, at most fifteen.
 
         None of a document that has changed since it was read, of any where the preset reads none, or of what
         does not hold any more.
@@ -378,7 +379,7 @@ class UserMemory:
             ]
             around = replace(around, relations=tuple(graph.connected(around, current)))
             found = graph.fitting(index, around, content_terms(question))
-        return found[: self.preset.relations]
+        return found[:MOST_RELATIONS]
 
     def used(self, ids: Iterable[str]) -> None:
         """Note that memories were recalled; the access alone changes, and no event is kept of it."""

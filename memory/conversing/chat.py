@@ -102,7 +102,7 @@ class RememberingChat:
             memory=self.memory,
             heard=self._heard(message, conversation_id, turn_id),
             private="" if kept else self.why_private,
-            why_nothing="" if self.memory.preset.commands else self._why_nothing,
+            why_nothing="" if self.memory.preset.recalls else self._why_nothing,
             settle=partial(self.finishing.after.finish, within_s=PATIENCE_S) if kept else lambda: None,
         ).reply()
 
@@ -121,7 +121,7 @@ class RememberingChat:
         always = Recollection(preset=preset.name, static=static, left=summary(left) if preset.history else "")
         if not preset.recalls:
             return replace(always, detail=self._why_nothing)
-        if preset.skips_tools and about_tools(question):
+        if preset.exchange and about_tools(question):
             return replace(always, detail=TOOLS)
         corrected = {known for heard in self.heard.values() for known in heard.changed}
         found, reading = memory.read(question)
@@ -210,7 +210,7 @@ class RememberingChat:
         except AthenaError as error:  # it is tried again after the answer, and at the next start
             return replace(step, status="failed", detail=str(error))
         if not keeps:
-            why = NOTHING_ASKED if preset.commands else self._why_nothing
+            why = NOTHING_ASKED if preset.recalls else self._why_nothing
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
         return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))
 

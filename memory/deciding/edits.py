@@ -52,7 +52,7 @@ def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
             raise AthenaError(
                 f"That is remembered already: “{twin.text}”.", "To keep it once, forget one of them."
             )
-        new = named(index, heard, kept=[(after, statement)], whole=of.preset.graph)
+        new = named(index, heard, kept=[(after, statement)], whole=of.preset.depth > 0)
         gone = forgetting.no_longer_named(index, memory, by=new)
         writing = Writing(of.clock())
         writing.write("UPDATE", after)

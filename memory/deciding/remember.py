@@ -92,7 +92,7 @@ class Remembering:
             asked_for=asked_for,
             command=asked_of_memory(message),
         )
-        if talk is not None and not self.preset.commands:
+        if talk is not None and not self.preset.recalls:
             return heard
         index = self.indexes.of(self.user)
         with index.lock:
@@ -127,7 +127,7 @@ class Remembering:
 
         A correction of whatever is remembered is a statement only where it changes something.
         """
-        if not self.preset.commands:
+        if not self.preset.recalls:
             return heard
         changes = [(item, self._changed_by(item)) for item in heard.statements]
         counted = [(item, old) for item, old in changes if not item.only_of_known or item.asked_for or old]
@@ -337,7 +337,7 @@ class Remembering:
                 decided.decide(replace(memory, created_at=at), statement)
             kept = [item for item in candidates if item[0].id in decided.memories]
             new = named(
-                index, heard, kept=kept, whole=self.preset.graph, answered=answered, recalled=recalled
+                index, heard, kept=kept, whole=self.preset.depth > 0, answered=answered, recalled=recalled
             )
             gone = [known for wrong in decided.wrong for known in no_longer_named(index, wrong, by=new)]
             gone += sorted(misnamed(index, heard))

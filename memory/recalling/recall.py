@@ -140,7 +140,7 @@ def recallable(found: Sequence[FoundMemory], preset: Preset) -> list[FoundMemory
         and item.score >= preset.least_score
         and (item.memory.importance is None or item.memory.importance >= preset.least_importance)
     ]
-    order = ("static", "short_term", "long_term") if preset.cascade else ("static",)
+    order = ("static", "short_term", "long_term") if preset.tier == "short_term" else ("static",)
     kept.sort(key=lambda item: order.index(item.memory.tier) if item.memory.tier in order else len(order))
     return kept[: preset.most]
 

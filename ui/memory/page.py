@@ -164,7 +164,7 @@ def _found(query: str, which: Which, listed: Sequence[Memory], *, history: bool)
 
 
 def _empty() -> None:
-    if not user_memory().preset.commands:
+    if not user_memory().preset.recalls:
         st.markdown(OFF)
         return
     said = len(user_memory().turns.own())
