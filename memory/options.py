@@ -55,7 +55,7 @@ class MemoryOptions(Options):
         return THRESHOLDS.get(embedding_model, OTHER_THRESHOLD)
 
 
-_FOUND = "All that was said is found again."
+FOUND = "All that was said is found again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ PRESETS: Mapping[PresetName, Preset] = {
         ),
         Preset(
             name="agent",
-            says=f"{_FOUND} What you state is kept as facts, with your questions and whom or what they name. "
+            says=f"{FOUND} What you state is kept as facts, with your questions and whom or what they name. "
             "Recalled is what is .3 important or more.",
             least_importance=0.3,
             statements=True,
@@ -111,13 +111,13 @@ PRESETS: Mapping[PresetName, Preset] = {
         ),
         Preset(
             name="inject",
-            says=f"{_FOUND} As facts only what you ask for is kept; at most two are recalled.",
+            says=f"{FOUND} As facts only what you ask for is kept; at most two are recalled.",
             most=2,
             exchange=True,
         ),
         Preset(
             name="generative",
-            says=f"{_FOUND} What you state is observed and rated; reflections build on it. "
+            says=f"{FOUND} What you state is observed and rated; reflections build on it. "
             "Recalled is what scores .35 or more by relevance, recency and importance together.",
             least_score=0.35,
             statements=True,
@@ -125,7 +125,7 @@ PRESETS: Mapping[PresetName, Preset] = {
         ),
         Preset(
             name="graph",
-            says=f"{_FOUND} What you state is kept as facts, whom and what you speak of as a graph.",
+            says=f"{FOUND} What you state is kept as facts, whom and what you speak of as a graph.",
             statements=True,
             entities=20,
             depth=2,

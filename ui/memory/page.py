@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from memory.options import FOUND
 from memory.recalling.user_turns import Which
 from pipeline.errors import AthenaError
 from pipeline.words import counted
@@ -36,6 +37,7 @@ NO_FACT = (
     "No fact about you is kept yet; to have one kept, say in the chat: “Remember that …”. "
     "{said} found again when you ask: search above, or filter by day."
 )
+ONLY_FACTS = "Of what was said only what was kept as a fact is recalled."
 NOT_FOUND = "Nothing that is remembered is like that. Try other words, or a longer time."
 
 
@@ -85,9 +87,10 @@ def _look_at_documents() -> str:
 def _view(listed: Sequence[Memory]) -> str:
     """Which part is shown, chosen above it, with what this is about."""
     open_ = len(disputes(listed)) + len(stale(listed))
-    preset = user_memory().preset
-    counts = f"{counted(len(listed), 'fact')} and {counted(len(user_memory().turns.own()), 'message')}"
-    st.caption(f"{counts} of **{plain(whose.user())}** · {plain(preset.says)}")
+    memory = user_memory()
+    says = memory.preset.says if memory.recalls_turns else memory.preset.says.replace(FOUND, ONLY_FACTS)
+    counts = f"{counted(len(listed), 'fact')} and {counted(len(memory.turns.own()), 'message')}"
+    st.caption(f"{counts} of **{plain(whose.user())}** · {plain(says)}")
     picked = st.segmented_control(
         "Show", VIEWS, default=LIST, required=True, key="memory-shown", label_visibility="collapsed",
         format_func=lambda name: f"{name} ({open_})" if name == DECIDE and open_ else name,
@@ -167,7 +170,7 @@ def _empty() -> None:
     if not user_memory().preset.recalls:
         st.markdown(OFF)
         return
-    said = len(user_memory().turns.own())
+    said = len(user_memory().turns.own()) if user_memory().recalls_turns else 0
     verb = "is" if said == 1 else "are"
     st.text(NO_FACT.format(said=f"{counted(said, 'message')} of yours {verb}") if said else EMPTY)
     links.link("chat", "Go to the chat", icon=":material/forum:")

@@ -182,4 +182,7 @@ def test_what_was_remembered_stands_beside_the_answer_and_is_gone_when_it_is_for
     assert shown["recalled"] == [kept, gone]
     itself = replace(found, mode="memory", text="I remember: the fan is called Gustav.")
     shown = stored_view(itself, turn_id="t", recalled={"m1": "The fan is called Gustav."})
-    assert (shown["kind"], shown["recalled"]) == ("reply", [kept, gone])
+    assert (shown["kind"], shown["of_memory"], shown["recalled"]) == ("reply", True, [kept, gone])
+    noted = replace(itself, mode="reply", text="Noted: I find it again when you ask about it.")
+    shown = stored_view(noted, turn_id="t")
+    assert (shown["kind"], shown["of_memory"]) == ("reply", False), "it has not said what took whose place"

@@ -326,6 +326,9 @@ def test_how_much_is_remembered_is_chosen_and_less_is_confirmed(athena: Athena, 
     of(app, "radio", "memory_recall").set_value("asked").run()
     app.button(key="save-memory").click().run()
     assert (athena.memory.options.memory, athena.memory.options.memory_recall) == ("agent", "asked")
+    [says] = [caption.value for caption in app.caption if " of **" in caption.value]
+    assert "Of what was said only what was kept as a fact is recalled" in says
+    assert "All that was said" not in says
     of(app, "radio", "memory").set_value("none").run()
     app.button(key="save-memory").click().run()
     assert athena.memory.preset.name == "agent"

@@ -166,8 +166,8 @@ function recalled(data, send) {
         disabled: data.busy, onclick: () => send("source", { memory: memory.id }) }, memory.when ? `“${memory.text}”` : memory.text),
     memory.forgotten ? null : element("button", { class: "tool forget", disabled: data.busy, title: "Forget this memory",
       "aria-label": `Forget: ${memory.text}`, onclick: () => send("forget", { memory: memory.id }) }, "Forget"))));
-  const label = [icon("psychology"), data.kind === "reply" ? "Change what is remembered" : "From memory, not from the documents"];
-  if (data.kind !== "reply") {
+  const label = [icon("psychology"), data.of_memory ? "Change what is remembered" : "From memory, not from the documents"];
+  if (!data.of_memory) {
     return element("section", { class: "recalled", "aria-label": "From memory" }, element("p", { class: "label" }, label), list);
   }
   return element("details", { class: "recalled" }, element("summary", { class: "label" }, label, icon("expand_more")), list);
@@ -187,7 +187,7 @@ function changed(data, send) {
     const [symbol, does, label] = fact.disputed ? ["help", "decide", "Decide"] : ["history", "undo", "Undo"];
     const act = element("button", { class: "tool", disabled: data.busy, onclick: once(() => send(does, { memory: fact.id })) },
       icon(fact.disputed ? "rule" : "undo"), label);
-    return element("div", { class: "note changed" }, icon(symbol), element("div", {}, story(fact, data.kind === "reply")),
+    return element("div", { class: "note changed" }, icon(symbol), element("div", {}, story(fact, data.of_memory)),
       fact.undone ? null : act);
   });
 }
