@@ -39,11 +39,6 @@ def begun(memory: Memory) -> float:
     return memory.created_at if memory.valid_at is None else memory.valid_at
 
 
-def known_begin(memory: Memory) -> float | None:
-    """Since when a memory is true; None where only its end is known."""
-    return begun(memory) or None
-
-
 def local(seconds: float) -> datetime:
     """A time as a user's clock shows it; as UTC has it where that is beyond the calendar."""
     moment = _moment(seconds)

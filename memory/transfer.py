@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo
 from memory.deciding.heard import refuse_long
 from memory.ids import id_of, plain
 from memory.reading.guard import reads_as_instruction, without_secrets
-from memory.times import FIRST_S, LAST_S, in_seconds, iso, known_begin, local_day
+from memory.times import FIRST_S, LAST_S, begun, in_seconds, iso, local_day
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation, Row
@@ -105,11 +105,9 @@ def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> s
 def _markdown(index: UserIndex) -> str:
     """The current before the past."""
     lines = [f"# What is remembered of {index.user}", ""]
-    current = [memory for memory in _in_order(index) if memory.live]
-    past = [memory for memory in _in_order(index) if not memory.live]
-    lines += [_line(memory) for memory in current] or ["Nothing."]
-    if past:
-        lines += ["", "## No longer", "", *map(_line, past)]
+    lines += [_line(memory) for memory in _in_order(index) if memory.live] or ["Nothing."]
+    if past := [_line(memory) for memory in _in_order(index) if not memory.live]:
+        lines += ["", "## No longer", "", *past]
     return "\n".join(lines) + "\n"
 
 
@@ -157,21 +155,17 @@ def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
     )
 
 
-def would_import(user: UserMemory, data: str) -> Sequence[Memory]:
-    """The memories that an import would add; nothing is written. Raises for a bad one."""
-    return _new(user, data).memories
-
-
 def imported(user: UserMemory, data: str) -> int:
     """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
-    new = _new(user, data)
+    new = would_import(user, data)
     known = {event.id for event in user.indexes.memories.events(user.user)}
     events = tuple(event for event in new.events if event.id not in known)
     new = replace(new, memories=tuple(user.indexes.embedded(new.memories)), events=events)
     return len(user.indexes.change(user.user, partial(without_known, new)).memories)
 
 
-def _new(user: UserMemory, data: str) -> MemoryChanges:
+def would_import(user: UserMemory, data: str) -> MemoryChanges:
+    """What an import would add; nothing is written. Raises for a bad one."""
     index, read = user.index, read_import(data, user=user.user, now=user.clock())
     with index.lock:
         return without_known(read, index)
@@ -240,7 +234,7 @@ def _shape(row: Row | MemoryEvent) -> dict[str, Any]:
 def _line(memory: Memory) -> str:
     notes = [
         memory.category,
-        f"since {local_day(since)}" if (since := known_begin(memory)) is not None else "",
+        f"since {local_day(since)}" if (since := begun(memory)) else "",
         f"until {local_day(memory.invalid_at)}" if memory.invalid_at is not None else "",
         *(name for name in ("pinned", "stale") if getattr(memory, name)),
         "disputed" if memory.disputed else "",

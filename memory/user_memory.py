@@ -23,7 +23,7 @@ from memory.reading.records import USER
 from memory.reading.rules import predicates_asked_for
 from memory.recalling import documents, graph, recall
 from memory.recalling.recall import FoundMemory, Reading
-from memory.recalling.telling import MOST_FACTS, Told, texts_of, told, turn_named
+from memory.recalling.telling import MOST_FACTS, Told, line_of, told, turn_named
 from memory.recalling.turn_search import FoundTurns
 from memory.recalling.user_turns import ANY, Which
 from memory.times import Moment, now
@@ -168,7 +168,8 @@ class UserMemory:
         """What memories, relations and entities say, by id; those that are gone are left out."""
         ids = tuple(ids)
         index, static = self.index, {memory.id: memory for memory in self.static}
-        known = texts_of(self.said(given for given in ids if given not in index.memories))
+        said = self.said(given for given in ids if given not in index.memories)
+        known = {given: line_of(turn, turn_named(given)[1]) for given, turn in said.items()}
         for given in ids:
             if memory := index.memories.get(given) or static.get(given):
                 known[given] = memory.text

@@ -154,10 +154,19 @@ class Replying:
         return self.memory.turns.own(topic, without=[self.heard.turn_id])
 
     def _all_known(self) -> tuple[str, tuple[str, ...]]:
+        """All that is known of the user, and how much was said beside it."""
         kept = [memory for memory in self.memory.list() if memory.tier != "static"]
         found = sorted(kept, key=lambda memory: memory.kind == "qa")[:MOST]  # questions last
-        said = self._own()
-        return _known(found, turns=len(said)), tuple(memory.id for memory in found)
+        turns = len(self._own())
+        said = f"{counted(turns, 'message')} of yours {'is' if turns == 1 else 'are'}"
+        if not found:
+            return NO_FACT.format(turns=said) if turns else NOTHING, ()
+        parts = [
+            "I remember:",
+            "\n".join(map(_line, found)),
+            *([ALSO_SAID.format(turns=said)] if turns else []),
+        ]
+        return "\n\n".join(parts), tuple(memory.id for memory in found)
 
     def _last_said(self) -> tuple[str, tuple[str, ...]]:
         """The last messages, or the last questions where these are asked for."""
@@ -240,15 +249,6 @@ def _kept(step: RememberStep, memory: UserMemory) -> str:
 
 def _lines(ids: Iterable[str]) -> str:
     return "\n".join(f"- {named(known)}" for known in ids)
-
-
-def _known(found: Sequence[Memory], *, turns: int) -> str:
-    """All that is known of the user, and how much was said beside it."""
-    said = f"{counted(turns, 'message')} of yours {'is' if turns == 1 else 'are'}"
-    if not found:
-        return NO_FACT.format(turns=said) if turns else NOTHING
-    lines = "\n".join(_line(memory) for memory in found[:MOST])
-    return "\n\n".join(["I remember:", lines, *([ALSO_SAID.format(turns=said)] if turns else [])])
 
 
 def _would_forget(found: Forgetting, *, query: str, names: bool = False) -> str:

@@ -11,7 +11,7 @@ from memory.ids import ANSWER, new_id
 from memory.reading.entities import normalised
 from pipeline.analysis import analyse
 from pipeline.errors import AthenaError, UnknownMemory
-from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -111,21 +111,13 @@ def named_by(index: UserIndex, memories: Sequence[Memory], *, said: Collection[s
     turns = {source.turn_id for memory in memories for source in memory.sources} - {""}
     text = " ".join(normalised(memory.text) for memory in memories)
     told = {entity.id for entity in index.entities.values() if _is_named(entity, text)}
-    mentions = {
-        item.id
-        for item in index.mentions.values()
-        if item.memory_id in gone
-        or item.turn_id in said
-        or (item.turn_id in turns and item.entity_id in told)
+    rows: list[Mention | Relation] = [*index.mentions.values(), *index.relations.values()]
+    named = {
+        row.id
+        for row in rows
+        if row.memory_id in gone or row.turn_id in said or (row.turn_id in turns and told & _ends(row))
     }
-    relations = {
-        item.id
-        for item in index.relations.values()
-        if item.memory_id in gone
-        or item.turn_id in said
-        or (item.turn_id in turns and told & {item.subject_id, item.object_id})
-    }
-    return mentions | relations | unnamed(index, without=mentions | relations)
+    return named | unnamed(index, without=named)
 
 
 def _is_named(entity: Entity, text: str) -> bool:
@@ -134,11 +126,13 @@ def _is_named(entity: Entity, text: str) -> bool:
 
 def unnamed(index: UserIndex, *, without: Collection[str]) -> set[str]:
     """The ids of the entities that nothing names `without` these mentions and relations."""
-    named = {item.entity_id for item in index.mentions.values() if item.id not in without}
-    for relation in index.relations.values():
-        if relation.id not in without:
-            named |= {relation.subject_id, relation.object_id}
-    return set(index.entities) - named
+    rows: list[Mention | Relation] = [*index.mentions.values(), *index.relations.values()]
+    return set(index.entities).difference(*(_ends(row) for row in rows if row.id not in without))
+
+
+def _ends(row: Mention | Relation) -> set[str]:
+    """The ids of the entities that a mention or a relation names."""
+    return {row.entity_id} if isinstance(row, Mention) else {row.subject_id, row.object_id}
 
 
 def _settled(index: UserIndex, gone: set[str]) -> Sequence[Memory]:
@@ -177,8 +171,6 @@ def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[str]:
 
 def no_longer_named(index: UserIndex, memory: Memory, *, by: MemoryChanges) -> tuple[str, ...]:
     """The ids of what a memory named alone, and does not any more once it is as in these changes."""
-    kept = {entity.id for entity in by.entities} | {mention.id for mention in by.mentions}
-    kept |= {relation.id for relation in by.relations}
-    kept |= {mention.entity_id for mention in by.mentions}
-    kept |= {end for item in by.relations for end in (item.subject_id, item.object_id)}
+    rows: list[Mention | Relation] = [*by.mentions, *by.relations]
+    kept = {row.id for row in (*by.entities, *rows)}.union(*map(_ends, rows))
     return tuple(sorted(named_by(index, [memory]) - kept))

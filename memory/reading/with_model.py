@@ -125,12 +125,12 @@ def _statement(
     """One statement that the message bears out; None for all others."""
     if not isinstance(row, dict):
         return None
-    place = _place(_text(row, "quote"), message)
+    place, category = _place(_text(row, "quote"), message), _text(row, "category").lower()
     said = Statement(
         subject=_subject(_text(row, "subject")),
         predicate=predicate_named(_text(row, "predicate")),
         object=normal_object(_text(row, "object")),
-        category=_category(_text(row, "category")),
+        category=Category(category) if category in list(Category) else Category.GENERAL,
         negated=row.get("negated") is True,
         ends=row.get("ends") is True,
         corrects=row.get("corrects") is True,
@@ -148,10 +148,6 @@ def _statement(
 def _subject(name: str) -> str:
     plain = normalised(name)
     return USER if plain in ("", "i", "me", "the user", "user", "we", "speaker", "myself") else plain
-
-
-def _category(name: str) -> Category:
-    return Category(name.lower()) if name.lower() in list(Category) else Category.GENERAL
 
 
 def _place(quote: str, message: str) -> tuple[int, int] | None:

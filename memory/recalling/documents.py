@@ -48,9 +48,8 @@ def _found_again(
     text = text_of(source.source)
     if text is None:
         return None
-    if text[source.start : source.end] == source.quote:
-        return replace(source, file_hash=file_hash)
-    start = text.find(source.quote) if source.quote else -1
-    if start < 0:
-        return None
-    return replace(source, start=start, end=start + len(source.quote), file_hash=file_hash)
+    start = source.start
+    if text[start : source.end] != source.quote:
+        start = text.find(source.quote) if source.quote else -1
+    end = start + len(source.quote)
+    return None if start < 0 else replace(source, start=start, end=end, file_hash=file_hash)

@@ -6,7 +6,7 @@ Whatever is told stands in the text as `[memory ID]`, also a turn, so that forge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -159,7 +159,8 @@ def _turn_lines(item: FoundTurn) -> list[str]:
 
 def line_of(turn: Turn, piece: int | None = None) -> str:
     """A turn with its day, its speaker, and the day that its words mean where they count from their own."""
-    text = " ".join((turn.text if piece is None else cut(turn.text)[piece]).split())
+    pieces = () if piece is None else cut(turn.text)
+    text = " ".join((pieces[piece] if piece is not None and piece < len(pieces) else turn.text).split())
     who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
     when = ", ".join(filter(None, [date_words(turn.at), who]))
     meant = meant_day(text, turn.at)
@@ -170,15 +171,6 @@ def turn_named(name: str) -> tuple[str, int | None]:
     """The turn that a stored text names, and the piece of it."""
     match = _PIECE.fullmatch(name)
     return (match["turn"], int(match["piece"])) if match else (name, None)
-
-
-def texts_of(said: Mapping[str, Turn]) -> dict[str, str]:
-    """The lines of turns and pieces of them, by the names that stored texts give them."""
-    found = {}
-    for name, turn in said.items():
-        _, piece = turn_named(name)
-        found[name] = line_of(turn, piece if piece is not None and piece < len(cut(turn.text)) else None)
-    return found
 
 
 # -- days -----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,8 +128,7 @@ class UserIndex:
         return Around(distances=distances, relations=tuple(relations), mentions=tuple(mentions))
 
 
-def _found_by(memory: Memory) -> tuple[object, ...]:
-    return memory.text, memory.embedding, memory.subject, memory.predicate
+_found_by = attrgetter("text", "embedding", "subject", "predicate")
 
 
 def embedded_text(memory: Memory) -> str:

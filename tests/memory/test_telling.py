@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from memory.recalling.recall import FoundMemory
-from memory.recalling.telling import meant_day, texts_of, told
+from memory.recalling.telling import line_of, meant_day, told, turn_named
 from memory.recalling.turn_index import FoundTurn, Turn
 from memory.recalling.turn_search import FoundTurns, verdict_of
 from pipeline.stores.memories import Memory, MemorySource
@@ -136,10 +136,11 @@ def test_relative_days_are_told_by_their_date(text: str, meant: str) -> None:
 def test_a_turn_is_told_with_its_day_and_speaker_and_a_long_one_by_its_piece() -> None:
     sentence = " ".join(["word"] * 40) + "."
     long = Turn(id="b", session="s", text=f"{sentence} My key is blue. {sentence}", role="assistant")
-    turns = {"a": Turn(id="a", session="s", text="I paint.", speaker="Nadia", at=AT), "b": long}
-    texts = texts_of({"a": turns["a"], "b-p1": long})
-    assert texts["a"] == "Monday 8 May 2023, Nadia: “I paint.”"
-    assert texts["b-p1"].startswith("I answered: “word word")
+    short = Turn(id="a", session="s", text="I paint.", speaker="Nadia", at=AT)
+    assert line_of(short) == "Monday 8 May 2023, Nadia: “I paint.”"
+    assert turn_named("b-p1") == ("b", 1)
+    assert line_of(long, 1).startswith("I answered: “word word")
+    assert line_of(long, 9) == line_of(long)
 
 
 def test_what_reads_like_an_instruction_gets_into_no_prompt() -> None:

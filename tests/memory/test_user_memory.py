@@ -152,9 +152,11 @@ def test_what_a_document_no_longer_says_can_be_kept_without_it(
 def test_an_import_says_what_it_would_add_and_adds_nothing_yet(mine: UserMemory) -> None:
     mine.add("Clara plays the cello.")
     exported = transfer.export(mine)
-    assert list(transfer.would_import(mine, exported)) == []
+    assert list(transfer.would_import(mine, exported).memories) == []
     mine.forget(mine.forgetting(everything=True))
-    assert [memory.text for memory in transfer.would_import(mine, exported)] == ["Clara plays the cello."]
+    assert [memory.text for memory in transfer.would_import(mine, exported).memories] == [
+        "Clara plays the cello."
+    ]
     assert list(mine.list()) == []
     with pytest.raises(AthenaError, match="not an export"):
         transfer.would_import(mine, "{}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.reading.asking import asks
-from memory.times import known_begin
+from memory.times import begun
 from pipeline.words import counted
 from ui.shared.markdown_tree import markdown_tree, tree_text
 from ui.shared.words import local_time
@@ -120,13 +120,13 @@ def marks(memory: Memory) -> list[Mapping[str, str]]:
 
 def when(memory: Memory) -> str:
     """Since when it is true and known."""
-    begun = known_begin(memory)
+    since = begun(memory)
     until = f" until {local_time(memory.invalid_at)[:10]}" if memory.invalid_at is not None else ""
-    if begun is None:
+    if not since:
         return f"{until.strip()}, known {local_time(memory.created_at)[:10]}".removeprefix(", ")
-    if memory.valid_at is None or local_time(begun)[:10] == local_time(memory.created_at)[:10]:
+    if memory.valid_at is None or local_time(since)[:10] == local_time(memory.created_at)[:10]:
         return f"{local_time(memory.created_at)}{until}"
-    return f"since {local_time(begun)[:10]}{until}, known {local_time(memory.created_at)[:10]}"
+    return f"since {local_time(since)[:10]}{until}, known {local_time(memory.created_at)[:10]}"
 
 
 def score(found: FoundMemory) -> Row:

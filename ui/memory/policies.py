@@ -125,7 +125,7 @@ def taking_along() -> None:
 
 def _confirm_import(data: str) -> None:
     try:
-        found = transfer.would_import(user_memory(), data)
+        found = transfer.would_import(user_memory(), data).memories
     except AthenaError as error:
         messages.show_error(error.problem, WHAT)
         return

@@ -170,11 +170,11 @@ def _line(text: str) -> str:
 
 
 def _day(memory: Memory) -> str:
-    from memory.times import known_begin, local_day
+    from memory.times import begun, local_day
 
-    since, until = known_begin(memory), memory.invalid_at
-    if since is None or until is None:
-        return f"until {local_day(until or 0)}" if since is None else local_day(since)
+    since, until = begun(memory), memory.invalid_at
+    if not since or until is None:
+        return local_day(since) if since else f"until {local_day(until or 0)}"
     return f"{local_day(since)} to {local_day(until)}"
 
 
