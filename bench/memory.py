@@ -19,7 +19,7 @@ from bench.athena import ROOT
 from bench.machine import this_machine
 from bench.memory_page import to_markdown
 from bench.memory_player import AthenaMemory
-from bench.memory_speed import Took, read_and_write, search_in_turns
+from bench.memory_speed import RECALL_FACTS, Took, read_and_write, recall, search_in_turns
 from bench.results import Results, Runs, Say, chosen, print_page, run_all, say
 from bench.scripts import NEED_MEMORY, load_scripts, play
 from evals.conversations import load_conversations
@@ -52,6 +52,7 @@ def benchmarks(bench: Bench) -> Mapping[str, Callable[[], Runs]]:
         found[f"scripts {preset}"] = partial(_scripts, bench, preset)
         found[f"speed {preset}"] = partial(_speed, bench, preset)
     found["turns"] = partial(_turns, bench)
+    found["recall"] = partial(_recall, bench)
     for name, path in bench.conversations.items():
         found[f"conversations {name}"] = partial(_conversations, bench, name, path)
     return found
@@ -89,6 +90,15 @@ def _turns(bench: Bench) -> Runs:
     runs.facts["turns"] = bench.memories
     runs.add("build_seconds", found.build_seconds)
     _add(runs, "search", found.searches)
+    return runs
+
+
+def _recall(bench: Bench) -> Runs:
+    runs = Runs("recall", bench.say)
+    with tempfile.TemporaryDirectory(prefix="athena-bench-") as folder:
+        took = recall(Path(folder), encoder=bench.encoder, turns=bench.memories, times=bench.times)
+    runs.facts |= {"turns": bench.memories, "facts": bench.memories // RECALL_FACTS}
+    _add(runs, "recall", took)
     return runs
 
 

@@ -90,6 +90,7 @@ def to_markdown(results: Results, *, count: int) -> str:
         timed=markdown_table(("", *PRESETS, "target"), _timed(results)),
         found=markdown_table(("", "questions", "turns", *metrics), _found(results)),
         turns=_turns(results.record("turns")),
+        recall=_recall(results.record("recall")),
         when=_when(results),
     )
 
@@ -149,4 +150,15 @@ def _turns(record: Record) -> str:
         f"At {record.facts['turns']:,} turns a search takes {milliseconds(p50(clock))}, embedding included "
         f"(p95 {milliseconds(p95(clock))}, of the processors' time {milliseconds(p95(work))}); the index is "
         f"built in {built} from vectors that are there."
+    )
+
+
+def _recall(record: Record) -> str:
+    if not record.facts:
+        return ""
+    clock, work = record.run("recall_ms"), record.run("recall_cpu_ms")
+    return (
+        f"With {record.facts['turns']:,} turns and {record.facts['facts']:,} facts, what a message brings to "
+        f"mind takes {milliseconds(p50(clock))}, embedding included (p95 {milliseconds(p95(clock))}, of the "
+        f"processors' time {milliseconds(p95(work))})."
     )

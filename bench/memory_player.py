@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,14 @@ from pipeline.stores.embedded.database import FILE_NAME
 from pipeline.stores.embedded.memories import EmbeddedMemories
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pipeline.models.base import Encoder
 
 FOUND = 5
+TURNS = 20  # of a conversation
+HOUR_S = 3600.0
 ASKING = "Remember that {}"  # before a fact, where only what is asked for is kept
 
 
@@ -53,6 +59,7 @@ class AthenaMemory:
         self._conversations.clock = self._clock
         self.indexes = Indexes(self._memories, encoder=lambda: encoder)
         self._conversation_of: dict[str, str] = {}
+        self._turns = cache(lambda user: UserTurns(self._conversations, user, encoder=lambda: encoder))
 
     def close(self) -> None:
         """Release the files."""
@@ -65,7 +72,7 @@ class AthenaMemory:
         return UserMemory(
             self.indexes,
             user,
-            UserTurns(self._conversations, user, encoder=lambda: self.indexes.encoder),
+            self._turns(user),
             options=MemoryOptions(memory=self.preset.name),
             zone=datetime.now().astimezone().tzinfo,  # type: ignore[arg-type]
             clock=self._clock,
@@ -96,6 +103,23 @@ class AthenaMemory:
         stored = self._conversations.get(conversation).turns[-1].answer
         chat.remember(FinishedTurn(stored, (), (), "", "", at, 0.0))
         chat.finishing.after.finish()
+
+    def store(self, user: str, said: Sequence[str], *, at: float, vectors: NDArray[np.float32]) -> None:
+        """Store messages with their vectors, twenty to a conversation, an hour apart; no facts are made."""
+        for number, text in enumerate(said):
+            self._clock.at = at + number * HOUR_S
+            if number % TURNS == 0:
+                conversation = self._conversations.create(user=user).info.id
+            answer = Answer(
+                question=text, condensed_question=text, text="", mode="quote", model="", abstained=True
+            )
+            self._conversations.save_turn(conversation, answer)
+        stored = self._conversations.recallable(user, list(self._conversations.revisions(user)))
+        rows = zip(sorted(stored, key=lambda turn: turn.at), vectors, strict=True)
+        model = self.indexes.encoder.name
+        self._conversations.keep_embeddings(
+            [replace(turn, embedding=vector.tobytes(), embedded_by=model) for turn, vector in rows]
+        )
 
     def search(
         self, user: str, query: str, *, at: float, as_of: float | None, known_at: float | None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,6 +100,30 @@ def read_and_write(folder: Path, *, preset: PresetName, encoder: Encoder, count:
             reads.append(_took(partial(memory.recalled, USER, asked, at=at)))
             writes.append(_took(partial(memory.remember, USER, said, at=at, fact=True)))
         return Times(reads, writes)
+    finally:
+        memory.close()
+
+
+RECALL_FACTS = 5  # of as many turns, one is a fact
+
+
+def recall(folder: Path, *, encoder: Encoder, turns: int, times: int) -> Sequence[Took]:
+    """What a message brings to mind of stored turns, twenty to a conversation, and a fifth as many facts.
+
+    With the preset that is the default; the embedding of the message is included.
+    """
+    memory = AthenaMemory(folder, preset="inject", encoder=encoder)
+    try:
+        fill(memory, count=turns // RECALL_FACTS, encoder=encoder)
+        random = np.random.default_rng(SEED)
+        said = (f"{text} {' '.join(random.choice(WORDS, TURN_WORDS))}" for text in sentences(random))
+        memory.store(
+            USER, list(islice(said, turns)), at=START, vectors=_vectors(random, turns, encoder.dimensions)
+        )
+        at = START + turns * HOUR
+        memory.recalled(USER, "Which tea did I buy?", at=at)  # reads all of it into the process
+        asked = [f"Which {THINGS[number % len(THINGS)]} did I describe {number}?" for number in range(times)]
+        return [_took(partial(memory.recalled, USER, question, at=at)) for question in asked]
     finally:
         memory.close()
 

@@ -42,6 +42,7 @@ class Layout:
     asking: Scores  # the share of its words that stand in questions
     dated: Scores  # 1 for turns that say when, else 0
     own: Scores  # 1 for what people said, 0 for what the assistant did
+    times: NDArray[np.float64]  # when it was said; 0 where that is not known
 
 
 class TurnIndex:
@@ -57,7 +58,7 @@ class TurnIndex:
         self.names: dict[str, int] = {}
         self.words: Counter[str] = Counter()
         self._last: dict[str, tuple[int, int]] = {}  # by session: its number, and that of its last turn
-        self._columns: list[array[Any]] = [array(code) for code in "qqqfff"]  # the layout
+        self._columns: list[array[Any]] = [array(code) for code in "qqqfffd"]  # the layout
         self.add(said)
 
     def __len__(self) -> int:
@@ -76,6 +77,7 @@ class TurnIndex:
                 asking_in(turn),
                 bool(_DATED.search(turn.text)),
                 turn.role == "user",
+                turn.at or 0.0,
             )
             for column, value in zip(self._columns, row, strict=True):
                 column.append(value)
@@ -84,11 +86,6 @@ class TurnIndex:
             self.texts.add([analyse(f"{text} {said_on}") for text in spoken.pieces], spoken.vectors)
             self.numbers[turn.id] = len(self.turns)
             self.turns.append(turn)
-
-    @property
-    def times(self) -> NDArray[np.float64]:
-        """When each turn was said; 0 where that is not known."""
-        return np.array([turn.at or 0.0 for turn in self.turns])
 
     @property
     def layout(self) -> Layout:

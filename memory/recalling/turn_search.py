@@ -17,8 +17,6 @@ from memory.recalling.turn_index import NONE, FoundTurn, Layout, TurnIndex, asks
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from memory.recalling.texts import Scores
     from memory.recalling.turn_index import Numbers, Turn
     from pipeline.models.base import Encoder
@@ -83,11 +81,11 @@ def look_up(
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
         side=_side(layout, asking, relative(keywords) + relative(similar)),
     )
-    later = () if _PAST.search(question) else _later(index, [*leading, int(best[0])][0], own=layout.own > 0)
+    later = () if _PAST.search(question) else _later(index, [*leading, int(best[0])][0], layout)
     return FoundTurns(tuple(found), signs.probability, later, signs)
 
 
-def _later(index: TurnIndex, number: int, *, own: NDArray[np.bool_]) -> tuple[FoundTurn, ...]:
+def _later(index: TurnIndex, number: int, layout: Layout) -> tuple[FoundTurn, ...]:
     """What was said later about the same as a turn, latest first: it may hold instead.
 
     About the same is what is near to it, and what says that something is otherwise in two of its words.
@@ -95,7 +93,7 @@ def _later(index: TurnIndex, number: int, *, own: NDArray[np.bool_]) -> tuple[Fo
     turn = index.turns[number]
     terms = content_terms(turn.text)
     alike, shared = index.texts.similarities(index.texts.vectors_of(number)[0]), index.texts.scores(terms)
-    after = own & (index.times > _time(turn))
+    after = (layout.own > 0) & (layout.times > layout.times[number])
     near = set(np.flatnonzero((alike >= SAME_MATTER) & after))
     for at in _best(np.where(after, shared, 0), SHARING):
         text = index.turns[at].text
@@ -104,12 +102,8 @@ def _later(index: TurnIndex, number: int, *, own: NDArray[np.bool_]) -> tuple[Fo
     nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
     return tuple(
         FoundTurn(index.turns[at], 0.0, float(alike[at]), corrected_by=index.correction_of(int(at)))
-        for at in sorted(nearest, key=lambda at: -_time(index.turns[at]))
+        for at in sorted(nearest, key=lambda at: -layout.times[at])
     )
-
-
-def _time(turn: Turn) -> float:
-    return turn.at or 0.0
 
 
 def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
