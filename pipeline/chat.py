@@ -49,10 +49,10 @@ from pipeline.asking.about_talk import (
     asked_before,
     needs_a_model,
 )
-from pipeline.asking.follow_ups import condense, for_memory, topic_leads
+from pipeline.asking.follow_ups import FROM_MEMORY, condense, for_memory, topic_leads
 from pipeline.asking.kinds import Asked, asked_for
 from pipeline.asking.language import other_language
-from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, questions_in
+from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, is_question, questions_in
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
@@ -158,7 +158,12 @@ class ChatRecipe:
     def _of_the_talk(self, turn: RunningTurn, about: AboutTalk) -> Answer | None:
         """The reply to a message about the conversation that needs no search, or a missing model."""
         if about is AboutTalk.ASKED:
-            asked = [said.text for said in turn.history if said.role == "user"]
+            replies = [*turn.history[1:], Message("assistant", "")]
+            asked = [
+                said.text
+                for said, reply in zip(turn.history, replies, strict=True)
+                if said.role == "user" and (reply.text != FROM_MEMORY or is_question(said.text))
+            ]
             return turn.answer(text=asked_before(asked), mode="reply", verdict="answered")
         if about in NEED_A_MODEL and self.parts.llm is None:
             text = needs_a_model(about, self.parts.choice.fix)

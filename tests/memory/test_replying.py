@@ -276,6 +276,15 @@ def test_a_preset_that_keeps_nothing_says_which(talk: Talk, preset: str, says: s
     assert talk.texts() == []
 
 
+def test_what_was_only_told_is_not_said_to_have_been_asked(talk: Talk) -> None:
+    chat = talk.chat()
+    for message in ("my brother Karl lives in Graz", "What feeds the cabin fan?", "where does Karl live?"):
+        chat.answer(message)
+    asked = chat.answer("what did I ask you before?").text
+    assert "1. What feeds the cabin fan?\n2. where does Karl live?" in asked
+    assert "Graz" not in asked
+
+
 def test_what_was_asked_before_has_the_questions_that_the_memory_answered(talk: Talk) -> None:
     for message in ("Remember that my bunk is 4.", "which bunk is mine?", "What feeds the cabin fan?"):
         talk.chat().answer(message)
