@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bench.memory_player import AthenaMemory
+from evals.conversations import spoken
 from memory.ids import new_id
 from memory.options import PresetName
-from memory.recalling.turn_index import Turn, TurnIndex, spoken
+from memory.recalling.turn_index import Turn, TurnIndex
 from memory.recalling.turn_search import look_up
 from pipeline.stores.memories import Memory, MemoryChanges
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from memory.recalling.turn_index import Turn
+from memory.recalling.turn_index import Spoken, Turn, cut
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
+
+if TYPE_CHECKING:
+    from memory.recalling.turn_index import Vectors
 
 CHAT = "chat.json"
 QUESTIONS = Path("probing_questions") / "probing_questions.json"
@@ -285,3 +289,11 @@ def _session(held: dict[str, Any], name: str) -> Iterator[Turn]:
     for turn in _SAID.validate_python(held[name] or []):
         turn_id = next(iter(repaired(turn.dia_id)), turn.dia_id)
         yield Turn(id=turn_id, session=name, text=turn.seen, speaker=turn.speaker, at=at)
+
+
+def spoken(turns: Sequence[Turn], *, embed: Callable[[Sequence[str]], Vectors]) -> list[Spoken]:
+    """The turns as they are indexed, all embedded at once."""
+    cuts = [cut(turn.text) for turn in turns]
+    vectors = iter(embed([text for pieces in cuts for text in pieces])) if turns else iter(())
+    rows = [np.stack([next(vectors) for _ in pieces]) for pieces in cuts]
+    return list(map(Spoken, turns, cuts, rows))

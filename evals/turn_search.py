@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.chats import play
-from evals.conversations import Conversation, load_conversations
+from evals.conversations import Conversation, load_conversations, spoken
 from evals.indexing import Bars, Report, bar
 from evals.metrics import mean, percentile, recall_at, reciprocal_rank_at
-from memory.recalling.turn_index import TurnIndex, spoken
+from memory.recalling.turn_index import TurnIndex
 from memory.recalling.turn_search import WEIGHTS, Weights, look_up
 
 if TYPE_CHECKING:

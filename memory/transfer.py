@@ -271,15 +271,12 @@ def static_of(
         for tag, texts in says.items()
         for text in texts
     )
-    return texts if more is None else (*texts, *_read_more(more, user=user))
-
-
-def _read_more(path: Path, *, user: str) -> tuple[Memory, ...]:
+    if more is None:
+        return texts
     try:
-        data = read_given(path, most_bytes=DATA_BYTES)
+        read = read_import(read_given(more, most_bytes=DATA_BYTES), user=user, now=0.0).memories
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"ATHENA_PERSONA: cannot read its memories '{path}': {error}.", "Check `memories` in its file."
+            f"ATHENA_PERSONA: cannot read its memories '{more}': {error}.", "Check `memories` in its file."
         ) from error
-    read = read_import(data, user=user, now=0.0).memories
-    return tuple(replace(memory, why=OF_PERSONA, pinned=True) for memory in read)
+    return (*texts, *(replace(memory, why=OF_PERSONA, pinned=True) for memory in read))

@@ -22,9 +22,9 @@ import numpy as np
 from evals import injections
 from evals.calibration.logistic import Floats, fit
 from evals.calibration.turn_weights import CachedEncoder
-from evals.conversations import Conversation, load_conversations, seconds
+from evals.conversations import Conversation, load_conversations, seconds, spoken
 from evals.talks import Talk, has_words, load_talks
-from memory.recalling.turn_index import Turn, TurnIndex, spoken
+from memory.recalling.turn_index import Turn, TurnIndex
 from memory.recalling.turn_search import LEADING, FoundTurns, Signs, look_up
 from pipeline.finding.verdict_weights import sigmoid
 from pipeline.models.embedding import OnnxEncoder

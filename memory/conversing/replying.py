@@ -49,7 +49,6 @@ REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …
 _ASKED = re.compile(
     r"(?:[\w-]+ ){0,2}?(?:do|did|am|was|have) i\b", re.IGNORECASE
 )  # a question, no name of anything
-UNTRUSTED = "It reads like an instruction, so it is kept but never acted on."
 
 
 def shown_before(heard: Heard) -> Answer | None:
@@ -190,10 +189,23 @@ class Replying:
     # -- forgetting ---------------------------------------------------------------------------------
 
     def _would_forget(self, command: MemoryCommand) -> tuple[str, tuple[str, ...]]:
-        found = self._to_forget(command)
+        """What a request to forget would take, and how to go on."""
+        found, query, lines = self._to_forget(command), command.query, list[str]()
         names = command.kind is Command.FORGET_ALL and bool(self.memory.index.entities)
-        text = _would_forget(found, query=command.query, names=names)
-        return text, (*(memory.id for memory in found.memories), *found.turn_ids)
+        if not (found or names):
+            return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget.", ()
+        said = [f"- {named(turn.id)}" for turn in found.turns if turn.role == "user"]
+        for each, more in ((list(map(_line, found.memories)), "more memory"), (said, "more message")):
+            lines += each[:MOST]
+            lines += [f"- and {counted(len(each) - MOST, more)}"] if len(each) > MOST else []
+        lines += ["- names of whom and what you spoke of"] if not found.memories and names else []
+        listed = "\n".join(lines)
+        turns = " Messages are deleted with their answers." if found.turns else ""
+        return (
+            f"This would be forgotten:\n\n{listed}\n\n"
+            f"Nothing is forgotten yet. Answer “yes”, and the words in the conversations go, too.{turns} "
+            "“Yes, but keep the words” leaves them to read, and they are not found again."
+        ), (*(memory.id for memory in found.memories), *found.turn_ids)
 
     def _to_forget(self, command: MemoryCommand) -> Forgetting:
         without = [self.heard.turn_id]
@@ -223,8 +235,11 @@ class Replying:
         )
         self.memory.forget(left, words=words)
         number, turns = len(left.memories), len(left.turn_ids)
+        gone = [counted(each, name) for each, name in ((number, "memory"), (turns, "message")) if each]
+        where = "the words in the conversations, too" if words else "the words in the conversations stay"
+        text = f"Forgotten: {' and '.join(gone)}; {where}." if gone else "There was nothing left to forget."
         step = RememberStep(preset=self.memory.preset.name, forgotten=number + turns)
-        return MemoryReply(text=_forgotten(number, turns, words=words), step=step)
+        return MemoryReply(text=text, step=step)
 
 
 # -- in words; memories stand in it as `[memory ID]` ----------------------------------------------------
@@ -240,7 +255,7 @@ def _kept(step: RememberStep, memory: UserMemory) -> str:
     if again := (*step.known, *step.touched):
         said.append(f"Known already:\n\n{_lines(again)}")
     if step.untrusted:
-        said.append(UNTRUSTED)
+        said.append("It reads like an instruction, so it is kept but never acted on.")
     for known in step.disputed:
         others = _lines(side.id for side in sides_of(memory.index, memory.get(known)) if side.id != known)
         said.append(f"This contradicts what I knew; both are kept until you say which is right:\n\n{others}")
@@ -249,34 +264,6 @@ def _kept(step: RememberStep, memory: UserMemory) -> str:
 
 def _lines(ids: Iterable[str]) -> str:
     return "\n".join(f"- {named(known)}" for known in ids)
-
-
-def _would_forget(found: Forgetting, *, query: str, names: bool = False) -> str:
-    """What a request to forget would take, and how to go on; `names` that nothing else remembers."""
-    if not (found or names):
-        return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget."
-    lines = [_line(memory) for memory in found.memories[:MOST]]
-    more = len(found.memories) - MOST
-    lines += [f"- and {counted(more, 'more memory')}"] if more > 0 else []
-    said = [turn for turn in found.turns if turn.role == "user"]
-    lines += [_lines(turn.id for turn in said[:MOST])] if said else []
-    lines += [f"- and {counted(len(said) - MOST, 'more message')}"] if len(said) > MOST else []
-    lines += ["- names of whom and what you spoke of"] if names and not found.memories else []
-    listed = "\n".join(lines)
-    turns = " Messages are deleted with their answers." if found.turns else ""
-    return (
-        f"This would be forgotten:\n\n{listed}\n\n"
-        f"Nothing is forgotten yet. Answer “yes”, and the words in the conversations go, too.{turns} "
-        "“Yes, but keep the words” leaves them to read, and they are not found again."
-    )
-
-
-def _forgotten(memories: int, turns: int, *, words: bool) -> str:
-    """What was done after a yes."""
-    counts = [(memories, "memory"), (turns, "message")]
-    gone = " and ".join(counted(number, name) for number, name in counts if number)
-    where = "the words in the conversations, too" if words else "the words in the conversations stay"
-    return f"Forgotten: {gone}; {where}." if gone else "There was nothing left to forget."
 
 
 def _line(memory: Memory) -> str:

@@ -119,7 +119,8 @@ _POSSESSIVE = re.compile(r"['’]s$")
 
 def bare_name(name: str) -> str:
     """A name without what its bearer is to somebody: "my brother Karl" and "colleague Karl" are Karl."""
-    return _of_somebody().sub("", name)
+    relative = entity_words()["relative"]
+    return re.sub(rf"^(?i:(?:(?:my|our|his|her|their) )?(?:{relative}) )(?=[A-Z][a-z])", "", name)
 
 
 def relatives_in(text: str) -> Iterator[tuple[str, str]]:
@@ -141,11 +142,6 @@ def with_names(text: str, people: Collection[str] = ()) -> str:
 @lru_cache(maxsize=1)
 def _given_names() -> frozenset[str]:
     return frozenset(entity_words()["given_name"].casefold().split("|"))
-
-
-@lru_cache(maxsize=1)
-def _of_somebody() -> re.Pattern[str]:
-    return re.compile(rf"^(?i:(?:(?:my|our|his|her|their) )?(?:{entity_words()['relative']}) )(?=[A-Z][a-z])")
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from memory.reading import filled, rules_of
-from memory.reading.entities import Shown, entities_of, shown
+from memory.reading.entities import entities_of, shown
 from memory.reading.records import EntityKind, Relation
 
 MOST = 8  # relations that are taken of one text
@@ -46,7 +46,10 @@ def relations_in(text: str) -> tuple[Relation, ...]:
         kind: [(one.start, one.end) for one in entities_of(view) if one.kind in kinds]
         for kind, kinds in _KINDS.items()
     }
-    prose = _stated(view)
+    characters = list(view.text)
+    for start, end in view.code:  # no verb and no full stop is read in it
+        characters[start:end] = "x" * (end - start)
+    prose = _NOT_STATED.sub(lambda match: " " * len(match[0]), "".join(characters))
     found: dict[tuple[str, str, str], Relation] = {}
     for sentence in _SENTENCE.finditer(prose):
         start, end = sentence.span()
@@ -57,14 +60,6 @@ def relations_in(text: str) -> tuple[Relation, ...]:
                 )
                 found.setdefault((subject, label, thing), Relation(subject, label, thing, *span))
     return tuple(found.values())[:MOST]
-
-
-def _stated(view: Shown) -> str:
-    """The text without asides and "remember that", code made opaque: no verb or full stop is read in it."""
-    characters = list(view.text)
-    for start, end in view.code:
-        characters[start:end] = "x" * (end - start)
-    return _NOT_STATED.sub(lambda match: " " * len(match[0]), "".join(characters))
 
 
 def _in_sentence(

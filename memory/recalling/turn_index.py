@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -130,14 +130,6 @@ class Spoken:
     turn: Turn
     pieces: tuple[str, ...]
     vectors: Vectors
-
-
-def spoken(turns: Sequence[Turn], *, embed: Callable[[Sequence[str]], Vectors]) -> list[Spoken]:
-    """The turns as they are indexed, all embedded at once."""
-    cuts = [cut(turn.text) for turn in turns]
-    vectors = iter(embed([text for pieces in cuts for text in pieces])) if turns else iter(())
-    rows = [np.stack([next(vectors) for _ in pieces]) for pieces in cuts]
-    return list(map(Spoken, turns, cuts, rows))
 
 
 def asks_alone(turn: Turn) -> bool:

@@ -4,7 +4,8 @@ from datetime import datetime
 
 import numpy as np
 
-from memory.recalling.turn_index import NONE, Turn, TurnIndex, date_words, spoken
+from evals.conversations import spoken
+from memory.recalling.turn_index import NONE, Turn, TurnIndex, date_words
 from tests.fakes import FakeEncoder
 
 LONG = " ".join(["We talked about the weather for a long time."] * 8)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.recalling.turn_index import PIECE_WORDS, Turn, TurnIndex, asking_in, cut, spoken
+from evals.conversations import spoken
+from memory.recalling.turn_index import PIECE_WORDS, Turn, TurnIndex, asking_in, cut
 from tests.fakes import FakeEncoder
 
 MOVED = "I moved to Leeds last week. It is loud here. And how are you?"

@@ -5,7 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from memory.recalling.turn_index import NONE, Turn, TurnIndex, spoken
+from evals.conversations import spoken
+from memory.recalling.turn_index import NONE, Turn, TurnIndex
 from memory.recalling.turn_search import WEIGHTS, look_up, relative, with_neighbours, with_sessions
 from tests.fakes import FakeEncoder
 
