@@ -36,6 +36,7 @@ UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message is about tools"
 AFTER = "after the answer is shown"
 MOST_RELATED = 8  # relations beneath an answer
+BRIEFLY_S = 0.5  # for what was said a moment ago
 PATIENCE_S = 10.0  # for what was said before, where a model is still reading it
 
 
@@ -123,6 +124,8 @@ class RememberingChat:
             return replace(always, detail=self._why_nothing)
         if preset.exchange and about_tools(question):
             return replace(always, detail=TOOLS)
+        if self.private is None and memory.find_model() is None:  # rules take milliseconds
+            self.finishing.after.finish(within_s=BRIEFLY_S)
         corrected = {known for heard in self.heard.values() for known in heard.changed}
         found, reading = memory.read(question)
         kept = memory.index.memories

@@ -306,3 +306,14 @@ def test_a_yes_in_the_place_of_another_message_is_to_what_was_before_that(talk: 
     chat.answer("forget my callsign")
     no = chat.answer("no")
     assert "Forgotten" in chat.answer("yes", instead_of=no.turn_id).text
+
+
+def test_what_was_said_a_moment_ago_counts_before_the_next_message(talk: Talk) -> None:
+    chat = talk.chat(preset="agent")
+    for said in ("Karl works for Zalando.", "Karl no longer works for Zalando.", "where does Karl work?"):
+        chat.answer(said)
+    kept = talk.memory.list(history=True)
+    assert kept
+    assert not any(
+        item.live for item in kept if item.predicate == "employer" and "no longer" not in item.text
+    )
