@@ -87,7 +87,8 @@ class Recollection:
         """Whether the memory answers, rather than the documents."""
         if not (self.asks and self.told):
             return False
-        if documents.verdict == "not in the documents":
+        surely_ours = self.personal and self.verdict == "remembered" and documents.verdict == "closest"
+        if surely_ours or documents.verdict == "not in the documents":
             return True
         asked_once = self.asked and documents.verdict == "answered"  # they know more than who asks
         return not asked_once and self.answers_rather_than(documents) >= LEADS

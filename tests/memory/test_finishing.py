@@ -97,9 +97,8 @@ def test_a_turn_is_remembered_as_it_is_stored_by_then(talk: Talk) -> None:
 def test_one_turn_that_cannot_be_remembered_holds_up_no_other(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chat = talk.chat(preset="agent")
-    chat.answer("I live in Bonn.")
-    chat.answer("I work at Acme.")  # and nobody finishes
+    for said in ("I live in Bonn.", "I work at Acme."):  # in two conversations, and nobody finishes
+        talk.chat(preset="agent").answer(said)
     keep = Remembering.keep
 
     def refuse_one(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> RememberStep:
