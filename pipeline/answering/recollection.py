@@ -78,9 +78,11 @@ class Recollection:
     def shown(self, verdict: Verdict | None) -> tuple[str, ...]:
         """The ids of what is shown under an answer: the memories, and what was said where that answers.
 
-        Where neither documents nor memory are sure, by the documents' `verdict`, what is closest is, too.
+        Where neither documents nor memory are sure, by the documents' `verdict`, the closest is, too, if the
+        question is about the user.
         """
-        told = self.verdict == "remembered" or (self.verdict == verdict == "closest" and self.asks)
+        is_near = self.verdict == verdict == "closest" and self.personal and self.asks
+        told = self.verdict == "remembered" or is_near
         return tuple(dict.fromkeys((*(item.id for item in self.memories), *(self.told_ids if told else ()))))
 
     def leads(self, documents: Answerability) -> bool:
