@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from pipeline.answering.leaf_chances import (
     leaf_signals,
     wants_fix,
 )
+from pipeline.answering.listed_tables import Table, tables_of
 from pipeline.answering.newest import newest_leaves
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
@@ -399,63 +399,3 @@ def _how_many(quotes: Sequence[Quote]) -> int:
             break
         shown, chance, words = shown + 1, chance + quote.score, words + own
     return shown
-
-
-READ_DOCUMENTS = 3  # of the first passages
-_ASKING = re.compile(
-    r"\b(?:list|lists|enumerate|name|show|give|names?|all|every|each|whole|complete|full|entire|exist|exists)\b",
-    re.IGNORECASE,
-)
-
-
-class Table(NamedTuple):
-    """One of the tables: its section with the leaves in it, and which of them it is."""
-
-    passage: Passage
-    section: SectionLeaves
-    window: Window
-
-
-def tables_of(question: str, retrieval: Retrieval, *, store: DocumentStore) -> list[Table]:
-    """The tables of one document that together are what is to be listed, in its order; [] where none are.
-
-    They have the same header, and each stands under a heading of its own that names what is asked for. One
-    alone is a quote like others.
-    """
-    terms = set(content_terms(_ASKING.sub(" ", question)))
-    if not terms:
-        return []
-    sources = dict.fromkeys(passage.section.metadata["source"] for passage in retrieval.passages)
-    trees = Trees(store.sections)
-    kept: list[Table] = []
-    for source in list(sources)[:READ_DOCUMENTS]:
-        tree = trees.get(source)
-        named = [section for section in tree.document.sections if _names(section, terms)] if tree else []
-        for tables in _by_header(named, store).values():
-            kept = max(kept, tables, key=len)
-    return kept if len(kept) > 1 else []
-
-
-def _names(section: StoredNode, terms: set[str]) -> bool:
-    """Whether the section's own heading has all the terms."""
-    return terms <= set(content_terms("".join(section.metadata["heading_path"][-1:])))
-
-
-def _by_header(sections: Sequence[StoredNode], store: DocumentStore) -> dict[str, list[Table]]:
-    """Their tables by the header that they share."""
-    leaves = store.sentences.of_sections([section.node_id for section in sections])
-    found: dict[str, list[Table]] = {}
-    for section in sections:
-        own = leaves.get(section.node_id, ())
-        parsed = SectionLeaves.of(own, text=section.text, offset=start_of(section))
-        for window in _tables(parsed):
-            header = parsed.leaves[window.block.first].text if window.block else ""
-            found.setdefault(header, []).append(Table(Passage(section, (), False, 0.0), parsed, window))
-    return found
-
-
-def _tables(section: SectionLeaves) -> Iterator[Window]:
-    """All tables of a section, each with what introduces it."""
-    for block in section.blocks:
-        if block.kind == "table":
-            yield Window(block.first if block.lead is None else block.lead, block.last, block)
