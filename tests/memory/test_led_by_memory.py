@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.answer import Answer, Answerability
+from pipeline.answer import Answer, Answerability, Verdict
 from pipeline.answering.recollection import Recollection, filled_in, memories_named
-from pipeline.steps.records import RecallStep, step_of
+from pipeline.steps.records import MemoryVerdict, RecallStep, step_of
 from tests.fake_llm import FakeLLM
 from tests.memory.talks import Talk
 
@@ -144,3 +144,19 @@ def test_a_fact_of_the_users_own_is_noted_though_documents_speak_of_it(
         assert answer.text.startswith("Noted: I find it again when you ask about it.")
     llm = FakeLLM(["It feeds the cabin [1]."])
     assert talk.chat(llm=llm).answer(message).mode == "generate"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "personal", "ids"),
+    [
+        ("remembered", "answered", False, ("turn",)),
+        ("closest", "closest", True, ("turn",)),
+        ("closest", "closest", False, ()),  # an unrelated message shares a word with what was said
+        ("closest", "answered", True, ()),
+    ],
+)
+def test_what_was_said_is_shown_under_an_answer_where_it_may_be_missed_there(
+    ours: MemoryVerdict, theirs: Verdict, personal: bool, ids: tuple[str, ...]
+) -> None:
+    said = Recollection(told="You said …", told_ids=("turn",), verdict=ours, personal=personal)
+    assert said.shown(theirs) == ids
