@@ -111,7 +111,7 @@ def _a_life(run: Run, memories: Any) -> None:
         bonn = index.entity_named("Bonn")
         assert bonn is not None
         found = neighbourhood(index, [bonn.id])
-        assert len(found.entities) > 1 and added["id"] in found.memories
+        assert len(found.entities) > 1 and added["id"] in found.direct
     checks = json.loads(run("doctor", "--json"))["checks"]
     (graph,) = [check for check in checks if check["name"] == "graph"]
     assert graph["ok"] and graph["detail"].startswith("Neo4j/") and "in step" in graph["detail"]
