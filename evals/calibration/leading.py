@@ -18,7 +18,7 @@ import numpy as np
 
 from athena import open_athena
 from athena.settings import Settings
-from evals.calibration.logistic import Floats, fit
+from evals.calibration.logistic import fit, held_out
 from evals.datasets import load_queries
 from evals.playing import PlayedAthena, playing
 from evals.talks import ASKED, Step, Talk, has_words, load_talks, played
@@ -37,7 +37,6 @@ ALL = "all of them"  # the user who has said everything
 TOLD = 5  # turns of which one has to answer
 NAMES = ("probability of the memory", "closeness of the documents", "personal")
 PROBABILITIES = (0.3, 0.4, 0.5, 0.6, 0.7)
-FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +78,6 @@ def _example(athena: PlayedAthena, kind: str, question: str, *, user: str) -> Ex
     return Example(kind, documents.verdict, (told.probability, nearest, float(told.personal)))
 
 
-def held_out(signs: Floats, labels: Floats) -> Floats:
-    """Each question's probability by weights that were fitted without its fifth."""
-    fold = np.random.default_rng(0).integers(0, FOLDS, len(labels))
-    found = np.zeros(len(labels))
-    for own in (fold == number for number in range(FOLDS)):
-        weights, intercept = fit(signs[~own], labels[~own], weights=np.ones(np.count_nonzero(~own)))
-        found[own] = sigmoid(signs[own] @ weights + intercept)
-    return found
-
-
 def main() -> None:
     """Print the weights, and who would answer what."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -99,16 +88,17 @@ def main() -> None:
     fitted = [item for item in found if item.kind in ("said", "manuals")]
     signs = np.array([item.signs for item in fitted])
     labels = np.array([float(item.kind == "said") for item in fitted])
-    weights, intercept = fit(signs, labels, weights=np.ones(len(labels)))
+    counts = np.ones(len(labels))
+    weights, intercept = fit(signs, labels, weights=counts)
     print(", ".join(f"{name} {weight:.2f}" for name, weight in zip(NAMES, weights, strict=True)))
     print(f"intercept {intercept:.2f}")
     others = [item for item in found if item not in fitted]
     rest = sigmoid(np.array([item.signs for item in others]) @ weights + intercept)
-    shares = list(zip([*fitted, *others], [*held_out(signs, labels), *rest], strict=True))
+    shares = list(zip([*fitted, *others], [*held_out(signs, labels, weights=counts), *rest], strict=True))
     for kind, verdict in sorted({(item.kind, item.verdict) for item in found}):
         own = np.array([share for item, share in shares if (item.kind, item.verdict) == (kind, verdict)])
-        counts = "  ".join(f"{least:.1f}: {np.count_nonzero(own >= least)}" for least in PROBABILITIES)
-        print(f"{kind:11}{verdict:21}{len(own):4}  {counts}")
+        reached = "  ".join(f"{least:.1f}: {np.count_nonzero(own >= least)}" for least in PROBABILITIES)
+        print(f"{kind:11}{verdict:21}{len(own):4}  {reached}")
 
 
 if __name__ == "__main__":

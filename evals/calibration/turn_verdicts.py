@@ -20,13 +20,12 @@ from itertools import permutations
 import numpy as np
 
 from evals import injections
-from evals.calibration.logistic import Floats, fit
+from evals.calibration.logistic import fit, held_out
 from evals.calibration.turn_weights import CachedEncoder
 from evals.conversations import Conversation, load_conversations, seconds, spoken
 from evals.talks import Talk, has_words, load_talks
 from memory.recalling.turn_index import Turn, TurnIndex
 from memory.recalling.turn_search import LEADING, FoundTurns, Signs, look_up
-from pipeline.finding.verdict_weights import sigmoid
 from pipeline.models.embedding import OnnxEncoder
 
 DATA = injections.DATA.parent
@@ -38,7 +37,6 @@ COUNTS: Mapping[str, float] = {
 }  # fmt: skip
 """How much a question of each kind counts: there are many of some."""
 PROBABILITIES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.5, 0.6, 0.8)
-FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,28 +105,6 @@ def _renamed(question: str, names: Sequence[str], others: Sequence[str]) -> str:
     return re.sub(rf"\b{re.escape(named[0])}\b", to[named[0]], question) if len(named) == 1 else ""
 
 
-def fitted(examples: Sequence[Example]) -> tuple[Floats, float]:
-    """The weights of the signs, and the intercept."""
-    labels = np.array([float(item.kind == "answered") for item in examples])
-    counts = np.array([COUNTS[item.kind] for item in examples])
-    return fit(_signals(examples), labels, weights=counts)
-
-
-def _signals(examples: Sequence[Example]) -> Floats:
-    return np.array([[asdict(item.signs)[name] for name in NAMES] for item in examples])
-
-
-def held_out(examples: Sequence[Example]) -> Floats:
-    """Each question's probability by weights that were fitted without its fifth."""
-    fold = np.random.default_rng(0).integers(0, FOLDS, len(examples))
-    found = np.zeros(len(examples))
-    for number in range(FOLDS):
-        weights, intercept = fitted([item for item, at in zip(examples, fold, strict=True) if at != number])
-        own = fold == number
-        found[own] = sigmoid(_signals(examples)[own] @ weights + intercept)
-    return found
-
-
 def main() -> None:
     """Print the weights and the shares."""
     encoder = CachedEncoder(OnnxEncoder())
@@ -140,10 +116,13 @@ def main() -> None:
         ),
         *(one for path in TALKS for one in of_talks(load_talks(DATA / path), encoder)),
     ]
-    weights, intercept = fitted(examples)
+    signs = np.array([[asdict(item.signs)[name] for name in NAMES] for item in examples])
+    labels = np.array([float(item.kind == "answered") for item in examples])
+    counts = np.array([COUNTS[item.kind] for item in examples])
+    weights, intercept = fit(signs, labels, weights=counts)
     print(", ".join(f"{name} {weight:.2f}" for name, weight in zip(NAMES, weights, strict=True)))
     print(f"intercept {intercept:.2f}")
-    probabilities = held_out(examples)
+    probabilities = held_out(signs, labels, weights=counts)
     for kind in COUNTS:
         own = probabilities[[item.kind == kind for item in examples]]
         shares = "  ".join(f"{least:.2f}: {np.mean(own >= least):.2f}" for least in PROBABILITIES)
