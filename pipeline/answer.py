@@ -204,7 +204,6 @@ class Part:
     abstained: bool
     verdict: Verdict | None
     corrected: str
-    arranged: bool
     carried: str
     markers: tuple[int, ...]
     nearest: tuple[int, ...]  # markers of those sections
@@ -249,7 +248,6 @@ class Answer:
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
     related: tuple[str, ...] = ()  # ids of relations about what it names; none is evidence
-    arranged: bool = False  # an outline or a comparison: its text says more than its quotes
     carried: str = ""  # what was said before and was searched for with the question
     parts: tuple[Part, ...] = ()  # where the message asks several questions: the answer to each
     usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
@@ -280,7 +278,6 @@ class Answer:
             abstained=part.abstained,
             verdict=part.verdict,
             corrected=part.corrected,
-            arranged=part.arranged,
             carried=part.carried,
             citations=tuple(cited for cited in self.citations if cited.marker in part.markers),
             units=tuple(unit for unit in self.units if unit.marker in part.markers),

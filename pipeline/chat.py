@@ -14,17 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Verdict
-from pipeline.answering.comparisons import compared
 from pipeline.answering.kept_conversation import History, KeptConversation, conversation_of
-from pipeline.answering.overviews import outlined
 from pipeline.answering.parts import found_together, together
 from pipeline.answering.prompts import condense_prompt, fitting_history
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
     QUOTES_INSTEAD,
-    Arranged,
-    arranged,
     followed,
     nearest_sections,
     not_answered,
@@ -50,7 +46,6 @@ from pipeline.asking.about_talk import (
     needs_a_model,
 )
 from pipeline.asking.follow_ups import FROM_MEMORY, condense, for_memory, topic_leads
-from pipeline.asking.kinds import Asked, asked_for
 from pipeline.asking.language import other_language
 from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, is_question, questions_in
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
@@ -200,9 +195,6 @@ class ChatRecipe:
             begun = QuoteStep(limit=self.parts.limits.quotes)
             search = self.parts.hybrid_search
             return (yield from turn.trace.take(begun, followed, turn, search, said, notice=self._no_model))
-        if self.parts.llm is None and (found := self._arranged(turn)):
-            begun = QuoteStep(limit=len(found.quotes))
-            return (yield from turn.trace.take(begun, arranged, turn, found, notice=self._no_model))
         nothing = turn.found.answerability.verdict == "not in the documents" or not turn.found.passages
         stated = self.parts.llm is None and turn.recollection.stated
         if turn.recollection.noted and (nothing or stated):
@@ -330,24 +322,6 @@ class ChatRecipe:
         return turn.answer(
             text=found.told, mode="memory", verdict=verdict, recalled=found.told_ids, related=()
         )
-
-    def _arranged(self, turn: RunningTurn) -> Arranged | None:
-        """What the question asks to be arranged, if it does: a topic's outline, two things compared."""
-        search, hashes = self.parts.hybrid_search, turn.file_hashes
-        # "And how many are there?" asks for no outline, though the question before it did.
-        match asked_for(turn.message if turn.carried else turn.found.question):
-            case Asked.SUMMARISE:
-                return outlined(turn.found, store=search.store, file_hashes=hashes)
-            case Asked.COMPARE:
-                of_side = partial(search.search, options=self.parts.options.but(hyde=False))
-                return compared(
-                    turn.found,
-                    search=of_side,
-                    store=search.store,
-                    encoder=search.encoder,
-                    file_hashes=hashes,
-                )
-        return None
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
         """The best units as they stand."""

@@ -187,7 +187,7 @@ def answer_body(answer: Answer) -> Group:
 
 def quotes_units(answer: Answer) -> bool:
     """True where the answer is quotes that say how they are to be shown."""
-    return answer.mode == "quote" and not (answer.abstained or answer.arranged) and bool(answer.units)
+    return answer.mode == "quote" and not answer.abstained and bool(answer.units)
 
 
 def showing_results(corrected: str, *, instead_of: str) -> Line:

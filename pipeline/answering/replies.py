@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Citation, Passage, Unit, Verdict
@@ -28,32 +28,6 @@ NO_MODEL = "No language model is connected: these are quotes from the documents.
 MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
 NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
-
-
-@dataclass(frozen=True, slots=True)
-class Arranged:
-    """An answer that a rule arranges out of quotes: its text, and one citation and one unit for each."""
-
-    text: str
-    quotes: tuple[Quote, ...]
-    citations: tuple[Citation, ...]
-    units: tuple[Unit, ...]
-    verdict: Verdict
-
-
-def arranged(step: RunningStep[QuoteStep], turn: RunningTurn, found: Arranged, *, notice: str) -> Answer:
-    """The outline or the comparison that was asked for, with a notice why no model answers."""
-    quoted = tuple(Quoted(quote.leaves[0].node_id, quote.score) for quote in found.quotes)
-    step.record = replace(step.record, quotes=quoted)
-    turn.notices += (notice,)
-    return turn.answer(
-        text=found.text,
-        mode="quote",
-        citations=found.citations,
-        units=found.units,
-        verdict=found.verdict,
-        arranged=True,
-    )
 
 
 def quoted(step: RunningStep[QuoteStep], turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:

@@ -1,14 +1,12 @@
 """What a question asks for: a list, a definition, steps, a person, some other fact, by its words alone.
 
-The order of the rules decides: "how many" is asked before "how", "list" and "compare" before all. Of a
-comparison the two sides are told, too: "compare A and B", "difference between A and B", "A vs B".
+The order of the rules decides: "how many" is asked before "how", "list" and "compare" before all.
 """
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class Asked(StrEnum):
@@ -82,54 +80,3 @@ def asked_for(question: str) -> Asked:
     """What the question asks for."""
     head = question[:LONGEST].replace("’", "'")
     return next((asked for asked, pattern in _COMPILED if pattern.search(head)), Asked.OTHER)
-
-
-_BETWEEN = r"(?P<one>.+?)\s+(?:and|&|or|with|to|against|from)\s+(?P<two>.+)"
-_PATTERNS = tuple(
-    re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    for pattern in (
-        r"\bhow\s+(?:do|does|is|are)\s+(?P<one>.+?)\s+compared?\s+(?:to|with|against)\s+(?P<two>.+)",
-        rf"\b(?:difference|differences|comparison|compare[sd]?|comparing|distinguish)\s+"
-        rf"(?:(?:between|of|in)\s+)?{_BETWEEN}",
-        r"(?:\bhow\s+)?\b(?:do|does|is|are)\s+(?P<one>.+?)\s+(?:differ|different|better|worse|faster|slower)"
-        r"\s+(?:from|than|to)\s+(?P<two>.+)",
-        r"\bhow\s+(?:do|does)\s+(?P<one>.+?)\s+and\s+(?P<two>.+?)\s+differ\b",
-        r"(?P<one>.+?)\s+(?:vs\.?|versus)\s+(?P<two>.+)",
-        r"(?P<one>.+?)\s+(?:and|or|&)\s+(?P<two>.+?)[,;:.?]?\s+(?:what(?:'?s|\s+is|\s+are)?\s+)?(?:the\s+)?differences?\b",
-        r"\bdifferences?\s+(?!of\b|in\b|between\b)(?P<one>[\w-]+)\s+(?P<two>[\w-]+)\W*$",
-    )
-)
-# What stands around a side and is no part of it.
-_BEFORE = re.compile(
-    r"^\W*(?:(?:what(?:'s| is| are)?|please|can you|could you|tell me|explain|the|an?|between|both|of|in)"
-    r"\s+)+",
-    re.IGNORECASE,
-)
-_AFTER = re.compile(
-    r"\s*(?:[?.!,;:].*|\b(?:please|each other|to each other|for me|in (?:general|short|detail))\W*)$",
-    re.DOTALL,
-)
-LONGEST_COMPARISON = 400  # characters that are looked at: these patterns try many places
-LONGEST_SIDE = 8  # words of a side: a longer one is a clause of its own
-
-
-class Sides(NamedTuple):
-    """What is compared, in the words of the question."""
-
-    one: str
-    two: str
-
-
-def sides_of(question: str) -> Sides | None:
-    """The two things that a question compares; None where it names no two."""
-    for pattern in _PATTERNS:
-        found = pattern.search(question[:LONGEST_COMPARISON])
-        if found:
-            sides = Sides(_bare(found["one"]), _bare(found["two"]))
-            if all(0 < len(side.split()) <= LONGEST_SIDE for side in sides) and sides.one != sides.two:
-                return sides
-    return None
-
-
-def _bare(side: str) -> str:
-    return _AFTER.sub("", _BEFORE.sub("", side.strip())).strip(" \"'`*")

@@ -106,34 +106,6 @@ def test_quotes_are_exact_and_say_that_no_model_is_connected(new_chat: NewChat) 
     assert CONNECT in notice
 
 
-def test_an_overview_is_an_outline_with_exact_citations(new_chat: NewChat) -> None:
-    answer = new_chat().answer("Give me an overview of the ECS")
-    assert (answer.mode, answer.verdict, answer.abstained) == ("quote", "answered", False)
-    assert answer.text.splitlines()[2] == "- **Cabin fan**: The cabin fan moves the air. [1]"
-    assert_exact(answer)
-    assert [unit.marker for unit in answer.units] == [citation.marker for citation in answer.citations]
-
-
-def test_a_question_after_an_overview_is_no_overview(new_chat: NewChat) -> None:
-    chat = new_chat()
-    assert chat.answer("Give me an overview of the ECS").arranged
-    answer = chat.answer("and where is it?")
-    assert step_of(answer.steps, CondenseStep).carried
-    assert not answer.arranged
-
-
-def test_a_comparison_says_which_side_is_missing(new_chat: NewChat) -> None:
-    answer = new_chat().answer("Compare the oxygen tank and a banana")
-    assert (answer.mode, answer.verdict) == ("quote", "closest")
-    assert "**oxygen tank**" in answer.text
-    assert answer.text.endswith("The documents do not seem to say anything about “banana”.")
-    assert_exact(answer)
-
-
-def test_an_overview_of_what_no_heading_names_is_a_question_like_others(new_chat: NewChat) -> None:
-    assert "**ECS › Cabin fan**" in new_chat().answer("Tell me about the hum at 4000 rpm").text
-
-
 def test_a_new_topic_is_not_searched_for_with_the_old_one(new_chat: NewChat) -> None:
     chat = new_chat()
     chat.answer("W-103, the LN2 tank shows OFFLINE")

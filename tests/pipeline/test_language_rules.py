@@ -13,14 +13,13 @@ from pipeline.analysis import analyse
 from pipeline.answering.citations import escaped_markers, renamed_markers, sentences_of
 from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
 from pipeline.answering.leaf_chances import wants_fix
-from pipeline.answering.overviews import topic_of
 from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import form_of
 from pipeline.answering.verification import states_something
 from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
-from pipeline.asking.kinds import asked_for, sides_of
+from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import language_of
 from pipeline.asking.small_talk import small_talk
 from pipeline.finding.answerability import names_unknown_code
@@ -148,7 +147,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     ),
     "leans": lambda message: yes(leans(message)),
     "condensed": condensed,
-    "sides": lambda question: ", ".join(sides_of(question) or ()),
     "asked for": asked_for,
     "language": lambda text: language_of(text) or "",
     "wants a fix": lambda question: yes(wants_fix(question, asked_for(question))),
@@ -161,7 +159,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "spelling": corrected,
     "codes": lambda text: ", ".join(CODE.findall(text)),
     "anchor": anchor,
-    "topic": topic_of,
     "points back": lambda text: yes(form_of(section_leaves(text).leaves[0]).back),
     "label": lambda text: yes(form_of(section_leaves(text).leaves[0]).label),
     "sentences": sentences,

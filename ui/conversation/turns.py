@@ -225,8 +225,6 @@ def _kind(answer: Answer) -> str:
         return "parts"
     if answer.abstained:
         return "abstained"
-    if answer.arranged:
-        return "answer"
     return "quotes" if answer.mode == "quote" and answer.citations else "answer"
 
 

@@ -16,7 +16,6 @@ from memory.reading.intervals import validity_of
 from memory.reading.relations import relations_in
 from memory.reading.rules import importance_of
 from memory.reading.statements import statements_in
-from pipeline.asking.kinds import sides_of
 from pipeline.redaction import Redactor, without_password
 from pipeline.stores.abbreviations import usual_abbreviations
 
@@ -40,7 +39,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "instructions": reads_as_instruction,
     "dates": lambda text: validity_of(text, said_at=1.7e9),
     "importance": importance_of,
-    "sides": sides_of,
     "abbreviations": lambda text: usual_abbreviations([text]),
     "redacted": Redactor(["hunter2-boreal", "abc"]).heard,
     "password in an address": without_password,
