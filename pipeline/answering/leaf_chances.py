@@ -6,7 +6,6 @@ The weights were learned by `python -m evals.calibration.quotes`; docs/decisions
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.analysis import analyse
 from pipeline.answer import Passage
 from pipeline.answering.section_blocks import form_of
-from pipeline.asking.kinds import Asked, asked_for
-from pipeline.finding.definitions import defines
-from pipeline.finding.verdict_signals import COUNT
 from pipeline.nodes import Node
 from pipeline.stores.base import Vector
 from pipeline.terms import content_terms, leaf_terms
@@ -38,8 +33,6 @@ WEIGHTS: Mapping[str, float] = {
     "header_row": -0.67,
     "code": -0.49,
     "markup": -0.57,
-    "definition": 2.0,  # this and the next by hand: too few questions ask so to learn them from
-    "form": 2.0,
 }
 SIGNALS = tuple(WEIGHTS)
 """Names of the signals, in the order of `leaf_signals`' columns."""
@@ -91,8 +84,6 @@ def leaf_signals(
         _coverage(question, candidates),
         _search_signals(candidates),
         _form_signals(candidates),
-        _definitions(question, candidates),
-        _forms(question, candidates),
     )
     return np.column_stack(parts)
 
@@ -155,63 +146,3 @@ def _form_signals(candidates: Sequence[Candidate]) -> Floats:
             )
         )
     return np.array(rows, dtype=np.float64)
-
-
-def _definitions(question: str, candidates: Sequence[Candidate]) -> Floats:
-    """How well each leaf defines what the question asks for the meaning of."""
-    if asked_for(question) is not Asked.DEFINE:
-        return np.zeros(len(candidates))
-    terms = frozenset(content_terms(question))
-    return np.array([defines(item.leaf.text, terms) for item in candidates])
-
-
-_HOW_MANY = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
-_COUNTED = re.compile(rf"{COUNT}[\d.,]{{0,20}}\s+(?=(?P<one>[\w-]+)(?:\s+(?P<two>[\w-]+))?)", re.IGNORECASE)
-_PERSON = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+ [A-Z][a-z]+")
-
-
-def _forms(question: str, candidates: Sequence[Candidate]) -> Floats:
-    """1 for a leaf that has what was asked for: a number of these, or a person's name."""
-    texts = [item.leaf.text for item in candidates]
-    counted = _HOW_MANY.search(question)
-    if counted:
-        noun = set(analyse(counted[1]))
-        found = [
-            any(noun & set(analyse(f"{one['one']} {one['two'] or ''}")) for one in _COUNTED.finditer(text))
-            for text in texts
-        ]
-    elif asked_for(question) is Asked.WHO:
-        found = [bool(_PERSON.search(text)) for text in texts]
-    else:
-        found = [False] * len(texts)
-    return np.array(found, dtype=np.float64)
-
-
-ACTION = re.compile(
-    r"(?!\W*\*\*[^*]+\*\*\s*:)"  # "**Load shedding**: …" is an entry of a glossary
-    r"[\s*_`\d.)-]*(?:`|(?:if [^,]{1,60}, )?(?:then )?(?:add|adjust|apply|ask|attach|call|change|check|choose"
-    r"|clear|click|close|compare|configure|connect|copy|create|declare|define|delete|disable|do|download"
-    r"|enable|enter|find|follow|give|go|hold|import|install|keep|leave|let|load|look|lower|make|move|never"
-    r"|note|open|point|power|press|put|raise|read|reduce|remove|repeat|replace|report|reset|restart|restore"
-    r"|return|run|select|send|set|show|shut|specify|start|stop|switch|take|tell|test|try|turn|type|update"
-    r"|use|wait|watch|wear|write)\b)",
-    re.IGNORECASE,
-)
-FIX = re.compile(
-    r"\b(?:fix\w*|procedure|what to do|steps|how to|actions?|recover\w*|repair\w*|restor\w*|remed\w*|solution"
-    r"|resolution|troubleshoot\w*|using|creating|adding|setting|configur\w*|install\w*|enabl\w*|running)\b",
-    re.IGNORECASE,
-)
-CAUSES = re.compile(r"\b(?:causes?|reasons?|symptoms?|signs)\b", re.IGNORECASE)
-TROUBLE = re.compile(
-    r"\b(?:dead|lost|broken?|stop(?:s|ped)?|fail(?:s|ed|ure)?|gone|dark|error|alarm|warning|stuck|leak\w*"
-    r"|won'?t|can'?t|cannot|doesn'?t|not work\w*|offline|wrong|refus\w*|reject\w*|crash\w*|hurts?"
-    r"|smell\w*|smoke|fire|burn\w*|losing|dropp\w*|falling|rising|freezing|overheat\w*|frozen|dying|headache"
-    r"|dizzy|beep\w*|flash\w*|emergency|help|too? (?:hot|cold|warm|high|low|loud)|empty)\b",
-    re.IGNORECASE,
-)
-
-
-def wants_fix(question: str, asked: Asked) -> bool:
-    """What to do is asked, or something is reported that is wrong, without a question."""
-    return asked is Asked.HOW_TO or (asked is Asked.OTHER and bool(TROUBLE.search(question)))

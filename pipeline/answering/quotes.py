@@ -6,7 +6,6 @@ be quoted (`quote_windows.py`) the first is the one whose leaves' chances add up
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,43 +13,21 @@ import numpy as np
 
 from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Passage, Retrieval, UnitKind
-from pipeline.answering.leaf_chances import (
-    ACTION,
-    CAUSES,
-    FIX,
-    Candidate,
-    Floats,
-    chances,
-    leaf_signals,
-    wants_fix,
-)
-from pipeline.answering.listed_tables import Table, tables_of
-from pipeline.answering.newest import newest_leaves
+from pipeline.answering.leaf_chances import Candidate, Floats, chances, leaf_signals
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
-from pipeline.asking.kinds import Asked, asked_for
-from pipeline.finding.called import calls
-from pipeline.finding.definitions import WHOLE, defines
-from pipeline.finding.entries import entry_leaves
 from pipeline.finding.passages import passage_leaves
-from pipeline.finding.tree import Trees
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.base import DocumentStore
-from pipeline.terms import content_terms
 
 # docs/decisions/quoting.md has what was measured for each of these.
 MOST_WORDS = 90  # of a quote; a section no longer than this is quoted whole
 MOST_WORDS_OF_PARTS = 110  # of rows, steps, items and code with their lead-in
-MOST_WORDS_OF_LISTS = 350  # of them, where all of some things are asked for: about 25 rows
 COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be better
 ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
-OF_ENTRY = 0.9  # chance that the entry of a code answers, where the code is the whole question
-NO_ORDER = 0.01  # of a leaf's chance to be marked remains, where an order is wanted and it is none
-HOW = re.compile(r"\bhow\b", re.IGNORECASE)  # asks for an explanation as often as for an order
-AS_LIKELY = 0.4  # of the best quote's chance: a fix that is wanted and has as much goes first
 MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
@@ -127,72 +104,25 @@ def choose_quotes(
     limit: int,
     weights: Mapping[str, float] | None = None,
 ) -> list[Quote]:
-    """The best units of the retrieved passages, best first; at most `limit`.
+    """Return the best units of the retrieved passages, best first; at most `limit`.
 
-    At most three are shown: as many as are needed for a fair chance that the answer is among them, a short
-    one beside a short one, and a fix where one is wanted; the others are folded. Two that rest on the same
-    words are chosen once. Where the documents may not answer, it is the best two. A list that they keep in
-    several tables is all of these, however many.
+    At most three are shown: as many as are needed for a fair chance that the answer is among them, and a
+    short one beside a short one; the others are folded. Two that rest on the same words are chosen once.
+    Where the documents may not answer, it is the best two.
     """
-    asked = asked_for(retrieval.question)
-    closest = retrieval.answerability.verdict == "closest"
-    if asked is Asked.LIST and not closest:
-        tables = tables_of(retrieval.question, retrieval, store=store)
-        if tables:
-            return list(_whole_list(tables))
     sections = quotable(retrieval, store)
     candidates = candidates_of(sections)
-    if not candidates:
+    spans = list(_spans(sections))
+    if not spans:  # no passages, or nothing but markup
         return []
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
     question = encoder.encode_query(embedding_question(retrieval.question))
     chance = chances(leaf_signals(retrieval.question, candidates, vectors, question), weights)
-    chance = _with_entry(chance, entry_leaves(retrieval.question, [item.leaf for item in candidates]))
-    if asked is Asked.DEFINE:
-        chance = _with_entry(chance, _defining(retrieval.question, candidates))
-    elif called := calls(retrieval.question):
-        chance = _with_entry(chance, [called(item.passage.section) for item in candidates])
-    chance = _with_entry(chance, newest_leaves(retrieval.question, candidates))
-    spans = list(_spans(sections, asked))
-    if not spans:  # nothing but markup
-        return []
-    most = min(limit, CLOSEST_SHOWN) if closest else limit
-    chosen = _chosen(spans, chance, candidates, limit=most)
-    fix = wants_fix(retrieval.question, asked)
-    marks = _to_be_marked(retrieval.question, chance, candidates) if fix else chance
-    quotes = [_quote(span, chance, marks) for span in chosen]
+    closest = retrieval.answerability.verdict == "closest"
+    chosen = _chosen(spans, chance, candidates, limit=min(limit, CLOSEST_SHOWN) if closest else limit)
+    quotes = [_quote(span, chance) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
-    if closest:
-        return quotes
-    if fix and not any(map(_is_fix_led_to, quotes)):
-        quotes += _fix_led_to(spans, chance, marks)
-    first, *others = quotes
-    beside = _fix_beside(first.best, store) if fix or asked is Asked.OTHER else None
-    if not beside or beside.overlaps(first):
-        return _folded(quotes, [quote for quote in quotes if fix and _is_fix(quote)])
-    beside = next(filter(beside.overlaps, others), beside)
-    return _folded([first, beside, *(quote for quote in others if quote is not beside)], [beside])
-
-
-def _with_entry(chance: Floats, entry: Sequence[bool]) -> Floats:
-    """The chances, most of it for the entry of a code that is the whole question, where there is one."""
-    own = np.array(entry)
-    if not own.any() or own.all():
-        return chance
-    shared = np.where(own, chance / chance[own].sum(), chance / chance[~own].sum())
-    return np.asarray(shared * np.where(own, OF_ENTRY, 1 - OF_ENTRY))
-
-
-def _defining(question: str, candidates: Sequence[Candidate]) -> list[bool]:
-    """Which leaves are an entry that says what is asked for, or of a section that begins with that."""
-    terms = frozenset(content_terms(question))
-    opening = {item.section: item.leaf for item in reversed(candidates)}
-    begun = {section for section, leaf in opening.items() if defines(leaf.text, terms) >= WHOLE}
-    return [
-        item.section in begun
-        or (item.leaf.metadata["kind"] == "list_item" and defines(item.leaf.text, terms) >= WHOLE)
-        for item in candidates
-    ]
+    return quotes if closest else _folded(quotes)
 
 
 def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:
@@ -247,11 +177,10 @@ def _inside(passage: Passage, leaves: Sequence[Node]) -> list[Node]:
     return [leaf for leaf in leaves if text[start_of(leaf) - offset : end_of(leaf) - offset] == leaf.text]
 
 
-def _spans(sections: Sequence[QuotableSection], asked: Asked) -> Iterator[_Span]:
+def _spans(sections: Sequence[QuotableSection]) -> Iterator[_Span]:
     """Everything that can be quoted."""
-    in_block = MOST_WORDS_OF_LISTS if asked is Asked.LIST else MOST_WORDS_OF_PARTS
     for found in sections:
-        for window in windows(found.section, most_words=MOST_WORDS, most_in_block=in_block):
+        for window in windows(found.section, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS):
             start, end = found.first + window.first, found.first + window.last + 1
             yield _Span(found, window, start, end, words_of(found.section, window))
 
@@ -295,98 +224,21 @@ def _best(span: _Span, chance: Floats) -> int:
     return span.start + int(chance[span.start : span.end].argmax())
 
 
-def _to_be_marked(question: str, chance: Floats, candidates: Sequence[Candidate]) -> Floats:
-    """The chances by which a leaf is marked where a fix is wanted: an order has most, but not for "how"."""
-    order = [bool(ACTION.match(item.leaf.text)) for item in candidates]
-    return chance if HOW.search(question) else np.asarray(np.where(order, chance, NO_ORDER * chance))
-
-
-def _quote(span: _Span, chance: Floats, marks: Floats) -> Quote:
-    best, score = _best(span, marks) - span.found.first, float(chance[span.start : span.end].sum())
+def _quote(span: _Span, chance: Floats) -> Quote:
+    best, score = _best(span, chance) - span.found.first, float(chance[span.start : span.end].sum())
     return _of_window(span.found.passage, span.found.section, span.window, best, score=score)
 
 
-def _of_window(
-    passage: Passage,
-    section: SectionLeaves,
-    window: Window,
-    best: int,
-    *,
-    score: float,
-    folded: bool = False,
-    together: bool = False,
-) -> Quote:
+def _of_window(passage: Passage, section: SectionLeaves, window: Window, best: int, *, score: float) -> Quote:
     start, end = section.span(window.first, window.last)
     leaves, part = section.leaves[window.first : window.last + 1], part_of(section, window, best)
-    return Quote(passage, leaves, start, end, score, section.leaves[best], part, folded, together)
+    return Quote(passage, leaves, start, end, score, section.leaves[best], part)
 
 
-def _whole_list(tables: Sequence[Table]) -> Iterator[Quote]:
-    """A quote for each table, shown as far as a list may be long; at least the first is."""
-    words = 0
-    for passage, section, window in tables:
-        words += words_of(section, window)
-        folded = words > MOST_WORDS_OF_LISTS and window is not tables[0].window
-        yield _of_window(
-            passage, section, window, window.last, score=1 / len(tables), folded=folded, together=True
-        )
-
-
-def _folded(quotes: Sequence[Quote], fixes: Sequence[Quote]) -> list[Quote]:
-    """The quotes with those folded that need not be seen; a fix that is wanted is seen, after the best.
-
-    It goes before the best where it is about as likely to answer. The fix that a code leads to is seen, too,
-    where another was found sooner.
-    """
-    order = list(quotes)
-    if likely := [one for one in fixes if one.score >= AS_LIKELY * order[0].score]:
-        order.remove(likely[0])
-        order.insert(0, likely[0])
-    shown = _how_many(order)
-    for wanted in (fixes, [quote for quote in order if fixes and _is_fix_led_to(quote)]):
-        found = order.index(wanted[0]) if wanted else 0
-        if found >= shown:
-            quote, shown = order.pop(found), min(shown + 1, MOST_SHOWN)
-            order.insert(shown - 1, quote)
-    return [replace(quote, folded=number >= shown) for number, quote in enumerate(order)]
-
-
-def _is_fix(quote: Quote) -> bool:
-    """True for steps, but of no causes, for what stands under a heading such as Fix, and for an order."""
-    if CAUSES.search("".join(quote.best.metadata["heading_path"][-1:])):
-        return False
-    return quote.kind == "steps" or _has_fix_heading(quote.best) or bool(ACTION.match(quote.best.text))
-
-
-def _fix_led_to(spans: Sequence[_Span], chance: Floats, marks: Floats) -> list[Quote]:
-    """The beginning of the fix in what a code or link leads to, as much of it as a quote may have."""
-    led = [span for span in spans if span.found.passage.led_by and _under_fix(span)]
-    return [_quote(span, chance, marks) for span in sorted(led, key=lambda one: (one.start, -one.end))[:1]]
-
-
-def _fix_beside(best: Node, store: DocumentStore) -> Quote | None:
-    """The beginning of the fix that stands under the same heading as symptoms or causes."""
-    *above, heading = best.metadata["heading_path"] or ("",)
-    tree = Trees(store.sections).get(best.metadata["source"]) if above and CAUSES.search(heading) else None
-    for section in tree.document.sections if tree else ():
-        *other, own = section.metadata["heading_path"] or ("",)
-        if other == above and FIX.search(own):
-            return opening_quote(section, store=store)
-    return None
-
-
-def _under_fix(span: _Span) -> bool:
-    """Whether all of it stands under a heading such as Fix or First action."""
-    return all(map(_has_fix_heading, span.found.section.leaves[span.window.first : span.window.last + 1]))
-
-
-def _is_fix_led_to(quote: Quote) -> bool:
-    """True for what has some of the fix of the procedure that the row of an alarm names."""
-    return bool(quote.passage.led_by) and any(map(_has_fix_heading, quote.leaves))
-
-
-def _has_fix_heading(leaf: Node) -> bool:
-    return bool(FIX.search("".join(leaf.metadata["heading_path"][-1:])))
+def _folded(quotes: Sequence[Quote]) -> list[Quote]:
+    """Return the quotes with those folded that need not be seen."""
+    shown = _how_many(quotes)
+    return [replace(quote, folded=number >= shown) for number, quote in enumerate(quotes)]
 
 
 def _how_many(quotes: Sequence[Quote]) -> int:

@@ -12,7 +12,6 @@ import pytest
 from pipeline.analysis import analyse
 from pipeline.answering.citations import escaped_markers, renamed_markers, sentences_of
 from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
-from pipeline.answering.leaf_chances import wants_fix
 from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import form_of
@@ -149,7 +148,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "condensed": condensed,
     "asked for": asked_for,
     "language": lambda text: language_of(text) or "",
-    "wants a fix": lambda question: yes(wants_fix(question, asked_for(question))),
     "escaped": escaped_markers,
     "small talk": lambda message: small_talk(message) or "",
     "defines": defined,

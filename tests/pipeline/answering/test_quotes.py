@@ -85,13 +85,10 @@ def test_a_long_list_is_cut_and_the_rest_is_counted(tmp_path: Path) -> None:
     store.close()
 
 
-def test_all_rows_are_quoted_where_all_are_asked_for(tmp_path: Path) -> None:
+def test_some_rows_of_a_long_table_come_with_its_header(tmp_path: Path) -> None:
     rows = "\n".join(f"| C-1{number:02} | alarm of the cabin {number} | act |" for number in range(20))
     table = f"| Code | Alarm | Do |\n|---|---|---|\n{rows}"
     store = make_store(tmp_path, {"codes.md": f"# Alarms of the cabin\n\n{table}\n\n{MORE}\n"})
-    everything = quotes_for(store, "List all alarms of the cabin")[0]
-    assert table in everything.text
-    assert everything.part.left_out_before == everything.part.left_out_after == 0
     some = quotes_for(store, "What is alarm C-115 of the cabin?")[0]
     assert some.part.left_out_before + some.part.left_out_after > 0
     assert "| Code | Alarm | Do |\n|---|---|---|" in some.shown
@@ -147,107 +144,6 @@ def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
     assert [len(found) for found in spans] == [1, 2, 4]
 
 
-def test_a_fix_that_is_wanted_is_among_those_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quoting, "ENOUGH", 0.0)  # without a fix one quote would do
-    monkeypatch.setattr(quoting, "CLOSE", 2.0)
-    meaning = "Bus lost means that the bus is dead and lost. The bus is dark."
-    steps = "1. Shed load.\n2. Move each controller of the dead bus."
-    store = make_store(
-        tmp_path, {"bus.md": f"# Bus lost\n\n{meaning}\n", "fix.md": f"# Fix for a dead bus\n\n{steps}\n"}
-    )
-    shown = [quote.text for quote in quotes_for(store, "the bus is dead and lost!") if not quote.folded]
-    assert steps in shown
-    (only,) = [q for q in quotes_for(store, "Why is the bus dead and lost?") if not q.folded]
-    assert only.text == meaning
-    store.close()
-
-
-@pytest.mark.parametrize(("likely", "first"), [(0.0, "1. Shed load."), (2.0, "The bus is dead and lost.")])
-def test_a_fix_that_is_wanted_goes_first_where_it_is_about_as_likely(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, likely: float, first: str
-) -> None:
-    monkeypatch.setattr(quoting, "AS_LIKELY", likely)
-    meaning, steps = "The bus is dead and lost. The bus is dark.", "1. Shed load.\n2. Move each controller."
-    files = {"bus.md": f"# Bus lost\n\n{meaning}\n", "fix.md": f"# Fix for a dead bus\n\n{steps}\n"}
-    store = make_store(tmp_path, files)
-    assert quotes_for(store, "the bus is dead and lost!")[0].text.startswith(first)
-    store.close()
-
-
-@pytest.mark.parametrize(
-    ("days", "first"),
-    [(("11 January", "2 March"), "0047"), (("March 2, 2024", "January 11, 2025"), "0031"),
-     (("2024-03-02", "2024-01-11"), "0047")],
-)  # fmt: skip
-def test_what_is_so_now_is_in_the_newest_entry(tmp_path: Path, days: tuple[str, str], first: str) -> None:
-    older, newer = sorted(days, key=lambda day: "March" in day or "-03-" in day)
-    log = (
-        f"# Log\n\n## {older}: radio delivered\n\nThe serial number of the radio is 0031.\n\n"
-        f"## {newer}: radio exchanged\n\nA radio was built in with the serial number 0047, and it hums.\n"
-    )
-    store = make_store(tmp_path, {"log.md": log})
-    assert first in quotes_for(store, "serial number of the radio in use now")[0].text
-    store.close()
-
-
-@pytest.mark.parametrize(
-    ("question", "marked"),
-    [("the water pump is dead, what now", "Restart"), ("How is the water pump dead?", "The water pump is")],
-)
-def test_an_order_is_marked_where_one_is_wanted(tmp_path: Path, question: str, marked: str) -> None:
-    text = "The water pump is dead, what now is told here. Restart it with its switch."
-    store = make_store(tmp_path, {"water.md": f"# Water\n\n{text}\n"})
-    best = quotes_for(store, question)[0].best.text
-    store.close()
-    assert best.startswith(marked)
-
-
-def test_the_fix_under_the_same_heading_is_shown_beside_symptoms(tmp_path: Path) -> None:
-    """Of two procedures, though the message has words of the other's fix."""
-    store = make_store(
-        tmp_path,
-        {
-            "runbook.md": "# Bus\n\n## Symptoms of a dark bus\n\nThe bus is dark and nothing hums.\n\n"
-            f"{MORE}\n\n## Fix for the bus\n\n1. Reset the breaker.\n2. Wait a minute.\n",
-            "other.md": f"# Lamp\n\n## Fix for a dark lamp\n\nReplace the lamp where it is dark.\n\n{MORE}\n",
-        },
-    )
-    shown = [quote for quote in quotes_for(store, "the bus is dark and nothing hums") if not quote.folded]
-    store.close()
-    assert shown[0].text.startswith("The bus is dark")
-    assert shown[1].text == "1. Reset the breaker.\n2. Wait a minute."
-
-
-def test_numbered_causes_are_no_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quoting, "AS_LIKELY", 0.0)
-    files = {
-        "leak.md": "# Coolant leak\n\n## Possible causes of a coolant leak\n\n"
-        "1. The coolant pipe has a leak.\n2. The coolant pump has a leak.\n",
-        "fix.md": "# Stopping\n\nClose the coolant valve.\n",
-    }
-    store = make_store(tmp_path, files)
-    assert quotes_for(store, "coolant leak, what to do")[0].text == "Close the coolant valve."
-    store.close()
-
-
-def test_the_fix_that_a_code_leads_to_is_shown_beside_one_that_was_found(tmp_path: Path) -> None:
-    files = {
-        "alarms.md": "# Alarms\n\n| Code | Alarm | Procedure |\n|---|---|---|\n"
-        "| W-202 | BUS LOST | P-EPS-01 |\n| W-301 | FUEL LOW | P-PRP-07 |\n",
-        "power.md": "# P-EPS-01: Dark panels\n\n## Symptoms\n\nW-202 is active.\n\n"
-        "## Fix for what obeys\n\nIn this order:\n\n1. `close A`\n2. `close B`\n\n## Checks\n\n1. `show A`\n",
-        "fan.md": "# Cabin fan\n\n## Fix for a cabin fan that stopped\n\n1. Switch the cabin fan on.\n",
-    }
-    store = make_store(tmp_path, files)
-    shown = [
-        quote.text
-        for quote in quotes_for(store, "W-202; the cabin fan stopped. What now?", limit=2)
-        if not quote.folded
-    ]
-    assert len(shown) <= MOST_SHOWN
-    assert [text for text in shown if "In this order:\n\n1. `close A`\n2. `close B`" in text]
-
-
 def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("fan")
     unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))
@@ -272,41 +168,6 @@ def test_of_a_parent_the_leaves_of_all_its_sections_are_quoted(tmp_path: Path) -
     )
     (quote,) = choose_quotes(replace(found, passages=(passage,)), store=store, encoder=ENCODER, limit=5)
     assert quote.text == text
-    store.close()
-
-
-def test_the_definition_comes_first(tmp_path: Path) -> None:
-    definition = "A breaker is a switch that opens by itself."
-    store = make_store(
-        tmp_path,
-        {
-            "use.md": "# Breaker\n\nReset the breaker once. A breaker that opens again stays open.\n",
-            "def.md": f"# Parts\n\n{MORE}\n\n{definition}\n\n{MORE}\n",
-        },
-    )
-    assert definition in texts(store, "What is a breaker?")[0]
-    store.close()
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("how many people can the bus carry", "Inside sit three tired people."),
-        ("who steers the bus", "Behind the wheel sits Ada Lovelace."),
-    ],
-)
-def test_a_number_of_what_is_counted_and_a_name_speak_for_a_leaf(
-    tmp_path: Path, question: str, answer: str
-) -> None:
-    others = "A bus can carry 1700 W. Many people steer the bus."
-    store = make_store(tmp_path, {"bus.md": f"# Bus\n\n{others} {answer}\n"})
-    (found,) = make_search(store).search(question).passages
-    leaves = store.sentences.of_sections([found.section.node_id])[found.section.node_id]
-    values = leaf_signals(
-        question, [Candidate(leaf, found, 0) for leaf in leaves], {}, ENCODER.encode_query(question)
-    )
-    form = values[:, SIGNALS.index("form")]
-    assert [leaf.text for leaf, has_it in zip(leaves, form, strict=True) if has_it] == [answer]
     store.close()
 
 
