@@ -21,7 +21,6 @@ from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
     QUOTES_INSTEAD,
-    followed,
     nearest_sections,
     not_answered,
     quoted,
@@ -37,17 +36,9 @@ from pipeline.answering.written_answers import (
     verified,
     written,
 )
-from pipeline.asking.about_talk import (
-    GO_ON,
-    NEED_A_MODEL,
-    AboutTalk,
-    about_talk,
-    asked_before,
-    needs_a_model,
-)
-from pipeline.asking.follow_ups import FROM_MEMORY, condense, for_memory, topic_leads
+from pipeline.asking.follow_ups import condense, for_memory, topic_leads
 from pipeline.asking.language import other_language
-from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, is_question, questions_in
+from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, questions_in
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
@@ -136,34 +127,14 @@ class ChatRecipe:
             return (yield from self._write_on(turn, turn.begun))
         if turn.instead_of:  # from now on the version before is aside
             self.conversation.keep_so_far(turn)
-        turn.about = about_talk(turn.message) if turn.history else None
-        if turn.about is not None and (reply := self._of_the_talk(turn, turn.about)):
-            return reply
         if memory and memory.concerns(turn.message, conversation_id=kept_in, turn_id=turn.turn_id):
             return self._ask_memory(turn, memory)
-        if turn.about is None and (
-            talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history))
-        ):
+        if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
             return self._reply(turn, talk)
         questions = questions_in(asked_in(turn.message))
         if len(questions) > 1 and self.parts.llm is None:
             return (yield from self._answer_each(turn, questions))
         return (yield from self._answer_one(turn))
-
-    def _of_the_talk(self, turn: RunningTurn, about: AboutTalk) -> Answer | None:
-        """The reply to a message about the conversation that needs no search, or a missing model."""
-        if about is AboutTalk.ASKED:
-            replies = [*turn.history[1:], Message("assistant", "")]
-            asked = [
-                said.text
-                for said, reply in zip(turn.history, replies, strict=True)
-                if said.role == "user" and (reply.text != FROM_MEMORY or is_question(said.text))
-            ]
-            return turn.answer(text=asked_before(asked), mode="reply", verdict="answered")
-        if about in NEED_A_MODEL and self.parts.llm is None:
-            text = needs_a_model(about, self.parts.choice.fix)
-            return turn.answer(text=text, mode="reply", verdict="answered")
-        return None
 
     def _answer_each(self, turn: RunningTurn, questions: Sequence[str]) -> Events[Answer]:
         """The answer to each question of a message."""
@@ -191,10 +162,6 @@ class ChatRecipe:
         leads = turn.recollection.leads(turn.found.answerability)
         if leads and self.parts.llm is None:
             return self._told(turn)
-        if self.parts.llm is None and turn.about in GO_ON and (said := self.history.shown):
-            begun = QuoteStep(limit=self.parts.limits.quotes)
-            search = self.parts.hybrid_search
-            return (yield from turn.trace.take(begun, followed, turn, search, said, notice=self._no_model))
         nothing = turn.found.answerability.verdict == "not in the documents" or not turn.found.passages
         stated = self.parts.llm is None and turn.recollection.stated
         if turn.recollection.noted and (nothing or stated):

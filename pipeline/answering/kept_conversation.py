@@ -11,7 +11,6 @@ from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import left_of, looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
-from pipeline.asking.about_talk import about_talk
 from pipeline.asking.follow_ups import FROM_MEMORY
 from pipeline.errors import AthenaError, StoreError
 from pipeline.messages import Message
@@ -33,7 +32,6 @@ class History:
 
     def __init__(self) -> None:
         self._said: list[Message] = []
-        self.shown: list[Answer] = []  # the answers on the latest topic that cite anything
 
     @classmethod
     def of(cls, conversation: Conversation | None) -> History:
@@ -49,9 +47,6 @@ class History:
             return
         if answer.mode not in ("reply", "memory"):
             self.remember(answer.question, answer.text)
-            if answer.citations:
-                same_topic = about_talk(answer.question) is not None
-                self.shown = [*self.shown, answer] if same_topic else [answer]
         elif looked_up(answer):
             self.remember(answer.question, FROM_MEMORY)
 
@@ -73,7 +68,6 @@ class History:
     def replace(self, said: Sequence[Message]) -> None:
         """Replace all messages."""
         self._said = list(said)
-        self.shown = []
 
 
 def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:

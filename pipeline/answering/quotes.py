@@ -18,7 +18,7 @@ from pipeline.answering.quote_windows import Part, Window, part_of, windows, wor
 from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
-from pipeline.nodes import Node, StoredNode
+from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 
 # docs/decisions/quoting.md has what was measured for each of these.
@@ -32,7 +32,6 @@ MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
 
-KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "code": "code"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,6 @@ class Quote:
     best: Node  # the leaf that answers
     part: Part  # what it is, or what it is a part of
     folded: bool = False  # behind "3 more passages"
-    together: bool = False  # its leaves answer together, no one of them alone
 
     @property
     def text(self) -> str:
@@ -64,11 +62,6 @@ class Quote:
     def kind(self) -> UnitKind:
         """What it is, or what it is a part of."""
         return self.part.kind
-
-    def overlaps(self, other: Quote) -> bool:
-        """Whether both have words of the same place."""
-        same = self.passage.section.metadata["source"] == other.passage.section.metadata["source"]
-        return same and self.start < other.end and other.start < self.end
 
     @property
     def shown(self) -> str:
@@ -123,28 +116,6 @@ def choose_quotes(
     quotes = [_quote(span, chance) for span in chosen]
     quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
     return quotes if closest else _folded(quotes)
-
-
-def quote_of(passage: Passage, leaves: Sequence[Node], *, score: float = 0.0) -> Quote:
-    """A quote of adjacent leaves that somebody else chose; the last one is what answers."""
-    start, end, best = start_of(leaves[0]), end_of(leaves[-1]), leaves[-1]
-    kind = KINDS.get(best.metadata["kind"], "sentence" if len(leaves) == 1 else "paragraph")
-    return Quote(passage, tuple(leaves), start, end, score, best, Part(kind, start, end))
-
-
-def opening_quote(section: StoredNode, *, store: DocumentStore, after: int = 0) -> Quote | None:
-    """As much of a section's beginning, or of what stands `after` an offset, as a quote may have."""
-    leaves = store.sentences.of_sections([section.node_id]).get(section.node_id, [])
-    parsed = SectionLeaves.of(leaves, text=section.text, offset=start_of(section))
-    first = next((at for at, leaf in enumerate(parsed.leaves) if start_of(leaf) >= after), len(leaves))
-    found = windows(parsed, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS)
-    left = [window for window in found if window.first >= first]
-    if not left:
-        return None
-    window = min(left, key=lambda window: (window.first, -window.last))
-    return _of_window(
-        Passage(section, (), False, 1.0), parsed, window, window.first, score=0.0, together=True
-    )
 
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[QuotableSection]:

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer, Citation, Passage, Unit, Verdict
+from pipeline.answer import Answer, Citation, Passage, Unit
 from pipeline.answering.citations import citation_of, escaped_markers, quote_hash
-from pipeline.answering.continuing import examples, is_shown, what_follows
 from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
 from pipeline.answering.section_blocks import end_of, start_of
-from pipeline.asking.about_talk import AboutTalk
 from pipeline.markup.readable import readers_markdown
 from pipeline.steps.records import Quoted, QuoteStep
 from pipeline.words import CLOSEST, counted
@@ -31,49 +29,16 @@ NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row
 
 
 def quoted(step: RunningStep[QuoteStep], turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
-    """The best units as they stand, with a notice why no model answers."""
+    """Return the best units as they stand, with a notice why no model answers."""
     limit = step.record.limit
     quotes = choose_quotes(turn.found, store=search.store, encoder=search.encoder, limit=limit)
-    verdict = turn.found.answerability.verdict
-    return _of_quotes(step, turn, quotes, verdict=verdict, notice=notice)
-
-
-def followed(
-    step: RunningStep[QuoteStep],
-    turn: RunningTurn,
-    search: HybridSearch,
-    said: Sequence[Answer],
-    *,
-    notice: str,
-) -> Answer:
-    """What comes after the last answers, or an example; else the closest of what they have not shown."""
-    limit = step.record.limit
-    found = choose_quotes(
-        turn.found, store=search.store, encoder=search.encoder, limit=limit + sum(len(a.units) for a in said)
-    )
-    others = [quote for quote in found if not is_shown(quote, said)]
-    if turn.about is AboutTalk.EXAMPLE:
-        wanted = examples(others)
-    else:
-        wanted = what_follows(said, store=search.store, failed=turn.about is AboutTalk.IF_FAILS)
-    others = [quote for quote in others if not any(map(quote.overlaps, wanted))]
-    shown = [replace(quote, folded=False) for quote in wanted or others[:1]]
-    folded = [replace(quote, folded=True) for quote in (others if wanted else others[1:])]
-    quotes = [*shown, *folded][:limit]
-    verdict: Verdict = "answered" if wanted else "closest"
-    return _of_quotes(step, turn, quotes, verdict=verdict, notice=notice)
-
-
-def _of_quotes(
-    step: RunningStep[QuoteStep], turn: RunningTurn, quotes: Sequence[Quote], *, verdict: Verdict, notice: str
-) -> Answer:
     chosen = tuple(Quoted(quote.best.node_id, quote.score) for quote in quotes)
     step.record = replace(step.record, quotes=chosen)
     citations, units = quote_citations(quotes, turn.file_hashes), quote_units(quotes)
     turn.notices += (notice,)
-    opening = CLOSEST if verdict == "closest" else ""
+    opening = CLOSEST if turn.found.answerability.verdict == "closest" else ""
     text = quotes_text(citations, units, opening=opening)
-    return turn.answer(text=text, mode="quote", citations=citations, units=units, verdict=verdict)
+    return turn.answer(text=text, mode="quote", citations=citations, units=units)
 
 
 def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:
@@ -149,7 +114,7 @@ def _citation(quote: Quote, marker: int, file_hash: str) -> Citation:
 def _unit(quote: Quote, marker: int) -> Unit:
     part, best = quote.part, quote.best
     whole = not (part.left_out_before or part.left_out_after)
-    together = quote.together or (part.kind == "steps" and whole)  # a procedure's steps do
+    together = part.kind == "steps" and whole  # a procedure's steps answer together
     return Unit(
         marker=marker,
         kind=part.kind,

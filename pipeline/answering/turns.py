@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pipeline.answering.persona import Persona
     from pipeline.answering.prompts import Source
-    from pipeline.asking.about_talk import AboutTalk
     from pipeline.asking.follow_ups import Condensed
     from pipeline.models.base import ModelChoice
     from pipeline.models.tokens import CountTokens
@@ -157,7 +156,6 @@ class RunningTurn:
     question: str = ""  # the message as it is searched for
     beside: Beside | None = None  # another wording that is searched for with it
     carried: str = ""  # what it has of what was said before
-    about: AboutTalk | None = None  # what it wants of the conversation itself
     other: Condensed | None = None  # its other reading, in a conversation
     recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None

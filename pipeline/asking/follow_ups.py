@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
-from pipeline.asking.about_talk import about_talk
 from pipeline.asking.several import asked_in, is_question, questions_in
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import ModelError
@@ -76,7 +75,7 @@ def leans(message: str) -> bool:
     """True where a message needs what was said before, by its form: it points back or goes on."""
     if _telling(message) <= FOLLOWING and (ASKING_ON.search(message) or GOING_ON.search(message)):
         return True
-    if not says_something(message) or about_talk(message):
+    if not says_something(message):
         return True
     return _points_back(IDIOM.sub(" ", message))
 
@@ -246,13 +245,13 @@ def topic(history: Sequence[Message], *, beside: str) -> str:
 
 
 def _asked(history: Sequence[Message]) -> list[str]:
-    """What the user asked, without greetings and thanks, and what is about the conversation."""
+    """What the user asked, without greetings and thanks."""
     said = [message.text for message in history if message.role == "user"]
     asked: list[str] = []
     for text in said:
         if asked and (right := _put_right(asked[-1], text)):
             asked[-1] = right
-        elif not small_talk(text) and not about_talk(text):
+        elif not small_talk(text):
             asked.append(text)
     return [question for text in asked for question in questions_in(asked_in(text))]
 

@@ -848,27 +848,3 @@ def test_a_question_in_the_place_of_another_sees_what_was_before_that(new_chat: 
         chat.ask(QUESTION, instead_of="none")
 
 
-@pytest.mark.parametrize(
-    ("message", "said"),
-    [
-        ("what did I ask before?", f"1. {QUESTION}"),
-        ("can you explain that more simply", "To say the same in simpler words takes a language model"),
-        ("in German please", "To say the same in another language takes a language model"),
-    ],
-)
-def test_talk_about_the_conversation_is_answered_by_rule(new_chat: NewChat, message: str, said: str) -> None:
-    chat = new_chat()
-    chat.answer(QUESTION)
-    answer = chat.answer(message)
-    assert answer.mode == "reply"
-    assert said in answer.text
-
-
-def test_if_that_fails_shows_nothing_that_was_shown(new_chat: NewChat) -> None:
-    chat = new_chat()
-    first = chat.answer(QUESTION)
-    folded = {unit.marker for unit in first.units if unit.folded}
-    seen = {cited.quote for cited in first.citations if cited.marker not in folded}
-    then = chat.answer("and if that fails?")
-    assert then.carried == QUESTION.rstrip("?")
-    assert not seen & {cited.quote for cited in then.citations}

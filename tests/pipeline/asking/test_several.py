@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.asking.about_talk import AboutTalk, about_talk
 from pipeline.asking.several import LONG, asked_in, questions_in
 
 
@@ -39,23 +38,3 @@ def test_a_paste_is_read_by_its_questions_and_its_end() -> None:
     paste = f"What does F-51 mean? {'A line of the log. ' * 80}The pump hums. It is stuck."
     assert asked_in(paste) == "What does F-51 mean? The pump hums. It is stuck"
     assert asked_in("x" * LONG) == "x" * LONG
-
-
-@pytest.mark.parametrize(
-    ("message", "about"),
-    [
-        ("what have I asked so far?", AboutTalk.ASKED),
-        ("explain it like I'm five", AboutTalk.SIMPLER),
-        ("tl;dr", AboutTalk.SHORTER),
-        ("auf Deutsch bitte", AboutTalk.TRANSLATED),
-        ("give me an example of that", AboutTalk.EXAMPLE),
-        ("that didn't help", AboutTalk.IF_FAILS),
-        ("and then?", AboutTalk.NEXT),
-        ("simpler pls", AboutTalk.SIMPLER),
-        ("an example plz", AboutTalk.EXAMPLE),
-        ("what if the samples get warm?", None),
-        ("what is an example app", None),
-    ],
-)
-def test_talk_about_the_conversation(message: str, about: AboutTalk | None) -> None:
-    assert about_talk(message) is about
