@@ -340,8 +340,7 @@ class Athena(Parts):
         if not ids:
             return answer, {}
         texts = self.memory_of(user).texts(ids)
-        parts = tuple(replace(part, text=filled_in(part.text, texts)) for part in answer.parts)
-        shown = replace(answer, text=filled_in(answer.text, texts), parts=parts)
+        shown = replace(answer, text=filled_in(answer.text, texts))
         return shown, {known: texts[known] for known in (*answer.recalled, *answer.related) if known in texts}
 
     def filled_in(self, text: str, *, user: str | None = None) -> str:

@@ -75,7 +75,6 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED,
         "status": answer.status,
         "error": error,
         "citations": [citation_shape(citation) for citation in answer.citations],
-        "parts": [asdict(part) for part in answer.parts],
         "units": [unit_shape(unit, answer) for unit in answer.units],
         "left_out": [
             {"marker": unit.marker, "parts": unit.parts, "count": unit.left_out}

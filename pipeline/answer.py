@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pipeline.nodes import Node, ScoredNode
@@ -194,22 +194,6 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The answer to one of several questions of a message; its citations are the whole's, by marker."""
-
-    question: str
-    condensed_question: str
-    text: str
-    mode: Mode
-    abstained: bool
-    verdict: Verdict | None
-    corrected: str
-    carried: str
-    markers: tuple[int, ...]
-    nearest: tuple[int, ...]  # markers of those sections
-
-
-@dataclass(frozen=True, slots=True)
 class Usage:
     """The tokens that a language model read and wrote, and what they cost; None where no price is set.
 
@@ -249,13 +233,7 @@ class Answer:
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
     related: tuple[str, ...] = ()  # ids of relations about what it names; none is evidence
     carried: str = ""  # what was said before and was searched for with the question
-    parts: tuple[Part, ...] = ()  # where the message asks several questions: the answer to each
     usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
-
-    @property
-    def each(self) -> tuple[Answer, ...]:
-        """The answers to its questions, with the same markers; itself where there is one question."""
-        return tuple(map(self._of, self.parts)) or (self,)
 
     @property
     def message_corrected(self) -> str:
@@ -267,23 +245,6 @@ class Answer:
             return self.corrected
         message = self.corrected.split(": ", self.carried.count(": ") + 1)[-1]
         return "" if message == self.question else message
-
-    def _of(self, part: Part) -> Answer:
-        return replace(
-            self,
-            question=part.question,
-            condensed_question=part.condensed_question,
-            text=part.text,
-            mode=part.mode,
-            abstained=part.abstained,
-            verdict=part.verdict,
-            corrected=part.corrected,
-            carried=part.carried,
-            citations=tuple(cited for cited in self.citations if cited.marker in part.markers),
-            units=tuple(unit for unit in self.units if unit.marker in part.markers),
-            nearest=tuple(near for near in self.nearest if near.marker in part.nearest),
-            parts=(),
-        )
 
     @property
     def unsupported(self) -> str:

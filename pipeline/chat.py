@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Verdict
 from pipeline.answering.kept_conversation import History, KeptConversation, conversation_of
-from pipeline.answering.parts import found_together, together
 from pipeline.answering.prompts import condense_prompt, fitting_history
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
@@ -38,7 +37,7 @@ from pipeline.answering.written_answers import (
 )
 from pipeline.asking.follow_ups import condense, for_memory, topic_leads
 from pipeline.asking.language import other_language
-from pipeline.asking.several import MOST, asked_in, check_length, is_pasted, questions_in
+from pipeline.asking.questions import asked_in, check_length, is_pasted
 from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
@@ -70,7 +69,7 @@ from pipeline.steps.records import (
 from pipeline.steps.spending import noted_in
 from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
-from pipeline.words import OTHER_LANGUAGE, counted, well_formed
+from pipeline.words import OTHER_LANGUAGE, well_formed
 
 if TYPE_CHECKING:
     from pipeline.answer import Retrieval
@@ -90,7 +89,6 @@ NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
 CONDENSE_TIMEOUT_S = 20.0
 PASTED = "The message is long: searched for its questions and its last sentences."
-MORE_QUESTIONS = "The message asks {}: the first {} are answered."
 
 
 class ChatRecipe:
@@ -131,27 +129,10 @@ class ChatRecipe:
             return self._ask_memory(turn, memory)
         if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
             return self._reply(turn, talk)
-        questions = questions_in(asked_in(turn.message))
-        if len(questions) > 1 and self.parts.llm is None:
-            return (yield from self._answer_each(turn, questions))
-        return (yield from self._answer_one(turn))
+        return (yield from self._answer_question(turn))
 
-    def _answer_each(self, turn: RunningTurn, questions: Sequence[str]) -> Events[Answer]:
-        """The answer to each question of a message."""
-        answers: list[Answer] = []
-        for place, question in enumerate(questions[:MOST]):
-            part = turn.of(question, before=questions[:place])
-            answers.append((yield from self._answer_one(part)))
-            turn.retrieval, turn.file_hashes = part.retrieval, part.file_hashes
-            if turn.stop.is_set():
-                break
-        if len(questions) > MOST:
-            turn.notices += (MORE_QUESTIONS.format(counted(len(questions), "question"), MOST),)
-        turn.notices += tuple(dict.fromkeys(notice for answer in answers for notice in answer.notices))
-        return turn.answer(**together(answers))
-
-    def _answer_one(self, turn: RunningTurn) -> Events[Answer]:
-        """The answer to one question."""
+    def _answer_question(self, turn: RunningTurn) -> Events[Answer]:
+        """The answer to a message that asks something of the documents."""
         memory = self.parts.memory
         yield from self._condense(turn)
         if memory is not None:
@@ -220,11 +201,7 @@ class ChatRecipe:
     def _retrieve(self, turn: RunningTurn) -> Events[None]:
         """Passages and the verdict, of the message with its topic where that answers better."""
         first = len(turn.trace.steps)
-        questions = questions_in(turn.question)[:MOST] if self.parts.llm is not None else [turn.question]
-        if len(questions) > 1:
-            turn.retrieval = yield from self._searched_each(turn, questions)
-        else:
-            turn.retrieval = yield from self._searched(turn, turn.question, turn.beside, turn.trace)
+        turn.retrieval = yield from self._searched(turn, turn.question, turn.beside, turn.trace)
         if turn.other is not None and not turn.stop.is_set():
             trace = Trace()
             other = yield from self._searched(turn, turn.other.question, turn.other.beside, trace)
@@ -256,20 +233,6 @@ class ChatRecipe:
             hypothesis=step_of(turn.begun.steps, HydeStep).hypothesis if turn.begun else None,
             beside=beside,
         )
-
-    def _searched_each(self, turn: RunningTurn, questions: Sequence[str]) -> Events[Retrieval]:
-        """What is found for each question of a message, for one answer to all of them."""
-        options = turn.options
-        found: list[Retrieval] = []  # `list[Retrieval]()` would need the name when it runs
-        share = {
-            "context_tokens": options.context_tokens // len(questions),
-            "top_k": max(1, options.top_k // len(questions)),
-        }
-        part = replace(turn, options=options.but(**share))
-        for question in questions:
-            one = yield from self._searched(part, question, None, turn.trace)
-            found.append(one)
-        return found_together(found, question=turn.question)
 
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""

@@ -143,9 +143,7 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
     if answer.mode in ("reply", "memory"):
         return Prose(answer.text)
     remembered = _from_memory(REMEMBERED, answer.recalled, recalled)
-    lines = [
-        line for part in answer.each for line in _part(part, heading=part.question if answer.parts else "")
-    ]
+    lines = list(_with_reading(answer))
     if answer.mode == "quote" and remembered:
         lines = [*remembered, Text(""), *lines]
     else:
@@ -159,16 +157,14 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
     return Group(*lines)
 
 
-def _part(answer: Answer, *, heading: str) -> Iterator[RenderableType]:
-    """The answer to one question, under it where there are others; what it was read as stands above."""
-    if heading:
-        yield Line(heading, style="bold")
+def _with_reading(answer: Answer) -> Iterator[RenderableType]:
+    """Yield the answer; above it the question that the message was read as, where that differs."""
     if answer.carried:
         yield Line(f"About “{answer.carried}”.", style="dim")
     if shown := answer.message_corrected:
         typed = answer.question if answer.carried else answer.condensed_question
         yield showing_results(shown, instead_of=typed)
-    if heading or answer.carried or shown:
+    if answer.carried or shown:
         yield Text("")
     yield answer_body(answer)
 

@@ -216,7 +216,7 @@ class Replying:
         last = self.heard.before
         if last is None:
             return self.memory.forgetting()
-        recalled, told = last.recalled, any(one.mode == "memory" for one in last.each)
+        recalled, told = last.recalled, last.mode == "memory"
         meant = recalled if recalled and told else (*recalled, last.turn_id)  # else either is meant
         kept = [known for known in recalled if known in self.memory.index.memories]
         return self.memory.forgetting(kept, turns=meant, without=without)

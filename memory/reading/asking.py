@@ -11,7 +11,7 @@ from memory.reading.clauses import spelt_out, with_subject
 from memory.reading.entities import is_given_name
 from memory.reading.relations import relations_in
 from pipeline.analysis import analyse
-from pipeline.asking.several import is_question
+from pipeline.asking.questions import is_question
 from pipeline.terms import stop_terms
 
 _WORD = re.compile(r"[^\W\d_]+")

@@ -32,8 +32,6 @@ MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class Quote:
     """One quoted span of a passage, and how it is shown."""

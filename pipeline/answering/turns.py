@@ -185,11 +185,6 @@ class RunningTurn:
             step_of(steps, CondenseStep), question=other.question, carried=other.carried, by=other.by
         )
 
-    def of(self, question: str, *, before: Sequence[str]) -> RunningTurn:
-        """The turn of one question of the message, after others of it."""
-        history = [*self.history, *(Message("user", asked) for asked in before)]
-        return replace(self, message=question, history=history)
-
     @property
     def cut_off(self) -> bool:
         """Whether the text was stopped, or ended by its length or a failure: within a sentence, then."""

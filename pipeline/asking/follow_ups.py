@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
-from pipeline.asking.several import asked_in, is_question, questions_in
+from pipeline.asking.questions import asked_in, is_question
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import ModelError
 from pipeline.finding.beside import Beside
@@ -253,7 +253,7 @@ def _asked(history: Sequence[Message]) -> list[str]:
             asked[-1] = right
         elif not small_talk(text):
             asked.append(text)
-    return [question for text in asked for question in questions_in(asked_in(text))]
+    return [asked_in(text) for text in asked]
 
 
 def _shortened(text: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from pipeline.answer import Answer
 from pipeline.answering.citations import escaped_markers, renamed_markers, without_markers
 from pipeline.answering.recollection import BLOCK, looked_up
-from pipeline.asking.several import is_question
+from pipeline.asking.questions import is_question
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted

@@ -55,16 +55,6 @@ def test_every_block_of_the_page_runs(
     assert "Breaker B7 feeds the cabin fan [1]." in printed
 
 
-def test_the_parts_of_an_answer_say_what_the_memories_say_that_they_name(fan: Athena) -> None:
-    fan.ask("my locker is 12", user="bo")
-    answer = fan.ask("what is my locker number and which breaker feeds the cabin fan?", user="bo")
-    assert [part.mode for part in answer.parts] == ["memory", "quote"]
-    shown, _ = fan.with_memories(answer, user="bo")
-    assert "my locker is 12" in shown.text
-    assert "my locker is 12" in shown.each[0].text
-    assert "[memory " not in repr(shown.parts)
-
-
 def test_one_path_is_a_path_and_no_list_of_letters(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "alone.md").write_text("# Alone\n\nThe quokka sleeps.\n")

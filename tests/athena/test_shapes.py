@@ -72,7 +72,7 @@ def test_answer() -> None:
             }
         ],
         "left_out": [{"marker": 1, "parts": "rows", "count": 7}],
-        "carried": "", "parts": [],
+        "carried": "",
         "abstained": False, "mode": "quote", "model": "", "status": "complete",
         "error": "",
         "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],

@@ -48,15 +48,6 @@ def test_forgotten_words_are_never_told(talk: Talk) -> None:
     assert "█" not in talk.answer("what did I say last?").text
 
 
-def test_forget_that_means_what_was_told_to_one_of_two_questions(talk: Talk) -> None:
-    talk.chat().answer("my locker is number 221 on the second floor")
-    (locker,) = talk.memory.turns.own()
-    chat = talk.chat()
-    answer = chat.answer("what is the number of my locker? what feeds the cabin fan?")
-    assert [part.mode for part in answer.parts] == ["memory", "quote"]
-    assert chat.answer("forget that").recalled == (locker.id,)
-
-
 def test_of_a_message_with_forgotten_words_its_other_sentences_are_found() -> None:
     turn = RecallableTurn(
         id="1",
@@ -280,9 +271,9 @@ def test_what_was_only_told_is_not_said_to_have_been_asked(talk: Talk) -> None:
     chat = talk.chat()
     for message in ("my brother Karl lives in Graz", "What feeds the cabin fan?", "where does Karl live?"):
         chat.answer(message)
-    asked = chat.answer("what did I ask you before?").text
-    assert "1. What feeds the cabin fan?\n2. where does Karl live?" in asked
-    assert "Graz" not in asked
+    asked = chat.answer("what did I ask you before?").recalled
+    one, two = talk.memory.texts(asked).values()
+    assert one.endswith("“where does Karl live?”") and two.endswith("“What feeds the cabin fan?”")
 
 
 def test_what_was_asked_before_has_the_questions_that_the_memory_answered(talk: Talk) -> None:

@@ -405,7 +405,7 @@ def test_where_nothing_is_kept_that_is_said_once(new_chat: NewChat) -> None:
 def test_a_paste_is_searched_for_by_its_questions_and_its_last_sentences(new_chat: NewChat) -> None:
     answer = new_chat().answer(f"{'A line of a log. ' * 200}{QUESTION} The tank is full.")
     assert PASTED in answer.notices
-    assert answer.condensed_question == f"{QUESTION} The tank is full"
+    assert answer.condensed_question == f"{QUESTION} The tank is full."
     assert answer.citations
     assert PASTED not in new_chat().answer(QUESTION).notices
 
@@ -413,29 +413,6 @@ def test_a_paste_is_searched_for_by_its_questions_and_its_last_sentences(new_cha
 def test_a_message_that_is_too_long_is_refused_with_its_length(new_chat: NewChat) -> None:
     with pytest.raises(AthenaError, match="20,001 characters; at most 20,000"):
         new_chat().ask("a" * 20_001)
-
-
-def test_each_question_of_a_message_is_answered_under_its_words(new_chat: NewChat) -> None:
-    chat = new_chat()
-    answer = chat.answer(f"{QUESTION} Also, what are batteries? Who wrote Faust?")
-    assert [part.question for part in answer.parts] == [
-        QUESTION,
-        "what are batteries?",
-        "Who wrote Faust?",
-    ]
-    assert [cited.marker for cited in answer.citations] == [*range(1, len(answer.citations) + 1)]
-    first, second, _ = answer.each
-    assert second.citations[0].quote.startswith("Batteries carry the ship")
-    assert not {cited.marker for cited in first.citations} & {cited.marker for cited in second.citations}
-    assert chat.turns[0].answer.parts == answer.parts
-
-
-def test_a_model_is_given_what_each_question_of_a_message_found(new_chat: NewChat) -> None:
-    llm = FakeLLM(["The cells and batteries carry the ship [1]."])
-    answer = new_chat(llm=llm).answer(f"{QUESTION} Also, what are batteries?")
-    assert (answer.status, answer.mode) == ("complete", "generate")
-    [prompt] = llm.prompts
-    assert "hums at 4000 rpm" in prompt and "Batteries carry the ship" in prompt
 
 
 def test_a_fault_of_ours_is_raised_in_the_callers_thread(new_chat: NewChat, manual: EmbeddedStore) -> None:
@@ -846,5 +823,3 @@ def test_a_question_in_the_place_of_another_sees_what_was_before_that(new_chat: 
     assert isinstance(chat.ask(QUESTION, instead_of=again.turn_id)[-1], AnswerFinished)
     with pytest.raises(UnknownConversation):
         chat.ask(QUESTION, instead_of="none")
-
-

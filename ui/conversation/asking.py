@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
-from pipeline.asking.several import too_long
+from pipeline.asking.questions import too_long
 from pipeline.errors import AthenaError
 from ui.conversation import whose
 from ui.conversation.agents import agent_of_conversation

@@ -14,7 +14,7 @@ from memory.deciding import edits
 from memory.deciding.decisions import sides_of
 from pipeline.answering.replies import without_model_note
 from pipeline.answering.written_answers import can_go_on
-from pipeline.asking.several import check_length
+from pipeline.asking.questions import check_length
 from pipeline.asking.suggestions import follow_ups
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import RememberStep, step_of

@@ -42,7 +42,6 @@ BLANK: View = {
     "heading": "",
     "about": "",
     "corrected": None,
-    "parts": [],
     "groups": [],
     "folded": [],
     "folded_label": "",
@@ -98,7 +97,6 @@ def stored_view(
         | _answered(answer)
         | {
             "turn": turn_id,
-            "parts": [_answered(part) for part in answer.each] if answer.parts else [],
             "missing": f"Not in the {documents}",
             "otherwise": ASK_OTHERWISE[documents],
             "citations": {str(c.marker): citation_view(c) for c in answer.citations},
@@ -221,8 +219,6 @@ def step_line(snapshot: RunSnapshot) -> str:
 def _kind(answer: Answer) -> str:
     if answer.mode in ("reply", "memory"):
         return "reply"
-    if answer.parts:
-        return "parts"
     if answer.abstained:
         return "abstained"
     return "quotes" if answer.mode == "quote" and answer.citations else "answer"

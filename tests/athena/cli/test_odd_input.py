@@ -18,7 +18,7 @@ from athena import Athena, cli, load_settings
 from athena.models import Models
 from athena.settings import Settings
 from pipeline.answer import Answer
-from pipeline.asking.several import LONGEST_MESSAGE
+from pipeline.asking.questions import LONGEST_MESSAGE
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import RunFailed

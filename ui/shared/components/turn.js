@@ -44,8 +44,7 @@ function render(root, data, send) {
   const hints = { tip, root };
   const body = element("div", { class: `answer ${data.kind}` });
   for (const notice of data.first) body.append(note("info", build(notice, {})));
-  if (data.parts.length) body.append(...parts(data, send, hints));
-  else body.append(...answered(data, send, hints));
+  body.append(...answered(data, send, hints));
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
@@ -53,7 +52,7 @@ function render(root, data, send) {
     body.append(element("button", { class: "tool stop go-on", disabled: data.busy,
       onclick: once(() => send("go_on", { question: data.question })) }, icon("play_arrow"), "Continue"));
   }
-  const first = ["quotes", "abstained", "parts"].includes(data.kind); // no answer was written: memory comes before quotes
+  const first = ["quotes", "abstained"].includes(data.kind); // no answer was written: memory comes before quotes
   offerCommands(body, data, send);
   root.replaceChildren(
     element("div", { class: "question", tabindex: data.question.length > LONG ? "0" : null },
@@ -76,12 +75,6 @@ function answered(data, send, hints) {
   const drawn = { quotes, abstained, reply }[data.kind] || prose;
   return [data.about ? about(data, send) : null, data.corrected ? corrected(data, send) : null,
     ...drawn(data, send, hints)].filter(Boolean);
-}
-
-// Several questions, each answered under its own words.
-function parts(data, send, hints) {
-  return data.parts.map((part, index) => element("section", { class: `part ${part.kind}` },
-    element("h3", {}, part.question), answered({ ...data, ...part, part: index }, send, hints)));
 }
 
 function prose(data, send, hints) {
@@ -241,7 +234,7 @@ function groups(found, data, send, hints) {
 // The passages behind a button; one of them that is open in the evidence pane unfolds them.
 function passages(data, send, hints) {
   const kept = unfoldedIn(data.turn);
-  const id = `folded${data.part ?? ""}`;
+  const id = "folded";
   if (data.folded.some((group) => group.quotes.some((quote) => quote.marker === data.open))) kept.add(id);
   const rest = element("div", { class: "folded", id, hidden: !kept.has(id) },
     groups(data.folded, data, send, hints));

@@ -1,0 +1,64 @@
+"""The size of a message: which is too long to be read, and which part of a pasted one is searched for."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.errors import AthenaError
+
+LONG = 600  # characters: a longer message was pasted
+ASKING = 3  # sentences of a pasted message that end in a question mark
+LAST = 2  # sentences at its end
+LONGEST_MESSAGE = 20_000  # characters
+TOO_LONG = "The message has {:,} characters; at most {:,} are read."
+SHORTEN = "Leave out what the question does not need, and ask again."
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_INTERROGATIVE = (
+    r"(?:what|whats|who|whos|whom|whose|where|wheres|when|why|which|how|hows|is|are|was|were(?!\s+\w+ing\b)|do|does|did|can"
+    r"|could|should|would|will|may|must|has|have)"
+)
+_OPENING = re.compile(
+    rf"^\W*(?:(?:and|also|but|so|then|or|plus|please|pls|ok|hi|hello|hey|again|finally|first|second|secondly)\b\W*)*"
+    rf"(?:{_INTERROGATIVE}\b|(?:list|show|tell|explain|describe|compare|define|give|name|summari[sz]e|find)\s)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\?\W*$|\bwhat (?:now|next|then|to do|(?:do|should|can|must) (?:i|we) do)\W*$|\bnow what\W*$|\bhow\W*$",
+    re.IGNORECASE,
+)
+
+
+def too_long(message: str) -> str:
+    """Return what is wrong with a message that is too long to be read; "" for any other."""
+    return TOO_LONG.format(len(message), LONGEST_MESSAGE) if len(message) > LONGEST_MESSAGE else ""
+
+
+def check_length(message: str) -> None:
+    """Raise `AthenaError` for a message that is too long to be read."""
+    if problem := too_long(message):
+        raise AthenaError(problem, SHORTEN)
+
+
+def is_pasted(message: str) -> bool:
+    """Tell whether a message is so long that only a part of it is searched for."""
+    return len(message) > LONG
+
+
+def asked_in(message: str) -> str:
+    """Return what is searched for: a short message whole, of a pasted one its questions and its end.
+
+    These are its last three sentences with a question mark and its last two of any kind, in their order, at
+    most 600 characters.
+    """
+    if not is_pasted(message):
+        return message
+    sentences = [part.strip() for part in _SENTENCE_END.split(message) if part.strip()]
+    asking = [place for place, sentence in enumerate(sentences) if sentence.endswith(("?", "？"))]
+    last = range(max(0, len(sentences) - LAST), len(sentences))
+    return " ".join(sentences[place][-LONG:] for place in sorted({*asking[-ASKING:], *last}))[-LONG:]
+
+
+def is_question(sentence: str) -> bool:
+    """Tell whether an English sentence asks, by how it begins or ends: "pump is stuck, what now"."""
+    return bool(_ASKS.search(sentence) or _OPENING.match(sentence))
