@@ -11,7 +11,7 @@ from pipeline.steps.records import Step
 from pipeline.words import counted
 
 Mode = Literal["quote", "generate", "reply", "memory"]
-"""A reply is a rule's: to a greeting, to "what can you do?"; so is what the memory answers about itself."""
+"""A "reply" is the fixed one to a greeting or thanks; "memory" is what the memory answers about itself."""
 
 Verdict = Literal["answered", "closest", "not in the documents"]
 UnitKind = Literal["sentence", "paragraph", "list", "steps", "table", "code"]

@@ -38,7 +38,7 @@ from pipeline.answering.written_answers import (
 from pipeline.asking.follow_ups import condense, for_memory, topic_leads
 from pipeline.asking.language import other_language
 from pipeline.asking.questions import asked_in, check_length, is_pasted
-from pipeline.asking.small_talk import SmallTalk, reply_to, small_talk
+from pipeline.asking.small_talk import small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
@@ -127,8 +127,8 @@ class ChatRecipe:
             self.conversation.keep_so_far(turn)
         if memory and memory.concerns(turn.message, conversation_id=kept_in, turn_id=turn.turn_id):
             return self._ask_memory(turn, memory)
-        if talk := small_talk(turn.message, name=self.parts.persona.name, follows=bool(turn.history)):
-            return self._reply(turn, talk)
+        if reply := small_talk(turn.message, greeting=self.parts.persona.greeting):
+            return turn.answer(text=reply, mode="reply", verdict="answered")
         return (yield from self._answer_question(turn))
 
     def _answer_question(self, turn: RunningTurn) -> Events[Answer]:
@@ -288,12 +288,6 @@ class ChatRecipe:
         """The generated text with markers resolved and every sentence checked."""
         search = self.parts.hybrid_search
         return (yield from turn.trace.take(VerifyStep(), verified, turn, search, sources, self.parts.memory))
-
-    def _reply(self, turn: RunningTurn, talk: SmallTalk) -> Answer:
-        """What the persona says to a message that asks nothing of the documents."""
-        store = self.parts.hybrid_search.store
-        text = reply_to(talk, persona=self.parts.persona, store=store)
-        return turn.answer(text=text, mode="reply", verdict="answered")
 
     def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
         """What the memory itself answers; the turn is stored first, as what is kept names it."""

@@ -170,8 +170,7 @@ ABSTAINED = replace(
 REPLY = Answer(
     question="hello",
     condensed_question="hello",
-    text="Hello. I answer from the **manuals** of the ship: 1 file, 3 sections. You could ask:\n\n"
-    "- How do I warm up the fuel cell?\n- What does C-104 mean?\n",
+    text="Hello. I answer from the **manuals** of the ship.",
     mode="reply",
     model="",
     abstained=False,

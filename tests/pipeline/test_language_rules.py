@@ -20,7 +20,6 @@ from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
 from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import language_of
-from pipeline.asking.small_talk import small_talk
 from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.definitions import defines
 from pipeline.finding.links import CODE, anchor
@@ -149,7 +148,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "asked for": asked_for,
     "language": lambda text: language_of(text) or "",
     "escaped": escaped_markers,
-    "small talk": lambda message: small_talk(message) or "",
     "defines": defined,
     "terms": lambda text: " ".join(analyse(text)),
     "lacks a fact": lambda question, *texts: yes(lacks_fact(question, texts)),

@@ -19,7 +19,7 @@ from pipeline.stores.memories import Memory
 from pipeline.words import CLOSEST, counted, is_told_first
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.units import View, breadcrumb, in_words, units_view
-from ui.shared.markdown_tree import Span, Tree, markdown_tree, tree_text
+from ui.shared.markdown_tree import Span, Tree, markdown_tree
 from ui.shared.words import one_line, shortened
 
 MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
@@ -243,7 +243,7 @@ def _corrected(answer: Answer) -> View | None:
 
 def _body(answer: Answer) -> Tree:
     if _kind(answer) == "reply":
-        return _with_suggestions(markdown_tree(answer.text))
+        return markdown_tree(answer.text)
     if _kind(answer) != "answer":
         return []
     spans = _chips(answer.text, {citation.marker for citation in answer.citations})
@@ -253,21 +253,6 @@ def _body(answer: Answer) -> Tree:
         if not support.supported
     ]
     return markdown_tree(answer.text, spans=spans, references=False)
-
-
-def _with_suggestions(tree: Tree) -> Tree:
-    """A reply's tree, in which a list's items that are questions can be asked."""
-    made: Tree = []
-    for node in tree:
-        if isinstance(node, str):
-            made.append(node)
-            continue
-        words = one_line(tree_text(node["c"]))
-        if node["t"] == "li" and words.endswith("?"):
-            made.append(node | {"c": [{"t": "ask", "question": words, "c": node["c"]}]})
-        else:
-            made.append(node | {"c": _with_suggestions(node["c"])})
-    return made
 
 
 def _chips(text: str, known: set[int] | None = None) -> list[Span]:

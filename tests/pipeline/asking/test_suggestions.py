@@ -1,4 +1,4 @@
-"""Replies to small talk: who answers, what is indexed, and questions that the documents answer."""
+"""Questions to click, which the documents answer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.answer import Citation
-from pipeline.answering.persona import Persona
-from pipeline.asking.small_talk import SmallTalk, reply_to
 from pipeline.asking.suggestions import follow_ups, own_title, suggested_questions
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.chat_runs import NewChat
@@ -109,41 +107,6 @@ def test_a_verb_is_the_one_that_its_gerund_is_of(tmp_path: Path) -> None:
         "How do I open the hatch?",
         "How do I use the mask?",
     ]
-
-
-def test_what_is_indexed_is_told(store: EmbeddedStore) -> None:
-    text = reply_to(SmallTalk.DOCUMENTS, persona=Persona(), store=store)
-    assert "5 documents with 6 sections" in text
-    assert "Leaks" in text and "Cabin fan" in text
-    assert text.count("\n- ") == 4
-
-
-@pytest.mark.parametrize("kind", list(SmallTalk))
-def test_every_kind_has_a_reply(kind: SmallTalk, store: EmbeddedStore) -> None:
-    persona = Persona(name="Echo", suggestions=("Why?",))
-    text = reply_to(kind, persona=persona, store=store)
-    assert text and "{" not in text
-    assert ("- Why?" in text) == (len(text) > 100)
-
-
-def test_an_empty_index_has_no_questions(tmp_path: Path) -> None:
-    text = reply_to(SmallTalk.GREETING, persona=Persona(), store=EmbeddedStore(tmp_path / "none"))
-    assert "Nothing is indexed yet." in text and "- " not in text
-
-
-def test_a_chat_replies_without_searching(new_chat: NewChat) -> None:
-    chat = new_chat()
-    answer = chat.answer("Hello! What can you do?")
-    assert (answer.mode, answer.verdict, answer.abstained) == ("reply", "answered", False)
-    assert (answer.steps, answer.citations, answer.model, answer.notices) == ((), (), "", ())
-    assert "3 documents" in answer.text
-    assert [turn.answer.mode for turn in chat.turns] == ["reply"]
-    assert chat.recipe.history.said() == []
-
-
-def test_courtesy_beside_a_question_is_searched_for(new_chat: NewChat) -> None:
-    answer = new_chat().answer("Hello, at how many rpm does the cabin fan hum?")
-    assert answer.mode == "quote" and answer.citations
 
 
 def test_another_language_is_noticed(new_chat: NewChat) -> None:

@@ -161,17 +161,11 @@ def test_what_was_carried_is_not_said_to_be_a_correction_of_the_message() -> Non
     }
 
 
-def test_a_reply_has_no_quiet_words_and_its_questions_can_be_asked() -> None:
+def test_a_reply_has_no_quiet_words() -> None:
     view = stored_view(made_answers.REPLY, turn_id="t")
     assert (view["kind"], view["meta"], view["inspectable"], view["corrected"]) == ("reply", [], False, None)
-    items = view["body"][1]["c"]
-    assert [item["c"][0]["question"] for item in items] == [
-        "How do I warm up the fuel cell?",
-        "What does C-104 mean?",
-    ]
-    told = replace(made_answers.REPLY, text="- one file\n- three sections\n")
-    assert "ask" not in str(stored_view(told, turn_id="t")["body"])
-    assert stored_view(replace(told, steps=(SearchStep(),)), turn_id="t")["inspectable"] is False
+    told = replace(made_answers.REPLY, steps=(SearchStep(),))
+    assert stored_view(told, turn_id="t")["inspectable"] is False
 
 
 def test_what_was_remembered_stands_beside_the_answer_and_is_gone_when_it_is_forgotten() -> None:
