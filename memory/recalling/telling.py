@@ -18,7 +18,7 @@ from memory.reading.intervals import Interval, first_interval
 from memory.recalling.turn_index import FoundTurn, asks_alone, cut, date_words
 from memory.recalling.turn_search import is_of_talk, may_answer, verdict_of
 from memory.times import begun, local
-from pipeline.answering.recollection import Recalled, lacks_what_is_asked, named
+from pipeline.answering.recollection import Recalled, named
 
 if TYPE_CHECKING:
     from memory.recalling.recall import FoundMemory
@@ -79,10 +79,7 @@ def told(
     probability = 1.0 if exact else max(of_turns, of_facts if leading else 0.0)
     telling = [item for item in heard if may_answer(question, item.turn)]
     shown = _shown(turns, telling, leading)
-    texts = [f"{item.turn.text} ({date_words(item.turn.at)})" for item in shown]
-    uncertain = not leading and (
-        turns.of_another or lacks_what_is_asked(question, texts) or _is_of_another(question, shown)
-    )
+    uncertain = not leading and (turns.of_another or _is_of_another(question, shown))
     verdict = verdict_of(probability, personal=personal, uncertain=uncertain)
     of_facts_told = (_dated_line(memory.id, begun(memory)) for memory in leading)
     lines = list(dict.fromkeys((*of_facts_told, *(line for item in shown for line in _turn_lines(item)))))

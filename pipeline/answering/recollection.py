@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.finding.verdict_signals import lacks_fact
 from pipeline.steps.records import RecallStep, RememberStep
 
 if TYPE_CHECKING:
@@ -120,11 +119,6 @@ def nothing_left(answer: Answer) -> bool:
 def looked_up(answer: Answer) -> bool:
     """Whether it was looked up what is remembered: requests to the memory and small talk go without."""
     return any(isinstance(step, RecallStep) for step in answer.steps)
-
-
-def lacks_what_is_asked(question: str, texts: Iterable[str]) -> bool:
-    """Whether a price, an age, a count … is asked for that nothing said has, judged as documents are."""
-    return lacks_fact(question, texts)
 
 
 def named(memory_id: str) -> str:

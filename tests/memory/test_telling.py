@@ -78,19 +78,6 @@ def test_what_is_not_told_comes_to_mind_of_a_question_about_the_user_or_where_it
 
 
 @pytest.mark.parametrize(
-    ("question", "verdict"),
-    [
-        ("How old is Leo?", "closest"),
-        ("How much do his lessons cost?", "closest"),
-        ("When did he start?", "remembered"),
-    ],
-)
-def test_a_kind_of_fact_that_no_turn_has_is_not_remembered_for_sure(question: str, verdict: str) -> None:
-    turns = FoundTurns((found("Leo started at the ferry company."),), 0.9)
-    assert told(question, [], turns, personal=True).verdict == verdict
-
-
-@pytest.mark.parametrize(
     ("question", "said", "verdict"),
     [
         ("Which allergy do I have?", "My sister is allergic to nuts.", "closest"),
