@@ -23,7 +23,6 @@ from evals.calibration.collections import Kind, SearchedQuestion, collections, e
 from evals.calibration.logistic import fit
 from evals.datasets import default_folder
 from evals.metrics import auroc
-from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.verdict_signals import signals
 from pipeline.finding.verdict_weights import Calibration, Scorer
 
@@ -43,12 +42,11 @@ KINDS: tuple[Kind, ...] = ("answerable", "near", "taken", "far", "everyday", "fo
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question's signals; whether it names a code that its series does not have."""
+    """One question's signals."""
 
     collection: str
     kind: Kind
     values: Mapping[str, float]
-    unknown_code: bool
 
     @property
     def answerable(self) -> bool:
@@ -59,9 +57,8 @@ class Row:
 def row_of(found: SearchedQuestion) -> Row:
     """The signals of one search."""
     question, passages = found.ask.text, found.passages
-    unknown = names_unknown_code(question, passages)
     values = signals(question, found.response, passages, found.index)
-    return Row(found.collection, found.ask.kind, values, unknown)
+    return Row(found.collection, found.ask.kind, values)
 
 
 def fitted(rows: Iterable[Row], names: Sequence[str], shares: Mapping[Kind, float]) -> Scorer:
@@ -119,21 +116,16 @@ def _merged(estimates: tuple[float, float], threshold: float) -> float:
 
 
 def print_figures(rows: Sequence[Row]) -> None:
-    """The verdicts by collection and kind, how often the rule for codes speaks, and the calibration."""
+    """Print the verdicts by collection and kind, and the calibration."""
     estimates = held_out(rows)
     threshold, sure = chosen(rows, estimates)
     merged = {place: _merged(both, threshold) for place, both in estimates.items()}
-    for place, row in enumerate(rows):
-        if row.unknown_code:
-            merged[place] = min(merged[place], max(threshold, (threshold + sure) / 2))
     echo(
         "| collection | questions | n | refused | closest | answered | AUROC |\n|---|---|--:|--:|--:|--:|--:|"
     )
     for collection in dict.fromkeys(row.collection for row in rows):
         for kind in KINDS:
             _print_kind(rows, merged, collection, kind, threshold=threshold, sure=sure)
-    codes = Counter("answerable" if row.answerable else "others" for row in rows if row.unknown_code)
-    echo(f"\ncodes that their series does not have: {dict(codes)}")
     topic, answer = models(rows)
     echo(f"\n{Calibration(topic, answer, *chosen(rows, in_sample(rows)))}")
 
