@@ -36,7 +36,6 @@ from pipeline.answering.written_answers import (
     written,
 )
 from pipeline.asking.follow_ups import condense, for_memory, topic_leads
-from pipeline.asking.language import other_language
 from pipeline.asking.questions import asked_in, check_length, is_pasted
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
@@ -69,7 +68,7 @@ from pipeline.steps.records import (
 from pipeline.steps.spending import noted_in
 from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
-from pipeline.words import OTHER_LANGUAGE, well_formed
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from pipeline.answer import Retrieval
@@ -211,11 +210,6 @@ class ChatRecipe:
         hyde = step_of(turn.retrieval.steps, HydeStep)
         if hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
-        found = [passage.section.text for passage in turn.retrieval.passages]
-        if (languages := other_language(turn.message, found)) and turn.retrieval.asked:
-            languages = other_language(turn.retrieval.question, found)  # "wat is" is a slip, not Dutch
-        if languages:
-            turn.notices += (OTHER_LANGUAGE.format(*languages),)
         yield SourcesFound(turn.retrieval)
         turn.file_hashes = self._file_hashes()
         scope = as_scope(turn.options.paths)

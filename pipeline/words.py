@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CLOSEST = "The documents may not answer this. Closest:"
-OTHER_LANGUAGE = "Your question seems to be in {}; the documents are in {}."
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
 _TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -49,11 +48,6 @@ def harmless(text: str) -> str:
 def harmless_json(text: str) -> str:
     """The same JSON with all of its control characters escaped."""
     return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def is_told_first(notice: str) -> bool:
-    """Whether a notice stands above the answer: that the question is in another language."""
-    return notice.startswith(OTHER_LANGUAGE.partition("{")[0])
 
 
 def share_text(share: float | None) -> str:

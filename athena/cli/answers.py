@@ -21,7 +21,7 @@ from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFini
 from pipeline.steps.records import ToolStep
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
-from pipeline.words import CLOSEST, counted, is_told_first
+from pipeline.words import CLOSEST, counted
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Support, Unit
@@ -150,9 +150,7 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
         lines += remembered
     lines += _from_memory(RELATED, answer.related, recalled)
     lines += [_unsupported(answer, item) for item in answer.support if not item.supported]
-    first = [Prose(notice) for notice in answer.notices if is_told_first(notice)]
-    lines = [*first, *([Text("")] if first else []), *lines]
-    lines += [Prose(notice, style="dim") for notice in answer.notices if not is_told_first(notice)]
+    lines += [Prose(notice, style="dim") for notice in answer.notices]
     lines.append(Line(_by(answer), style="dim"))
     return Group(*lines)
 

@@ -1,7 +1,6 @@
 """Which language a text is in: by its script, and by the small words that each language has of its own.
 
-Made for one purpose: to say that a question is in another language than the documents. It rather says nothing
-than something wrong: a few keywords, names and codes are of no language.
+It rather says nothing than something wrong: a few keywords, names and codes are of no language.
 
 Of everyday English it knows the words that the bundled model's tokenizer knows whole, the commoner first: a
 question's word that is among them is spelt as somebody meant it, whether or not the documents have it.
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
@@ -42,15 +41,6 @@ def language_of(text: str) -> str | None:
     """The English name of the language of a text; None where it has too little to tell by."""
     text = _CODE.sub(" ", text[:LONGEST])
     return _by_script(text) or _by_words(_WORD.findall(text.lower().replace("’", "'")))
-
-
-def other_language(question: str, texts: Iterable[str]) -> tuple[str, str] | None:
-    """The language of a question and the one of the texts found for it, where they differ for sure."""
-    asked = language_of(question)
-    if asked is None:
-        return None
-    found = language_of(" ".join(text[: LONGEST // 4] for text in texts))
-    return (asked, found) if found not in (None, asked) and found is not None else None
 
 
 def _by_script(text: str) -> str | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pipeline.asking.language import rank
 from pipeline.errors import UnknownDocument
-from pipeline.finding.contents import is_contents
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation
@@ -169,7 +168,6 @@ def _is_telling(section: StoredNode) -> bool:
         and not re.search(r"[{}\[\]|]|^\W|^\d", heading)
         and not _TRIVIAL.search(heading)
         and not _FILE_NAME.fullmatch(heading)
-        and not is_contents(section.text)
     )
 
 

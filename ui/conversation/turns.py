@@ -16,7 +16,7 @@ from pipeline.steps.records import Step, ThinkStep, ToolStep
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.stores.memories import Memory
-from pipeline.words import CLOSEST, counted, is_told_first
+from pipeline.words import CLOSEST, counted
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.units import View, breadcrumb, in_words, units_view
 from ui.shared.markdown_tree import Span, Tree, markdown_tree
@@ -48,7 +48,6 @@ BLANK: View = {
     "nearest": [],
     "citations": {},
     "support": [],
-    "first": [],
     "notices": [],
     "ended": "",
     "failure": None,
@@ -101,8 +100,7 @@ def stored_view(
             "otherwise": ASK_OTHERWISE[documents],
             "citations": {str(c.marker): citation_view(c) for c in answer.citations},
             "support": [support_view(support) for support in answer.support],
-            "first": [markdown_tree(notice) for notice in notices if is_told_first(notice)],
-            "notices": [markdown_tree(notice) for notice in notices if not is_told_first(notice)],
+            "notices": [markdown_tree(notice) for notice in notices],
             "ended": STOPPED if answer.status == "stopped" else "",
             "failure": {"message": answer.notices[-1], "fix": ""} if failed else None,
             "meta": meta(answer),

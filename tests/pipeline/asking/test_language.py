@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 from evals.datasets import held_out
-from pipeline.asking.language import language_of, other_language
+from pipeline.asking.language import language_of
 
 DATA = Path(__file__).parents[3] / "evals" / "data"
-ENGLISH = "The fan is in the cabin and it hums when you turn it on."
 
 
 def test_no_question_in_english_is_taken_for_another_language() -> None:
@@ -18,12 +17,3 @@ def test_no_question_in_english_is_taken_for_another_language() -> None:
     seen = [row["text"] for row in rows if not held_out(row["_id"])]
     assert len(seen) > 200
     assert [text for text in seen if language_of(text) not in ("English", None)] == []
-
-
-def test_a_question_is_compared_with_what_was_found() -> None:
-    assert other_language("Wo ist das Ventil?", [ENGLISH]) == ("German", "English")
-    assert other_language("Where is the valve?", ["Das Ventil ist in der Kabine."]) == ("English", "German")
-    assert other_language("Where is the valve?", [ENGLISH]) is None
-    assert other_language("Ventil", [ENGLISH]) is None
-    assert other_language("Wo ist das Ventil?", ["let x = 5;"]) is None
-    assert other_language("Wo ist das Ventil?", []) is None

@@ -109,18 +109,6 @@ def test_a_verb_is_the_one_that_its_gerund_is_of(tmp_path: Path) -> None:
     ]
 
 
-def test_another_language_is_noticed(new_chat: NewChat) -> None:
-    answer = new_chat().answer("Wo ist der LN2 tank und wie OFFLINE ist er?")
-    assert any("German" in notice and "English" in notice for notice in answer.notices)
-    assert not any("German" in notice for notice in new_chat().answer("Where is the LN2 tank?").notices)
-
-
-def test_a_slip_is_no_other_language(new_chat: NewChat) -> None:
-    answer = new_chat().answer("wat is the LN2 tank")  # Dutch, too
-    assert answer.corrected == "what is the LN2 tank"
-    assert not any("Dutch" in notice for notice in answer.notices)
-
-
 def test_a_corrected_question_is_told(new_chat: NewChat) -> None:
     answer = new_chat().answer("what does the nitrogn tank hold")
     assert (answer.corrected, answer.condensed_question) == (

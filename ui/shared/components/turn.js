@@ -43,7 +43,6 @@ function render(root, data, send) {
   const tip = element("div", { class: "tip", role: "tooltip", id: "tip", hidden: true });
   const hints = { tip, root };
   const body = element("div", { class: `answer ${data.kind}` });
-  for (const notice of data.first) body.append(note("info", build(notice, {})));
   body.append(...answered(data, send, hints));
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
