@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import Stemmer
 
-from pipeline.markup.readable import readable, readable_block
+from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.nodes import Node
@@ -86,23 +86,17 @@ def embedding_text(node: Node) -> str:
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
     headings = headings[-EMBEDDED_CHARACTERS:]
     header = _header(metadata)[:EMBEDDED_CHARACTERS]
-    text = node.text if "kind" in metadata else node.text[:OPENING_CHARACTERS]
-    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(text, metadata)
+    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
 
 
 def _seen(text: str, metadata: Mapping[str, Any]) -> str:
-    """A node's text as readers see it: code as it is, all else without marks; never nothing at all."""
-    match metadata.get("kind"):
-        case "code":
-            return text
-        case None:  # a section
-            return readable(text) or text
-        case _:
-            return readable_block(text) or text
+    """A node's text as its readers see it; never nothing at all."""
+    shown = metadata.get("shown", text)
+    return display(shown if "kind" in metadata else shown[:OPENING_CHARACTERS]) or text
 
 
 def _header(metadata: Mapping[str, Any]) -> str:
-    return readable_block(metadata.get("header", ""))
+    return display(metadata.get("header", ""))
 
 
 @lru_cache(maxsize=1024)

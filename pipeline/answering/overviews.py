@@ -16,7 +16,7 @@ from pipeline.answering.citations import escaped_markers
 from pipeline.answering.quotes import Quote, quote_of
 from pipeline.answering.replies import Arranged, quote_citations
 from pipeline.answering.section_blocks import ends_with_colon
-from pipeline.markup.readable import readers_markdown
+from readers.dialects import display, mask
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
@@ -241,7 +241,7 @@ def _path(section: Node) -> HeadingPath:
 def _on_one_line(line: Line) -> str:
     """A quote on one line: a table by its columns, code by its first line, a long sentence cut."""
     kind = line.quote.leaves[-1].metadata["kind"]
-    words = BY_LABEL.sub(r"\1", readers_markdown(line.quote.text)).split()
+    words = BY_LABEL.sub(r"\1", display(mask(line.quote.text))).split()
     flat = " ".join(words[:MOST_WORDS]) + (" …" if len(words) > MOST_WORDS else "")
     if kind == "code":
         return f"`{line.quote.text.strip().splitlines()[0].strip('` ')}` …"
