@@ -32,6 +32,7 @@ vector: indexes of another recipe are embedded again."""
 MAX_TERM_CHARACTERS = 64  # longer ones are noise (URLs): cut
 EMBEDDED_HEADINGS = 2  # the innermost headings, which are embedded after the title
 EMBEDDED_CHARACTERS = 300  # of the heading path, the last; of a table's header, the first
+MOST_SYMBOLS = 3  # of a name
 LONGEST_TITLE = 200  # characters of a question that may be a page's title
 PATH_SEPARATOR = " > "
 
@@ -70,11 +71,11 @@ _CACHED_WORDS = 65_536  # about 15 MB
 def analyse(text: str, language: str = "en") -> list[str]:
     """The terms of a text, in order: lower case, compatible forms unified (NFKC), stems of the language.
 
-    A compound is taken apart (`tank-valve` → tank, valv); one with a digit, as ids, versions and decimals
-    have, is also kept whole (`ECS-LN2-T1` → ecs, ln2, t1, ecs-ln2-t1; `v3.5` → 3, 5, 3.5). Long options and
-    names made of symbols are terms of their own (`--top-k` → --top-k, top, k; `$?` → $?). Initials are one
-    word (`S.P.A.C.E.` → space); `C105`, `C 105` and `C-105s` are analysed as `C-105`. Scripts without blanks
-    between words become overlapping pairs of characters (`所有権` → 所有, 有権).
+    Compounds are taken apart (`tank-valve` → tank, valv), and with a digit also kept whole, as ids, versions
+    and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5). Long options and names made of symbols are
+    terms, too (`--top-k` → --top-k, top, k; `$?` → $?). Initials are one word (`S.P.A.C.E.` → space). `C105`,
+    `C 105` and `C-105s` are analysed as `C-105`. Scripts without blanks between words become overlapping
+    pairs of characters (`所有権` → 所有, 有権).
     """
     if text.isascii():
         return _words(text, language)
@@ -165,12 +166,18 @@ def _symbols(text: str) -> Iterator[str]:
     """Long options, and names made of two or three symbols that stand alone or in backticks."""
     for found in _SYMBOLS.finditer(text):
         name, start, end = found[0], found.start(), found.end()
+        before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
         if _OPTION.fullmatch(name):
-            if not text[start - 1 : start].isalnum():
+            if not before.isalnum():
                 yield name.lower()[:MAX_TERM_CHARACTERS]
-        elif len(name) <= 3 and not (name.strip(name[0]) == "" and name not in _DOUBLED):
-            if {text[start - 1 : start] or " ", text[end : end + 1] or " "} <= _BOUNDS:
-                yield name
+        elif _is_name(name) and {before, after} <= _BOUNDS:
+            yield name
+
+
+def _is_name(symbols: str) -> bool:
+    """Whether a run of symbols may be a name, and is no rule, underline or emphasis."""
+    differ = len(set(symbols)) > 1 and not set(symbols) <= set("?!")
+    return len(symbols) <= MOST_SYMBOLS and (differ or symbols in _DOUBLED)
 
 
 def _pairs(run: str) -> list[str]:
