@@ -11,8 +11,6 @@ import pytest
 
 from pipeline.analysis import analyse
 from pipeline.answering.citations import escaped_markers, renamed_markers, sentences_of
-from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
-from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import form_of
 from pipeline.answering.verification import states_something
@@ -136,13 +134,6 @@ def yes(holds: bool) -> str:
 
 
 RULES: Mapping[str, Callable[..., str]] = {
-    "in digits": in_digits,
-    "missing numbers": lambda stated, given: ", ".join(missing_numbers(facts_of(stated), facts_of(given))),
-    "negations": lambda text: str(negations(text)),
-    "inverted": lambda sentence, span: ", ".join(inverted(sentence, [span])),
-    "opposites": lambda sentence, span, *elsewhere: ", ".join(
-        opposites(sentence, [span], elsewhere=[frozenset(words.split()) for words in elsewhere])
-    ),
     "leans": lambda message: yes(leans(message)),
     "condensed": condensed,
     "asked for": asked_for,
