@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -14,7 +13,6 @@ from pipeline.answering.citations import escaped_markers, renamed_markers, sente
 from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import form_of
 from pipeline.answering.verification import states_something
-from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
 from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import language_of
@@ -34,7 +32,6 @@ from readers.web import file_name, is_public
 from tests.pipeline.answering.leaves import section_leaves
 from tests.pipeline.answering.test_citations import cited
 from tests.pipeline.answering.test_verification import checked
-from tests.pipeline.answering.test_written_answers import ANSWER
 from tests.pipeline.asking.test_spelling import corrected
 from tests.pipeline.passages import make_passage
 from tests.readers.oracle import leaves_of, read, texts
@@ -90,12 +87,6 @@ def missing(sentence: str) -> str:
     assert support.supported is not bool(support.missing)
     assert support.markers == sentences_of(sentence)[0].numbers
     return ", ".join(support.missing) or "nothing"
-
-
-def rest(said: str, more: str) -> str:
-    """What an answer is that broke off and goes on."""
-    text = text_so_far(replace(ANSWER, text=said), ())
-    return "".join([text, *joined(text, [more[:3], more[3:]])])
 
 
 def copied(said: str) -> str:
@@ -163,7 +154,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "content terms": lambda text: " ".join(content_terms(text)),
     "outline": outline,
     "missing": missing,
-    "joined": rest,
     "file name": lambda address: file_name(httpx.URL(address)),
     "public": lambda number: yes(is_public(number)),
     "without password": without_password,
