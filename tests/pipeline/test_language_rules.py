@@ -14,7 +14,6 @@ from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import form_of
 from pipeline.answering.verification import states_something
 from pipeline.asking.follow_ups import by_rules, leans
-from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import language_of
 from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.definitions import defines
@@ -127,7 +126,6 @@ def yes(holds: bool) -> str:
 RULES: Mapping[str, Callable[..., str]] = {
     "leans": lambda message: yes(leans(message)),
     "condensed": condensed,
-    "asked for": asked_for,
     "language": lambda text: language_of(text) or "",
     "escaped": escaped_markers,
     "defines": defined,
