@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -11,14 +10,10 @@ import pytest
 
 from pipeline.analysis import analyse
 from pipeline.answering.citations import escaped_markers, renamed_markers, sentences_of
-from pipeline.answering.exact_facts import facts_of, in_digits, missing_numbers
-from pipeline.answering.polarity import inverted, negations, opposites
 from pipeline.answering.prompts import number_sources
 from pipeline.answering.section_blocks import form_of
 from pipeline.answering.verification import states_something
-from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
-from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import language_of
 from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.definitions import defines
@@ -36,7 +31,6 @@ from readers.web import file_name, is_public
 from tests.pipeline.answering.leaves import section_leaves
 from tests.pipeline.answering.test_citations import cited
 from tests.pipeline.answering.test_verification import checked
-from tests.pipeline.answering.test_written_answers import ANSWER
 from tests.pipeline.asking.test_spelling import corrected
 from tests.pipeline.passages import make_passage
 from tests.readers.oracle import leaves_of, read, texts
@@ -94,12 +88,6 @@ def missing(sentence: str) -> str:
     return ", ".join(support.missing) or "nothing"
 
 
-def rest(said: str, more: str) -> str:
-    """What an answer is that broke off and goes on."""
-    text = text_so_far(replace(ANSWER, text=said), ())
-    return "".join([text, *joined(text, [more[:3], more[3:]])])
-
-
 def copied(said: str) -> str:
     """What a model cites that copies a document's line as it was given it."""
     (source,) = number_sources([make_passage("s", text=said, merged=True)], budget=500, word="w")
@@ -136,16 +124,8 @@ def yes(holds: bool) -> str:
 
 
 RULES: Mapping[str, Callable[..., str]] = {
-    "in digits": in_digits,
-    "missing numbers": lambda stated, given: ", ".join(missing_numbers(facts_of(stated), facts_of(given))),
-    "negations": lambda text: str(negations(text)),
-    "inverted": lambda sentence, span: ", ".join(inverted(sentence, [span])),
-    "opposites": lambda sentence, span, *elsewhere: ", ".join(
-        opposites(sentence, [span], elsewhere=[frozenset(words.split()) for words in elsewhere])
-    ),
     "leans": lambda message: yes(leans(message)),
     "condensed": condensed,
-    "asked for": asked_for,
     "language": lambda text: language_of(text) or "",
     "escaped": escaped_markers,
     "defines": defined,
@@ -172,7 +152,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "content terms": lambda text: " ".join(content_terms(text)),
     "outline": outline,
     "missing": missing,
-    "joined": rest,
     "file name": lambda address: file_name(httpx.URL(address)),
     "public": lambda number: yes(is_public(number)),
     "without password": without_password,
