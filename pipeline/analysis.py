@@ -49,7 +49,7 @@ _SPACED_CODE = re.compile(r"\b(?<![.'’-])([A-Z]{1,4}+) ([0-9]{2,4}+)(?![\w'’
 _CACHED_WORDS = 65_536  # about 15 MB
 
 
-def analyse(text: str) -> list[str]:
+def analyse(text: str, language: str = "en") -> list[str]:  # noqa: ARG001
     """The terms of a text, in order: lower case, compatible forms unified (NFKC), English stems.
 
     A compound is taken apart (`tank-valve` → tank, valv; `--top-k` → top, k); one with a digit in it, as
@@ -59,6 +59,11 @@ def analyse(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return list(chain.from_iterable(map(_terms, _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text)))))
+
+
+def title_key(text: str) -> str:
+    """The letters and digits of a title, casefolded: titles that differ in blanks and signs have one key."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def embedding_question(question: str) -> str:

@@ -40,7 +40,7 @@ from pipeline.answering.exact_facts import COMMAND, IDENTIFIER, facts_of
 from pipeline.answering.polarity import negations
 from pipeline.answering.sentence_support import signals_of
 from pipeline.answering.verification import THRESHOLD, states_something
-from pipeline.finding.verdict_weights import sigmoid
+from pipeline.finding.verdict import sigmoid
 from pipeline.models.recent_vectors import passage_vectors
 from readers.levels import Section, Sentence
 

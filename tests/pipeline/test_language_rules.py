@@ -20,24 +20,17 @@ from pipeline.answering.written_answers import joined, text_so_far
 from pipeline.asking.follow_ups import by_rules, leans
 from pipeline.asking.kinds import asked_for
 from pipeline.asking.language import language_of
-from pipeline.finding.answerability import names_unknown_code
-from pipeline.finding.definitions import defines
-from pipeline.finding.links import CODE, anchor
-from pipeline.finding.verdict_signals import focus_terms, lacks_fact
 from pipeline.markup.readable import readable, readable_block, readers_markdown
 from pipeline.messages import Message
 from pipeline.redaction import without_password
 from pipeline.terms import content_terms
-from readers.cutting import SentenceCutter
 from readers.includes import select
 from readers.punkt import SentenceSplitter
-from readers.sections import read_sections
 from readers.web import file_name, is_public
 from tests.pipeline.answering.leaves import section_leaves
 from tests.pipeline.answering.test_citations import cited
 from tests.pipeline.answering.test_verification import checked
 from tests.pipeline.answering.test_written_answers import ANSWER
-from tests.pipeline.asking.test_spelling import corrected
 from tests.pipeline.passages import make_passage
 from tests.readers.oracle import leaves_of, read, texts
 
@@ -59,13 +52,6 @@ def condensed(message: str) -> str:
     if (found.question, found.carried, found.by) == (f"{TOPIC}: {message}", TOPIC, "rules"):
         return "with the topic"
     return found.by if (found.question, found.carried) == (message, "") else repr(found)
-
-
-def defined(question: str, markdown: str) -> str:
-    """How well the last leaf of a section defines what is asked for."""
-    section = read_sections(markdown, source="file.md")[-1]
-    leaf = SentenceCutter(lambda text: len(text.split()), max_tokens=60).cut(section)[-1]
-    return str(defines(leaf.text, frozenset(content_terms(question))) or "")
 
 
 def resolved(text: str) -> str:
@@ -107,10 +93,6 @@ def copied(said: str) -> str:
     return pieces(*(str(piece.numbers) for piece in sentences_of(line)))
 
 
-def unknown(question: str, text: str, heading: str = "Alarms") -> str:
-    return yes(names_unknown_code(question, [make_passage("a", text=text, heading_path=("Codes", heading))]))
-
-
 def sentences(text: str) -> str:
     """The sentences of prose, which are the same where each begins a line."""
     said = split(text)
@@ -148,13 +130,7 @@ RULES: Mapping[str, Callable[..., str]] = {
     "asked for": asked_for,
     "language": lambda text: language_of(text) or "",
     "escaped": escaped_markers,
-    "defines": defined,
     "terms": lambda text: " ".join(analyse(text)),
-    "lacks a fact": lambda question, *texts: yes(lacks_fact(question, texts)),
-    "focus": lambda question: " ".join(focus_terms(question)),
-    "spelling": corrected,
-    "codes": lambda text: ", ".join(CODE.findall(text)),
-    "anchor": anchor,
     "points back": lambda text: yes(form_of(section_leaves(text).leaves[0]).back),
     "label": lambda text: yes(form_of(section_leaves(text).leaves[0]).label),
     "sentences": sentences,
@@ -166,7 +142,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "selected": lambda text, *selection: select(text, selection),
     "renamed": lambda text: renamed_markers(text, lambda number: f"[^{number}]"),
     "cited by who copies": copied,
-    "unknown code": unknown,
     "leaves": leaves,
     "divided": lambda text, most: pieces(*texts(text, max_tokens=int(most))),
     "content terms": lambda text: " ".join(content_terms(text)),
