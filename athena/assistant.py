@@ -181,8 +181,8 @@ class Athena(Parts):
         """Load the embedding model in the background: it is needed soon, and other imports take as long.
 
         A model on a server is left alone: a request for nothing may cost money. A process that stays up,
-        `serving`, also counts the words of the documents, by which spelling is corrected, and their
-        abbreviations, and reads the sections that the servers keep, if there is room for all.
+        `serving`, also counts the words of the documents, by which spelling is corrected, and
+        reads the sections that the servers keep, if there is room for all.
         """
         self.serving = self.serving or serving
         jobs: list[Callable[[], object]] = []
@@ -194,7 +194,6 @@ class Athena(Parts):
             jobs.append(lambda: self.server_store.sections.warm_up())
         if serving and self.settings.spelling:
             jobs.append(lambda: self.store.sentences.vocabulary())
-            jobs.append(lambda: self.store.sentences.abbreviations())
         warming.run_ahead(jobs)
 
     # -- finding ------------------------------------------------------------------------------------
@@ -217,7 +216,7 @@ class Athena(Parts):
         stores.require_index(self.settings, self.store)
         search = self.hybrid_search
         options = self.options.but(paths=_well_formed(paths), context_tokens=searching.NO_BUDGET)
-        with ThreadPoolExecutor(self.admission.places) as pool:
+        with ThreadPoolExecutor() as pool:
             return list(pool.map(lambda query: search.search(query, options=options, ranks=None), queries))
 
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.answering.persona import Persona
-    from pipeline.finding.admission import Admission
     from pipeline.nodes import Node
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
@@ -111,13 +110,6 @@ class Parts:
         """The search over the index, with the settings' language model for hypotheses."""
         return self.hybrid_search_over(self.store, self.models.language_model()[0])
 
-    @made_once
-    def admission(self) -> Admission:
-        """One for all searches."""
-        from pipeline.finding.admission import Admission
-
-        return Admission()
-
     def hybrid_search_over(self, store: DocumentStore, llm: LLM | None) -> HybridSearch:
         """A search over any store, with this language model (or none) for hypotheses."""
         return searching.make_search(
@@ -126,7 +118,6 @@ class Parts:
             encoder=self.encoder,
             cross_encoder=self.models.cross_encoder()[0] if self.settings.rerank else None,
             llm=llm,
-            admission=self.admission,
         )
 
     # -- chatting and remembering ---------------------------------------------------------------------

@@ -14,7 +14,6 @@ from pipeline.stores.base import DocumentStore
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from pipeline.finding.admission import Admission
     from pipeline.finding.hyde import Hypothesize
     from pipeline.retrieve import HybridSearch
 
@@ -34,10 +33,9 @@ def make_search(
     encoder: Encoder,
     cross_encoder: CrossEncoder | None,
     llm: LLM | None,
-    admission: Admission,
 ) -> HybridSearch:
     """A search over a store; `llm` writes its hypotheses."""
-    from pipeline.finding.verdict_weights import calibrated
+    from pipeline.finding.verdict import calibrated
     from pipeline.models.tokens import count_tokens
     from pipeline.retrieve import HybridSearch
 
@@ -49,7 +47,6 @@ def make_search(
         calibration=calibrated(encoder.name, threshold=settings.answerable_threshold),
         cross_encoder=cross_encoder,
         hypothesize=_hypothesizer(settings, llm),
-        admission=admission,
     )
 
 

@@ -133,7 +133,6 @@ def asking_with(parts: Parts, settings: Settings, *, traced: bool = False) -> As
         encoder=parts.encoder,
         cross_encoder=reranks.cross_encoder()[0] if settings.rerank else None,
         llm=llm,
-        admission=parts.admission,
     )
     chat = ChatParts(
         hybrid_search=search,

@@ -53,7 +53,6 @@ def result_shape(passage: Passage, rank: int) -> Shape:
         "merged": passage.merged,
         "rerank_score": passage.rerank_score,
         "members": list(passage.members),
-        "leads_from": passage.led_by,
     }
 
 

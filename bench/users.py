@@ -24,7 +24,7 @@ from pipeline.chat import ChatRecipe
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, RunFailed, TokenArrived
 
-RETRIEVAL_STEPS = frozenset({"wait", "embed", "search", "fuse", "merge", "rerank", "answerable", "select"})
+RETRIEVAL_STEPS = frozenset({"embed", "search", "fuse", "merge", "rerank", "answerable", "select"})
 """What a search does itself, and its wait for others; the hypothesis is the language model's time."""
 
 WARM_UP_QUESTIONS = 3

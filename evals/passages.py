@@ -35,7 +35,6 @@ class Variant:
     intervals: Mapping[int, tuple[float, float]]  # 95 % bootstrap
     words: Mapping[int, float]  # of the first passages together, median
     merged_up: float  # passages a question that are parents
-    led: float  # passages a question that links brought
     ms_per_query: Mapping[str, float]
 
 
@@ -53,12 +52,10 @@ class PassagesReport:
 
 
 def variants(options: RetrievalOptions) -> dict[str, RetrievalOptions]:
-    """Sections as they are found, with each of the two steps, and with both."""
+    """Sections as they are found, and merged into their parents."""
     return {
-        "sections": options.but(merge_up=False, follow_links=False),
-        "merged up": options.but(merge_up=True, follow_links=False),
-        "links": options.but(merge_up=False, follow_links=True),
-        "both": options.but(merge_up=True, follow_links=True),
+        "sections": options.but(merge_up=False),
+        "merged up": options.but(merge_up=True),
     }
 
 
@@ -136,7 +133,6 @@ def _variant(name: str, asked: Sequence[Question], retrievals: Sequence[Retrieva
         intervals={first: (share.low, share.high) for first, share in shares.items()},
         words={first: median(_words(found, first) for found in retrievals) for first in WORDS_OF},
         merged_up=sum(bool(passage.members) for passage in passages) / len(asked),
-        led=sum(bool(passage.led_by) for passage in passages) / len(asked),
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
     )
 

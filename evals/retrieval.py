@@ -16,7 +16,7 @@ from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_
 from pipeline.answer import Retrieval
 from pipeline.asking.follow_ups import Condensed, condense, topic_leads
 from pipeline.errors import DatasetError
-from pipeline.finding.beside import Beside
+from pipeline.finding.alternative import AlternativeQuery
 from pipeline.messages import Message
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ DEPTH = 100  # documents ranked a question
 class Search(Protocol):
     """A search, as `HybridSearch.search` is one."""
 
-    def __call__(self, question: str, /, *, beside: Beside | None = None) -> Retrieval:
+    def __call__(self, question: str, /, *, alternative: AlternativeQuery | None = None) -> Retrieval:
         """What is found for a question and, in a conversation, its other reading."""
 
 
@@ -40,10 +40,10 @@ def condensed(query: Question) -> Condensed:
 def ask(query: Question, *, search: Search) -> Retrieval:
     """What a chat without a language model finds for a question after its history."""
     asked = condensed(query)
-    found = search(asked.question, beside=asked.beside)
+    found = search(asked.question, alternative=asked.alternative)
     if asked.other is None:
         return found
-    with_topic = search(asked.other.question, beside=asked.other.beside)
+    with_topic = search(asked.other.question, alternative=asked.other.alternative)
     return with_topic if topic_leads(found, with_topic) else found
 
 
@@ -98,7 +98,6 @@ def evaluate_retrieval(
             candidates=max(DEPTH, other.options.candidates),
             context_tokens=10**9,
             merge_up=False,  # what is judged are sections
-            follow_links=False,
         )
         ranked = rank_queries(
             queries,

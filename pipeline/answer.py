@@ -29,7 +29,6 @@ class Passage:
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
     members: tuple[str, ...] = ()  # ids of the sections that a parent stands for; () = itself alone
     member_scores: tuple[float, ...] = ()  # the score that each of them had itself; 0 where it was not found
-    led_by: str = ""  # id of the section that names it, where a link brought it
 
     @property
     def section_ids(self) -> tuple[str, ...]:

@@ -42,9 +42,12 @@ from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
+    Emit,
     Events,
     RunFailed,
     SourcesFound,
+    StepFinished,
+    streamed,
 )
 from pipeline.steps.records import (
     STOPPED,
@@ -56,11 +59,11 @@ from pipeline.steps.records import (
     RecalledId,
     RecallStep,
     RememberStep,
+    Step,
     VerifyStep,
     step_of,
 )
 from pipeline.steps.spending import noted_in
-from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import well_formed
 
@@ -68,7 +71,7 @@ if TYPE_CHECKING:
     from pipeline.answer import Retrieval
     from pipeline.answering.prompts import Source
     from pipeline.answering.recollection import Recollection
-    from pipeline.finding.beside import Beside
+    from pipeline.finding.alternative import AlternativeQuery
     from pipeline.steps.trace import RunningStep
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
@@ -176,12 +179,13 @@ class ChatRecipe:
     def _retrieve(self, turn: RunningTurn) -> Events[None]:
         """Passages and the verdict, of the message with its topic where that answers better."""
         first = len(turn.trace.steps)
-        turn.retrieval = yield from self._searched(turn, turn.question, turn.beside, turn.trace)
+        steps = turn.trace.steps
+        turn.retrieval = yield from self._searched(turn, turn.question, turn.alternative, steps)
         if turn.other is not None and not turn.stop.is_set():
-            trace = Trace()
-            other = yield from self._searched(turn, turn.other.question, turn.other.beside, trace)
+            others: list[Step] = []
+            other = yield from self._searched(turn, turn.other.question, turn.other.alternative, others)
             if topic_leads(turn.retrieval, other):
-                turn.retrieval, turn.trace.steps[first:] = other, trace.steps
+                turn.retrieval, steps[first:] = other, others
                 turn.read_as(turn.other)
         hyde = step_of(turn.retrieval.steps, HydeStep)
         if hyde.status == "failed":
@@ -193,15 +197,25 @@ class ChatRecipe:
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
 
     def _searched(
-        self, turn: RunningTurn, question: str, beside: Beside | None, trace: Trace
+        self, turn: RunningTurn, question: str, alternative: AlternativeQuery | None, steps: list[Step]
     ) -> Events[Retrieval]:
-        return self.parts.hybrid_search.run(
-            question,
-            trace=trace,
-            options=turn.options,
-            stop=turn.stop,
-            beside=beside,
-        )
+        """The search for one question; its steps are added to `steps`, also where it fails."""
+
+        def work(emit: Emit) -> Retrieval:
+            def noted(event: ChatEvent) -> None:
+                if isinstance(event, StepFinished):
+                    steps.append(event.step)
+                emit(event)
+
+            return self.parts.hybrid_search.search(
+                question,
+                options=turn.options,
+                stop=turn.stop,
+                alternative=alternative,
+                emit=noted,
+            )
+
+        return streamed(work)
 
     def _abstain(self, turn: RunningTurn) -> Answer:
         """The documents do not answer: what was looked for, and the nearest sections."""
@@ -270,7 +284,7 @@ class ChatRecipe:
         said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
         found = condense(said, asked_in(turn.message), rewrite=rewrite)
         step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
-        turn.beside, turn.carried, turn.other = found.beside, found.carried, found.other
+        turn.alternative, turn.carried, turn.other = found.alternative, found.carried, found.other
         if found.problem and turn.stop.is_set():
             step.skip(STOPPED)
         elif found.problem:

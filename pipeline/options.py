@@ -198,9 +198,8 @@ class SearchOptions(Options):
     merge_up_ratio: Share = Field(
         0.5, description="share of a parent's sections that must be found to merge them into the parent"
     )
-    follow_links: bool = Field(True, description="bring the sections that the first passages name")
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
-    rerank_top_n: Count = Field(10, description="passages that the cross-encoder scores")
+    rerank_top_n: Count = Field(5, description="passages that the cross-encoder scores")
     rerank_weight: Share = Field(0.2, description="share of the cross-encoder in the combined score")
     top_k: Count = Field(8, description="most passages that an answer may rest on")
     context_tokens: Count = Field(2500, description="token budget of the passages in the prompt")

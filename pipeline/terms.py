@@ -35,23 +35,24 @@ def stop_terms() -> frozenset[str]:
     return frozenset(analyse(STOP_WORDS))
 
 
-def content_terms(text: str) -> tuple[str, ...]:
+def content_terms(text: str, language: str = "en") -> tuple[str, ...]:
     """The different terms of a text without stop words, in order; all its terms where nothing is left."""
-    terms = tuple(dict.fromkeys(analyse(text)))
+    terms = tuple(dict.fromkeys(analyse(text, language)))
     return tuple(term for term in terms if term not in stop_terms()) or terms
 
 
 def share(wanted: Collection[str], present: Collection[str]) -> float:
-    """How many of the wanted terms are present, 0 to 1; 0 where none is wanted."""
+    """The share of the wanted terms that are present, 0..1; 0 where none is wanted."""
     return sum(term in present for term in wanted) / len(wanted) if wanted else 0.0
 
 
 @lru_cache(maxsize=KEPT_TEXTS)
-def text_terms(text: str) -> frozenset[str]:
-    """The different terms of a text that is read again and again, as those of an index are."""
-    return frozenset(analyse(text))
+def text_terms(text: str, language: str = "en") -> frozenset[str]:
+    """The different terms of a text, cached: those of an index are read again and again."""
+    return frozenset(analyse(text, language))
 
 
 def leaf_terms(leaf: Node) -> frozenset[str]:
-    """The terms of a sentence, and of its table's header."""
-    return text_terms(leaf.text) | text_terms(leaf.metadata.get("header", ""))
+    """The terms of a sentence and of its table's header."""
+    language = leaf.metadata.get("language", "en")
+    return text_terms(leaf.text, language) | text_terms(leaf.metadata.get("header", ""), language)

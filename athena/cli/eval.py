@@ -461,7 +461,6 @@ def passages_text(report: PassagesReport) -> RenderableType:
     for count in ways[0].words:
         table.add_row(f"words of {count}", *(f"{way.words[count]:.0f}" for way in ways))
     table.add_row("parents", *(f"{way.merged_up:.2f}" for way in ways))
-    table.add_row("led to by links", *(f"{way.led:.2f}" for way in ways))
     table.add_row("ms a question", *(f"{way.ms_per_query['p50']:.1f}" for way in ways))
     size = f"{report.dataset}: {report.questions} questions, the share with the answer"
     return Group(Text(size, style="bold"), table)

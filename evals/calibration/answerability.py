@@ -1,19 +1,16 @@
 """How the verdict is calibrated: `python -m evals.calibration.answerability DATA --indexes FOLDER`.
 
-Fits the two models of `pipeline/finding/verdict_weights.py` for an embedding model, on questions of five
-collections (`evals/calibration/collections.py`). Every figure is of models that were fitted on the *other*
-collections than the one they are tried on, with a `threshold` and `sure` chosen by these models' estimates.
-Prints the figures by collection, then what goes into `pipeline/finding/verdict_weights.py`: the models
-fitted on all, with a `threshold` and `sure` chosen by their own estimates, as each model has a scale of
-its own.
+Fits the model of `pipeline/finding/verdict.py` for an embedding model, on questions of five collections
+(`evals/calibration/collections.py`). Every figure is of a model that was fitted on the *other* collections, with thresholds chosen by these models' estimates. Prints the figures by collection,
+then the calibration that goes into `pipeline/finding/verdict.py`: fitted on all collections.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,21 +20,18 @@ from evals.calibration.collections import Kind, SearchedQuestion, collections, e
 from evals.calibration.logistic import fit
 from evals.datasets import default_folder
 from evals.metrics import auroc
-from pipeline.finding.verdict_signals import signals
-from pipeline.finding.verdict_weights import Calibration, Scorer
+from pipeline.finding.verdict import Calibration, signals
+from pipeline.terms import content_terms
 
-TOPIC = ("nearest_sentence", "nearest_section", "agreed", "index_size", "lacks_word")
-ANSWER = ("closeness", "nearest_section", "lacks_fact", "asks_focus", "focus_missing", "index_size")
-# How much the kinds count, in each collection; all answerable ones together as much as all others.
-TOPIC_SHARES: Mapping[Kind, float] = {"answerable": 1.0, "far": 0.4, "everyday": 0.4, "foreign": 0.2}
-ANSWER_SHARES: Mapping[Kind, float] = {
-    "answerable": 1.0, "near": 0.6, "taken": 0.1, "far": 0.1, "everyday": 0.1,
+SIGNALS = ("nearest_sentence", "nearest_section", "closeness", "agreed", "coverage", "known", "index_size")
+# How much the kinds count, in each collection.
+SHARES: Mapping[Kind, float] = {
+    "answerable": 1.0, "near": 0.4, "taken": 0.1, "far": 0.3, "everyday": 0.3, "foreign": 0.1,
 }  # fmt: skip
 RIDGE = 20.0
 # Shares of the answerable questions that the choice aims at; the targets are .01 refused and .10 closest.
 REFUSED, NOT_SURE = 0.004, 0.085
 CHOSEN_ON = ("manuals", "rust-book", "opensearch-docs")  # documentation, asked by strangers
-KINDS: tuple[Kind, ...] = ("answerable", "near", "taken", "far", "everyday", "foreign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,103 +50,70 @@ class Row:
 
 def row_of(found: SearchedQuestion) -> Row:
     """The signals of one search."""
-    question, passages = found.ask.text, found.passages
-    values = signals(question, found.response, passages, found.index)
+    question, sentences = found.ask.text, found.sentences
+    values = signals(
+        question,
+        found.response,
+        found.passages,
+        sentences=sentences.count(),
+        unknown=sentences.lacking(content_terms(question)),
+    )
     return Row(found.collection, found.ask.kind, values)
 
 
-def fitted(rows: Iterable[Row], names: Sequence[str], shares: Mapping[Kind, float]) -> Scorer:
-    """A model over the named signals; each collection counts the same, and in it each kind by its share."""
-    used = [row for row in rows if row.kind in shares]
+def fitted(rows: Iterable[Row]) -> Calibration:
+    """The model of some questions, without thresholds: each collection counts the same."""
+    used = [row for row in rows if row.kind in SHARES]
     sizes = Counter((row.collection, row.kind) for row in used)
-    weights = np.array([shares[row.kind] / sizes[row.collection, row.kind] for row in used])
+    weights = np.array([SHARES[row.kind] / sizes[row.collection, row.kind] for row in used])
     coefficients, intercept = fit(
-        np.array([[row.values[name] for name in names] for row in used]),
+        np.array([[row.values[name] for name in SIGNALS] for row in used]),
         np.array([float(row.answerable) for row in used]),
         weights=weights * len(used) / weights.sum(),
         ridge=RIDGE,
     )
     rounded = (round(float(value), 2) for value in coefficients)
-    return Scorer(dict(zip(names, rounded, strict=True)), round(intercept, 2))
+    return Calibration(dict(zip(SIGNALS, rounded, strict=True)), round(intercept, 2), threshold=0.0, sure=0.0)
 
 
-def models(rows: Collection[Row]) -> tuple[Scorer, Scorer]:
-    """Topic and answer."""
-    return fitted(rows, TOPIC, TOPIC_SHARES), fitted(rows, ANSWER, ANSWER_SHARES)
+def held_out(rows: Sequence[Row]) -> list[float]:
+    """Each row's probability, from a model of the other collections."""
+    names = {row.collection for row in rows}
+    models = {name: fitted(row for row in rows if row.collection != name) for name in names}
+    return [models[row.collection].probability(row.values) for row in rows]
 
 
-def held_out(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
-    """Both probabilities of each row (by its place), from models of the other collections."""
-    found: dict[int, tuple[float, float]] = {}
-    for collection in {row.collection for row in rows}:
-        topic, answer = models([row for row in rows if row.collection != collection])
-        for place, row in enumerate(rows):
-            if row.collection == collection:
-                found[place] = topic.probability(row.values), answer.probability(row.values)
-    return found
-
-
-def in_sample(rows: Sequence[Row]) -> dict[int, tuple[float, float]]:
-    """Both probabilities of each row (by its place), from the models of all."""
-    topic, answer = models(rows)
-    return {
-        place: (topic.probability(row.values), answer.probability(row.values))
-        for place, row in enumerate(rows)
-    }
-
-
-def chosen(rows: Sequence[Row], estimates: Mapping[int, tuple[float, float]]) -> tuple[float, float]:
+def chosen(rows: Sequence[Row], estimates: Sequence[float]) -> tuple[float, float]:
     """`threshold` and `sure`, by the shares of the answerable questions that may fall below each."""
-    asked = [place for place, row in enumerate(rows) if row.answerable and row.collection in CHOSEN_ON]
-    threshold = round(float(np.quantile([estimates[place][0] for place in asked], REFUSED)), 3)
-    merged = [_merged(estimates[place], threshold) for place in asked]
-    return threshold, round(float(np.quantile(merged, REFUSED + NOT_SURE)), 3)
-
-
-def _merged(estimates: tuple[float, float], threshold: float) -> float:
-    """The one scale of `Calibration.probability`."""
-    on_topic, answered = estimates
-    return on_topic if on_topic < threshold else threshold + (1 - threshold) * answered
+    asked = [
+        estimate
+        for row, estimate in zip(rows, estimates, strict=True)
+        if row.answerable and row.collection in CHOSEN_ON
+    ]
+    threshold, sure = np.quantile(asked, (REFUSED, REFUSED + NOT_SURE))
+    return round(float(threshold), 3), round(float(sure), 3)
 
 
 def print_figures(rows: Sequence[Row]) -> None:
-    """Print the verdicts by collection and kind, and the calibration."""
+    """The verdicts by collection and kind, and the calibration."""
     estimates = held_out(rows)
     threshold, sure = chosen(rows, estimates)
-    merged = {place: _merged(both, threshold) for place, both in estimates.items()}
     echo(
         "| collection | questions | n | refused | closest | answered | AUROC |\n|---|---|--:|--:|--:|--:|--:|"
     )
-    for collection in dict.fromkeys(row.collection for row in rows):
-        for kind in KINDS:
-            _print_kind(rows, merged, collection, kind, threshold=threshold, sure=sure)
-    topic, answer = models(rows)
-    echo(f"\n{Calibration(topic, answer, *chosen(rows, in_sample(rows)))}")
-
-
-def _print_kind(
-    rows: Sequence[Row],
-    merged: Mapping[int, float],
-    collection: str,
-    kind: Kind,
-    *,
-    threshold: float,
-    sure: float,
-) -> None:
-    own = {place: row for place, row in enumerate(rows) if row.collection == collection}
-    found = [merged[place] for place, row in own.items() if row.kind == kind]
-    if not found:
-        return
-    right = [merged[place] for place, row in own.items() if row.answerable]
-    area = auroc([*right, *found], [True] * len(right) + [False] * len(found))
-    shares = (
-        np.mean([value < threshold for value in found]),
-        np.mean([threshold <= value < sure for value in found]),
-        np.mean([value >= sure for value in found]),
-    )
-    figures = " | ".join(f"{share:.3f}" for share in shares)
-    told_apart = "" if kind == "answerable" or area is None else f"{area:.3f}"
-    echo(f"| {collection} | {kind} | {len(found)} | {figures} | {told_apart} |")
+    found: dict[tuple[str, Kind], list[float]] = {}
+    for row, estimate in zip(rows, estimates, strict=True):
+        found.setdefault((row.collection, row.kind), []).append(estimate)
+    for (collection, kind), values in found.items():
+        right = found[collection, "answerable"]
+        area = auroc([*right, *values], [True] * len(right) + [False] * len(values))
+        refused, sure_of = np.mean(np.array(values) < threshold), np.mean(np.array(values) >= sure)
+        figures = f"{refused:.3f} | {1 - refused - sure_of:.3f} | {sure_of:.3f}"
+        told_apart = "" if kind == "answerable" or area is None else f"{area:.3f}"
+        echo(f"| {collection} | {kind} | {len(values)} | {figures} | {told_apart} |")
+    model = fitted(rows)
+    threshold, sure = chosen(rows, [model.probability(row.values) for row in rows])
+    echo(f"\n{replace(model, threshold=threshold, sure=sure)}")
 
 
 def main() -> None:

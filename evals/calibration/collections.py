@@ -19,9 +19,8 @@ from evals.indexing import index_corpus, section_names, section_of
 from evals.judging import holds_gold
 from evals.retrieval import condensed
 from pipeline.finding.fusion import fuse_sections, list_weights, sentence_scores
-from pipeline.finding.passages import gather
-from pipeline.finding.verdict_signals import IndexFacts
-from pipeline.stores.base import Ranking, SearchRequest, SearchResponse
+from pipeline.finding.passages import fetch_sections, gather
+from pipeline.stores.base import Ranking, SearchRequest, SearchResponse, SentenceIndex
 from pipeline.stores.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class SearchedQuestion:
     ask: Ask
     response: SearchResponse
     passages: tuple[Passage, ...]
-    index: IndexFacts
+    sentences: SentenceIndex
 
 
 def collections(athena: Athena, data: Path, indexes: Path) -> list[Collection]:
@@ -213,21 +212,16 @@ def _search(athena: Athena, own: Collection, ask: Ask) -> SearchedQuestion:
     vector = athena.encoder.encode_query(ask.text)
     response = own.store.sentences.search(SearchRequest(ask.text, vector, options.candidates + SPARE_HITS))
     response = _taken_out(response, ask.gold if ask.kind == "taken" else frozenset(), options)
-    weights = list_weights(
-        alpha=options.alpha,
-        bm25_section_share=options.bm25_section_share,
-        dense_section_share=options.dense_section_share,
-    )
-    gathered = gather(
-        fuse_sections(response, weights=weights)[:20],
+    weights = list_weights(options, alpha=options.alpha)
+    ranking = fuse_sections(response, weights=weights)
+    passages = gather(
+        fetch_sections(ranking, ask.text, sections=own.store.sections, depth=options.top_k),
         sentence_scores(response, weights=weights),
-        response,
         store=own.store,
         vector=vector,
-        threshold=options.simple_ratio_thresh,
+        options=options,
     )
-    index = IndexFacts.of(ask.text, own.store)
-    return SearchedQuestion(own.name, ask, response, tuple(gathered.passages), index)
+    return SearchedQuestion(own.name, ask, response, tuple(passages), own.store.sentences)
 
 
 def _taken_out(

@@ -22,7 +22,7 @@ from evals.calibration.logistic import fit, held_out
 from evals.datasets import load_queries
 from evals.playing import PlayedAthena, playing
 from evals.talks import ASKED, Step, Talk, has_words, load_talks, played
-from pipeline.finding.verdict_weights import sigmoid
+from pipeline.finding.verdict import sigmoid
 
 DATA = Path(__file__).parents[1] / "data"
 TALKS = ("dev", "strangers-dev")

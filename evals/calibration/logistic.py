@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.finding.verdict_weights import sigmoid
+from pipeline.finding.verdict import sigmoid
 
 Floats = NDArray[np.float64]
 STEPS = 50

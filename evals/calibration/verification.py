@@ -39,7 +39,7 @@ from pipeline.answering.citations import without_markers
 from pipeline.answering.literals import COMMAND, IDENTIFIER, literals_of
 from pipeline.answering.sentence_support import signals_of
 from pipeline.answering.verification import THRESHOLD, states_something
-from pipeline.finding.verdict_weights import sigmoid
+from pipeline.finding.verdict import sigmoid
 from pipeline.models.recent_vectors import passage_vectors
 from readers.levels import Section, Sentence
 

@@ -19,7 +19,7 @@ from memory.recalling.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnI
 from memory.recalling.turn_search import FoundTurns, look_up, verdict_of
 from pipeline.analysis import analyse
 from pipeline.answering.recollection import left_of
-from pipeline.asking.spelling import misspelt, with_words
+from pipeline.finding.spelling import misspelt, with_words
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:

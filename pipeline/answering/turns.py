@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.answering.recollection import MemoryReply, Recollection
-from pipeline.finding.beside import Beside
+from pipeline.finding.alternative import AlternativeQuery
 from pipeline.messages import Message
 from pipeline.models.tokens import counter_for
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
@@ -151,7 +151,7 @@ class RunningTurn:
     options: RetrievalOptions  # of its search
     invocation: Mapping[str, float] = field(default_factory=dict)
     question: str = ""  # the message as it is searched for
-    beside: Beside | None = None  # another wording that is searched for with it
+    alternative: AlternativeQuery | None = None  # another wording that is searched for with it
     carried: str = ""  # what it has of what was said before
     other: Condensed | None = None  # its other reading, in a conversation
     recollection: Recollection = field(default_factory=Recollection)
@@ -174,7 +174,7 @@ class RunningTurn:
 
     def read_as(self, other: Condensed) -> None:
         """Take another reading of the message for the question, also in the record of how it was made."""
-        self.question, self.beside, self.carried = other.question, other.beside, other.carried
+        self.question, self.alternative, self.carried = other.question, other.alternative, other.carried
         steps = self.trace.steps
         place = max(place for place, step in enumerate(steps) if isinstance(step, CondenseStep))
         steps[place] = replace(

@@ -16,7 +16,7 @@ from pipeline.answer import Citation, Passage, Support
 from pipeline.answering.citations import Piece, Place, cite, sentences_of, without_markers
 from pipeline.answering.prompts import Source
 from pipeline.answering.sentence_support import Evidence, Leaf, evidence_of, leaf_scores, signals_of
-from pipeline.finding.verdict_weights import sigmoid
+from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder
 from pipeline.models.recent_vectors import passage_vectors
 from pipeline.stores.base import DocumentStore

@@ -17,7 +17,7 @@ from pipeline.analysis import analyse
 from pipeline.asking.questions import asked_in, is_question
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import ModelError
-from pipeline.finding.beside import Beside
+from pipeline.finding.alternative import AlternativeQuery
 from pipeline.messages import Message
 from pipeline.terms import content_terms, share, stop_terms
 
@@ -126,7 +126,7 @@ LEAD = 0.1
 class Condensed:
     """The question that is searched for, what was carried over from where, and how it was made.
 
-    `beside` is another wording that is searched for together with it. `other` is the message with its topic,
+    `alternative` is another wording that is searched for with it. `other` is the message with its topic,
     which is searched for as well where its form does not tell whether it needs one.
     """
 
@@ -134,7 +134,7 @@ class Condensed:
     carried: str = ""
     by: str = "as asked"  # "as asked", "rules", "model"
     problem: str = ""  # why the model's version was not used
-    beside: Beside | None = None
+    alternative: AlternativeQuery | None = None
     other: Condensed | None = None
 
 
@@ -185,11 +185,11 @@ def by_rules(history: Sequence[Message], message: str) -> Condensed:
     if not carried:
         return Condensed(message)
     # "Why?" by itself finds whatever has a "why" in it.
-    beside = Beside(message, BY_ITSELF) if says_something(message) else None
-    with_topic = Condensed(f"{carried}: {message}", carried, by="rules", beside=beside)
+    alternative = AlternativeQuery(message, BY_ITSELF) if says_something(message) else None
+    with_topic = Condensed(f"{carried}: {message}", carried, by="rules", alternative=alternative)
     if leans(message):
         return with_topic
-    return Condensed(message, beside=Beside(with_topic.question, OF_TOPIC), other=with_topic)
+    return Condensed(message, alternative=AlternativeQuery(with_topic.question, OF_TOPIC), other=with_topic)
 
 
 def for_memory(history: Sequence[Message], message: str) -> str:

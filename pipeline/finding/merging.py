@@ -1,82 +1,121 @@
-"""Auto-merge: where enough was found of a section, it replaces its sentences; of a parent, its sections."""
+"""Auto-merge: where enough was found of a section, it replaces its sentences; of a heading, its sections."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
-from pipeline.finding.tree import Branch, Path, Trees, heading_path, standing_for
+from pipeline.errors import UnknownDocument
+from pipeline.nodes import Node, StoredNode
+from pipeline.steps.records import MergedUp, MergeUpStep
+from pipeline.stores.base import SectionStore, StoredDocument
+
+if TYPE_CHECKING:
+    from pipeline.steps.trace import RunningStep
 
 MIN_CHILDREN = 2  # a section of one sentence gains nothing, and one hit of two says little
-
-MOST_WORDS = 400
-"""Of a parent: a procedure of the manuals has up to 390, their chapters 1,000 and more. A parent of 600 words
-put no more answers into the first passages, one of 250 fewer: docs/decisions/section-tree.md."""
+MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000 (docs/decisions/section-tree.md)
 
 
-def is_merged(found: int, siblings: int, *, threshold: float) -> bool:
-    """Whether a section replaces the sentences that were found of it, out of so many siblings.
+def is_merged(found: int, children: int, *, threshold: float) -> bool:
+    """Whether a parent replaces its children: two at least were found, and the share `threshold` of them."""
+    return found >= MIN_CHILDREN and found >= threshold * children
 
-    Unlike LlamaIndex's AutoMergingRetriever a ratio that equals the threshold merges, at least two sentences
-    must be found, and the merged section keeps its own fused score instead of the mean of its children's.
+
+def merge_up(
+    step: RunningStep[MergeUpStep], passages: list[Passage], sections: SectionStore
+) -> list[Passage]:
+    """The passages, with a heading's text in the place of its best section where enough of it was found.
+
+    Of the sections directly under a heading, its own text among them, two and the share `ratio` must be among
+    the first `within` passages; then all its passages are replaced. Deep headings come first, so that a
+    merged one counts for the next. Longer ones than `MOST_WORDS`, and changed documents, stay as they are.
     """
-    return found >= MIN_CHILDREN and found >= threshold * siblings
+    before, tried = {passage.section.node_id for passage in passages}, set[str]()
+    while parent := _next_parent(passages[: step.record.within], tried):
+        tried.add(parent)
+        found = [p.section for p in passages[: step.record.within] if _is_child(p.section, parent)]
+        try:
+            document = sections.document(found[0].metadata["source"])
+        except UnknownDocument:
+            continue
+        family = _family(document, parent)
+        children = sum(_is_child(section, parent) for section in family)
+        if family and is_merged(len(found), children, threshold=step.record.ratio):
+            passages = _replaced(passages, _whole(document, family, parent), family)
+    parents = [(p.section, p.members) for p in passages if p.members]
+    step.set(
+        parents=tuple(
+            MergedUp(node.node_id, tuple(node.metadata["heading_path"]), members, len(before & {*members}))
+            for node, members in parents
+        )
+    )
+    return passages
 
 
-def merge_up(passages: Sequence[Passage], *, trees: Trees, within: int, ratio: float) -> list[Passage]:
-    """The passages, with a parent in the place of its best section where enough of its sections were found.
-
-    Those among the first `within` count; the rest of a parent's go with it. From the deepest headings
-    upwards, so that what has been merged counts as one for the next level. A parent that is longer
-    than `MOST_WORDS` is not merged. A document that has vanished since (another process deleted it) is
-    left as it was found. Sections without a common heading have no parent.
-    """
-    merged = list(passages)
-    for depth in range(_deepest(merged[:within]), 0, -1):
-        for branch in _parents(merged[:within], depth, trees):
-            merged = _merged(merged, branch, within=within, ratio=ratio)
-    return merged
+def _next_parent(passages: Sequence[Passage], tried: set[str]) -> str:
+    """The deepest heading that two passages are directly under, or are the text of; "" where none is left."""
+    counts, depths = Counter[str](), dict[str, int]()
+    for section in (passage.section for passage in passages):
+        for above, heading in enumerate((section.node_id, section.metadata.get("parent", ""))):
+            counts[heading] += heading not in tried
+            depths[heading] = len(section.metadata["heading_path"]) - above
+    shared = [heading for heading, count in counts.items() if heading and count >= MIN_CHILDREN]
+    return max(shared, key=depths.__getitem__, default="")
 
 
-def _parents(passages: Sequence[Passage], depth: int, trees: Trees) -> list[Branch]:
-    """The branches at a depth that two of the passages are directly in."""
-    shared = _shared_paths(passages, depth)
-    found: dict[tuple[str, int], Branch] = {}
-    for passage in passages:
-        place = passage.section.metadata["source"], heading_path(passage)[:depth]
-        if place in shared and len(heading_path(passage)) <= depth + 1:
-            branch = trees.branch_of(passage, place[1])
-            if branch:
-                found[place[0], branch.first] = branch
-    return list(found.values())
+def _is_child(section: Node, parent: str) -> bool:
+    """Whether a section is the text of a heading, or directly under it."""
+    return parent in (section.node_id, section.metadata.get("parent"))
 
 
-def _deepest(passages: Sequence[Passage]) -> int:
-    return max((len(heading_path(passage)) for passage in passages), default=-1)
+def _family(document: StoredDocument, parent: str) -> Sequence[StoredNode]:
+    """The sections of a heading, from its own text to the last one below it."""
+    inside, places = {parent}, list[int]()
+    for place, section in enumerate(document.sections):
+        if section.node_id == parent or section.metadata.get("parent") in inside:
+            inside.add(section.node_id)
+            places.append(place)
+    return document.sections[min(places, default=0) : max(places, default=-1) + 1]
 
 
-def _shared_paths(passages: Sequence[Passage], depth: int) -> set[tuple[str, Path]]:
-    """The headings at a depth, each with its source, that two of the passages stand directly under, or at."""
-    found: Counter[tuple[str, Path]] = Counter()
-    for passage in passages:
-        path = heading_path(passage)
-        if depth <= len(path) <= depth + 1:
-            found[passage.section.metadata["source"], path[:depth]] += 1
-    return {place for place, times in found.items() if times >= MIN_CHILDREN}
+def _whole(document: StoredDocument, family: Sequence[StoredNode], parent: str) -> StoredNode:
+    """The text from a heading's first section to its last as one section."""
+    first, last = family[0], family[-1]
+    above = (
+        {"heading_path": first.metadata["heading_path"][:-1], "parent": ""} if first.node_id != parent else {}
+    )
+    return replace(
+        first,
+        text=document.text[first.start_char_idx : last.end_char_idx],
+        metadata={**first.metadata, **above, "end_line": last.metadata["end_line"]},
+        end_char_idx=last.end_char_idx,
+        sentence_ids=tuple(leaf for section in family for leaf in section.sentence_ids),
+    )
 
 
-def _merged(passages: list[Passage], branch: Branch, *, within: int, ratio: float) -> list[Passage]:
-    """The passages with the branch in the place of its own, where enough of its children were found."""
-    ids = {*branch.section_ids}
-    inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]
-    depth = len(branch.path) + 1
-    direct = [p for p in passages[:within] if len(heading_path(p)) <= depth]
-    found = {section_id for passage in direct for section_id in passage.section_ids}
-    children = branch.children
-    counted = sum(not child.isdisjoint(found) for child in children)
-    if not is_merged(counted, len(children), threshold=ratio) or branch.words > MOST_WORDS:
+def _replaced(passages: list[Passage], whole: StoredNode, family: Sequence[StoredNode]) -> list[Passage]:
+    """The passages, a heading's text in the place of its first one, which keeps its id and its scores."""
+    members = tuple(section.node_id for section in family)
+    inside = [passage for passage in passages if {*members}.issuperset(passage.section_ids)]
+    changed = not inside or any(passage.section.text not in whole.text for passage in inside)
+    if changed or len(whole.text.split()) > MOST_WORDS:
         return passages
-    parent, place = standing_for(branch, inside), passages.index(inside[0])
-    others = [passage for passage in passages[place:] if passage not in inside]
-    return [*passages[:place], parent, *others]
+    first, scores = inside[0], {id_: p.score_of(id_) for p in inside for id_ in p.section_ids}
+    hits = {hit.node.node_id: hit for passage in inside for hit in passage.sentences}
+    parent = replace(
+        first,
+        section=replace(whole, node_id=first.section.node_id),
+        sentences=tuple(sorted(hits.values(), key=lambda hit: -hit.score)),
+        merged=True,
+        members=members,
+        member_scores=tuple(scores.get(member, 0.0) for member in members),
+    )
+    return [
+        parent if passage is first else passage
+        for passage in passages
+        if passage is first or passage not in inside
+    ]

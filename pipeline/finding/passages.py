@@ -3,78 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
+from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
-from pipeline.nodes import Node, ScoredNode, by_section
-from pipeline.steps.records import Dropped, FetchedSection
-from pipeline.stores.base import DocumentStore, SearchResponse, Vector
+from pipeline.nodes import Node, ScoredNode, StoredNode, by_section
+from pipeline.steps.records import Dropped, FetchedSection, SelectStep
+from pipeline.stores.base import DocumentStore, SectionStore, Vector
+
+if TYPE_CHECKING:
+    from pipeline.options import SearchOptions
+    from pipeline.steps.trace import RunningStep
+
+LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """Passages in the order of the fused ranking, and the section of each with what was found of it."""
+def fetch_sections(
+    ranking: Sequence[Fused], question: str, *, sections: SectionStore, depth: int
+) -> list[tuple[Fused, StoredNode]]:
+    """The first `depth` sections of a ranking with their nodes, those that the question names first.
 
-    passages: list[Passage]
-    sections: tuple[FetchedSection, ...]
+    A section that another process has deleted since is left out.
+    """
+    nodes = sections.get_many([item.id for item in ranking[:depth]])
+    if names(question) or any("version" in node.metadata for node in nodes.values()):
+        nodes = sections.get_many([item.id for item in ranking[:LOOKED_AT]])
+    found = [(item, nodes[item.id]) for item in ranking if item.id in nodes]
+    return names_first(found, [node for _, node in found], question)[:depth]
 
 
 def gather(
-    ranking: Sequence[Fused],
-    sentence_scores: Mapping[str, float],
-    response: SearchResponse,
+    found: Sequence[tuple[Fused, StoredNode]],
+    scores: Mapping[str, Mapping[str, float]],
     *,
     store: DocumentStore,
     vector: Vector | None,
-    threshold: float,
-) -> Gathered:
-    """Fetch the ranked sections with the sentences found in them, and merge where enough were found.
+    options: SearchOptions,
+) -> list[Passage]:
+    """A passage a section, merged where enough of its sentences have `scores` (by section and sentence id).
 
-    A section found through its own lists only gets its one sentence nearest by vector, so that each passage
-    can be quoted. A hit that has vanished since (another process deleted it) is left out. Only what is
-    found is fetched: making nodes of all sentences of twenty sections took longer than the search.
+    A section of which no sentence was found gets the one nearest to `vector`, so that it can be quoted.
     """
-    ids = [item.id for item in ranking]
-    sections = store.sections.get_many(ids)
-    found = _found(sentence_scores, response, ids)
-    unfound = [section_id for section_id in sections if not found[section_id]]
+    ids = [section.node_id for _, section in found]
     nodes = store.sentences.get_many(
-        [node_id for scores in found.values() for node_id in scores], sections=unfound
+        [node_id for section_id in ids for node_id in scores.get(section_id, ())],
+        sections=[section_id for section_id in ids if section_id not in scores],
     )
-    hits = _hits(found, nodes)
-    leaves = by_section(node for node in nodes.values() if not found[node.section_id])
-    nearest = _nearest(leaves, store=store, vector=vector)
-    siblings = {
-        section_id: group[0].node.metadata["siblings"] if group else len(leaves.get(section_id, ()))
-        for section_id, group in hits.items()
-    }
-    passages = [
-        Passage(
-            sections[item.id],
-            hits[item.id] or nearest.get(item.id, ()),
-            is_merged(len(hits[item.id]), siblings[item.id], threshold=threshold),
-            item.score,
-        )
-        for item in ranking
-        if item.id in sections
-    ]
-    fetched = tuple(
+    unfound = by_section(node for node in nodes.values() if node.section_id not in scores)
+    nearest = _nearest(unfound, store=store, vector=vector)
+    passages = []
+    for item, section in found:
+        own = scores.get(item.id, {})
+        hits = _ranked((nodes[node_id], score) for node_id, score in own.items() if node_id in nodes)
+        merged = is_merged(len(hits), len(section.sentence_ids), threshold=options.simple_ratio_thresh)
+        passages.append(Passage(section, hits or nearest.get(item.id, ()), merged, item.score))
+    return passages
+
+
+def fetched(
+    passages: Sequence[Passage], scores: Mapping[str, Mapping[str, float]]
+) -> tuple[FetchedSection, ...]:
+    """The record of each passage's section, with how many of its sentences were found."""
+    return tuple(
         FetchedSection(
-            section_id=passage.section.node_id,
-            source=passage.section.metadata["source"],
-            heading_path=tuple(passage.section.metadata["heading_path"]),
-            siblings=siblings[passage.section.node_id],
-            found=len(hits[passage.section.node_id]),
+            passage.section.node_id,
+            passage.section.metadata["source"],
+            tuple(passage.section.metadata["heading_path"]),
+            siblings=max((hit.node.metadata["siblings"] for hit in passage.sentences), default=0),
+            found=len(scores.get(passage.section.node_id, ())),
             merged=passage.merged,
         )
         for passage in passages
     )
-    return Gathered(passages, fetched)
 
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
@@ -86,78 +91,41 @@ def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What was kept, its tokens, and what was dropped."""
+def select(step: RunningStep[SelectStep], passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
+    """The passages that fit the step's `top_k` and `context_tokens`, best first.
 
-    passages: list[Passage]
-    tokens: int
-    dropped: list[Dropped]
-
-
-def select(
-    passages: Sequence[Passage], *, top_k: int, context_tokens: int, count_tokens: CountTokens
-) -> Selection:
-    """Keep passages best first while they fit; a smaller one further down may still fit.
-
-    The best passage is always kept: an answer needs something to rest on, and the prompt is budgeted
-    again when it is put together.
+    A smaller one further down may still fit; the best is always kept: the prompt is budgeted again.
     """
-    kept: list[Passage] = []
-    dropped: list[Dropped] = []
-    tokens = 0
+    kept, dropped, tokens = list[Passage](), list[Dropped](), 0
     for passage in passages:
-        if len(kept) == top_k:
-            dropped.append(Dropped(passage.section.node_id, f"beyond the first {top_k}"))
-            continue
-        size = count_tokens(passage.text)
-        if kept and tokens + size > context_tokens:
+        size = count(passage.text) if len(kept) < step.record.top_k else 0
+        if len(kept) == step.record.top_k:
+            dropped.append(Dropped(passage.section.node_id, f"beyond the first {step.record.top_k}"))
+        elif kept and tokens + size > step.record.context_tokens:
             dropped.append(Dropped(passage.section.node_id, f"{size} tokens do not fit the budget"))
-            continue
-        kept.append(passage)
-        tokens += size
-    return Selection(kept, tokens, dropped)
-
-
-def _found(
-    scores: Mapping[str, float], response: SearchResponse, section_ids: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """For each section the sentences that the lists named, with their fused scores."""
-    found: dict[str, dict[str, float]] = {section_id: {} for section_id in section_ids}
-    for node_id, section_id, _ in (*response.bm25_sentences, *response.dense_sentences):
-        if section_id in found and node_id in scores:
-            found[section_id][node_id] = scores[node_id]
-    return found
-
-
-def _hits(
-    found: Mapping[str, Mapping[str, float]], nodes: Mapping[str, Node]
-) -> dict[str, tuple[ScoredNode, ...]]:
-    """For each section its found sentences with their scores, best first."""
-    return {
-        section_id: _ranked(
-            ScoredNode(nodes[node_id], score) for node_id, score in scores.items() if node_id in nodes
-        )
-        for section_id, scores in found.items()
-    }
+        else:
+            kept.append(passage)
+            tokens += size
+    selected = tuple(passage.section.node_id for passage in kept)
+    step.set(selected=selected, dropped=tuple(dropped), tokens=tokens)
+    return kept
 
 
 def _nearest(
-    leaves: Mapping[str, Sequence[Node]], *, store: DocumentStore, vector: Vector | None
+    leaves: Mapping[str, Sequence[StoredNode]], *, store: DocumentStore, vector: Vector | None
 ) -> dict[str, tuple[ScoredNode, ...]]:
     """For each section its one sentence nearest to the query; nothing without a query vector."""
     if vector is None or not leaves:
         return {}
     vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
+    near = {node_id: max(0.0, float(np.dot(found, vector))) for node_id, found in vectors.items()}
     return {
-        section_id: _ranked(
-            ScoredNode(leaf, max(0.0, float(np.dot(vectors[leaf.node_id], vector))))
-            for leaf in group
-            if leaf.node_id in vectors
-        )[:1]
+        section_id: _ranked((leaf, near[leaf.node_id]) for leaf in group if leaf.node_id in near)[:1]
         for section_id, group in leaves.items()
     }
 
 
-def _ranked(hits: Iterable[ScoredNode]) -> tuple[ScoredNode, ...]:
+def _ranked(scored: Iterable[tuple[Node, float]]) -> tuple[ScoredNode, ...]:
+    """The scored sentences, best first, ties in reading order."""
+    hits = (ScoredNode(node, score) for node, score in scored)
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.node.metadata["position"])))

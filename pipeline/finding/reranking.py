@@ -1,63 +1,62 @@
-"""Rerank: a cross-encoder reads question and passage together; its score joins the first stage's."""
+"""Rerank: a cross-encoder reads the question with the best passages; its scores join the first stage's."""
 
 from __future__ import annotations
 
 import re
 import threading
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
 from pipeline.errors import ModelError
 from pipeline.finding.fusion import relative_scores
-from pipeline.finding.verdict_weights import sigmoid
+from pipeline.finding.names import names_first
+from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import CrossEncoder
-from pipeline.nodes import Node
 from pipeline.steps.records import STOPPED, Reranked, RerankStep
-from pipeline.steps.trace import RunningStep
 
-WINDOW_WORDS = 70  # that are read at once, as the bundled cross-encoder was trained
-SURE = 0.1  # how far its best passage leads the second: without it, scientific claims lose .02 nDCG@10
-ENDS = re.compile(r"(?<=[^\d\s][.!?])\s+|\n\s*")  # of a sentence, an item or a row
+if TYPE_CHECKING:
+    from pipeline.steps.trace import RunningStep
+
+WINDOW_WORDS = 70  # that the bundled cross-encoder was trained to read at once
+SURE = 0.1  # a first passage that leads by so much leaves a third of the weight: SciFact gains .02 nDCG@10
+_ENDS = re.compile(r"(?<=[^\d\s][.!?])\s+|\n\s*")  # of a sentence, an item or a row
 
 
-def take(
+def rerank(
     step: RunningStep[RerankStep],
     question: str,
     passages: list[Passage],
-    *,
     cross_encoder: CrossEncoder | None,
-    wanted: bool,
     stop: threading.Event,
 ) -> list[Passage]:
-    """The passages in their new order, or as they were where there is none."""
-    if not wanted:
-        step.skip("switched off")
-    elif cross_encoder is None:
-        step.skip("no cross-encoder is available")
-    elif stop.is_set():
-        step.skip(STOPPED)
-    else:
-        return _taken(step, question, passages, cross_encoder)
-    return passages
+    """Reorder the first `top_n` passages by the weighted sum of both scores; the others follow as they were.
 
-
-def _taken(
-    step: RunningStep[RerankStep], question: str, passages: list[Passage], cross_encoder: CrossEncoder
-) -> list[Passage]:
-    """The passages in their new order; a cross-encoder that fails leaves them as they were."""
-    record = step.record
+    Both are 0..1: the first stage's, and the cross-encoder's relative to what it read. Exact names stay
+    first. A model that is missing or fails, or a set `stop`, leaves the passages as they were.
+    """
+    if cross_encoder is None or stop.is_set() or not passages:
+        step.skip("no cross-encoder is available" if cross_encoder is None else STOPPED)
+        return passages
+    head, tail = passages[: step.record.top_n], passages[step.record.top_n :]
     try:
-        ordered = rerank(
-            question, passages, cross_encoder=cross_encoder, top_n=record.top_n, weight=record.weight
-        )
+        logits = cross_encoder.score(question, [best_window(passage) for passage in head])
     except ModelError as error:
         step.fail(str(error))
         return passages
-    step.record = replace(
-        record,
+    sure = len(head) > 1 and head[0].score - head[1].score >= SURE
+    weight = step.record.weight / (3 if sure else 1)
+    relative = relative_scores({str(place): float(logit) for place, logit in enumerate(logits)}).values()
+    ordered = [
+        replace(p, score=(1 - weight) * p.score + weight * own, rerank_score=float(sigmoid(float(logit))))
+        for p, own, logit in zip(head, relative, logits, strict=True)
+    ]
+    ordered.sort(key=lambda passage: (-passage.score, passage.section.node_id))
+    ordered += [replace(passage, score=min(passage.score, ordered[-1].score)) for passage in tail]
+    ordered = names_first(ordered, [passage.section for passage in ordered], question)
+    step.set(
         model=cross_encoder.name,
         before=tuple(passage.section.node_id for passage in passages),
         after=tuple(Reranked(p.section.node_id, p.score, p.rerank_score) for p in ordered),
@@ -65,67 +64,21 @@ def _taken(
     return ordered
 
 
-def rerank(
-    question: str, passages: Sequence[Passage], *, cross_encoder: CrossEncoder, top_n: int, weight: float
-) -> list[Passage]:
-    """Reorder the first `top_n` passages by the weighted sum of both scores; the others follow.
-
-    Both are 0..1: the first stage's relative score, and the cross-encoder's among what it read, so that it
-    does not matter how far a model spreads its logits. A cross-encoder alone can lose to a good first stage:
-    the default `weight` is far below 1, and has a third of itself where the first stage is `SURE`.
-    """
-    head, tail = list(passages[:top_n]), list(passages[top_n:])
-    if not head:
-        return tail
-    if len(head) > 1 and head[0].score - head[1].score >= SURE:
-        weight /= 3
-    logits = cross_encoder.score(question, [best_window(passage) for passage in head])
-    relative = relative_scores({str(place): float(logit) for place, logit in enumerate(logits)})
-    combined = [
-        replace(
-            passage,
-            score=(1 - weight) * passage.score + weight * own,
-            rerank_score=float(sigmoid(logit)),
-        )
-        for passage, own, logit in zip(head, relative.values(), logits, strict=True)
-    ]
-    combined.sort(key=lambda passage: (-passage.score, passage.section.node_id))
-    lowest = combined[-1].score
-    # What the cross-encoder did not read stays behind what it did, and no score says otherwise.
-    return combined + [replace(passage, score=min(lowest, passage.score)) for passage in tail]
-
-
 def best_window(passage: Passage) -> str:
-    """What a cross-encoder reads of a passage: the text around the best sentence that was found.
+    """At most `WINDOW_WORDS` words of a passage, or one sentence, around its best one, after the headings.
 
-    It has the section's headings before it, and at most `WINDOW_WORDS` words or one sentence.
+    Whole sentences, items and rows are taken: the one before, those after, then more before.
     """
-    text, offset = passage.section.text, passage.section.start_char_idx or 0
-    if not passage.sentences:
-        return with_headings(passage.section, " ".join(text.split()[:WINDOW_WORDS]))
-    best = passage.sentences[0].node
-    starts = [0, *(match.end() for match in ENDS.finditer(text) if match.end() < len(text))]
-    edges = [*starts, len(text)]
-    words = [len(text[start:end].split()) for start, end in pairwise(edges)]
-    at = bisect_right(starts, max(0, (best.start_char_idx or 0) - offset)) - 1
-    first, last = _around(at, words)
-    return with_headings(best, text[edges[first] : edges[last + 1]])
-
-
-def _around(at: int, words: Sequence[int]) -> tuple[int, int]:
-    """The first and last of the parts around one: the one before it, those after it, then more before."""
-    first = last = at
-    room = WINDOW_WORDS - words[at]
-    for step in (-1, *[1] * len(words), *[-1] * len(words)):
-        beside = first - 1 if step < 0 else last + 1
-        if 0 <= beside < len(words) and words[beside] <= room:
-            room -= words[beside]
-            first, last = min(first, beside), max(last, beside)
-    return first, last
-
-
-def with_headings(leaf: Node, text: str) -> str:
-    """Some of a section as a cross-encoder reads it: after its headings, and the header of a leaf's table."""
-    header, headings = leaf.metadata.get("header", ""), " > ".join(leaf.metadata["heading_path"])
-    headed = text if header in text else f"{header}\n{text}"
-    return f"{headings}\n\n{headed.strip()}" if headings else headed.strip()
+    section = passage.section
+    text, best = section.text, passage.sentences[0].node if passage.sentences else section
+    starts = [0, *(end.end() for end in _ENDS.finditer(text) if end.end() < len(text))]
+    parts = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    at = max(0, bisect_right(starts, (best.start_char_idx or 0) - (section.start_char_idx or 0)) - 1)
+    first, last, room = at, at, WINDOW_WORDS - len(parts[at].split())
+    for place in (at - 1, *range(at + 1, len(parts)), *range(at - 2, -1, -1)):
+        words = len(parts[place].split())
+        if place >= 0 and place in (first - 1, last + 1) and words <= room:
+            first, last, room = min(first, place), max(last, place), room - words
+    window, header = "".join(parts[first : last + 1]).strip(), best.metadata.get("header", "")
+    headed = window if header in window else f"{header}\n{window}"
+    return f"{' > '.join(best.metadata['heading_path'])}\n\n{headed}".strip()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pipeline.errors import AthenaError
@@ -70,6 +73,23 @@ ChatEvent = StepStarted | StepFinished | SourcesFound | TokenArrived | AnswerFin
 
 Events: TypeAlias = Generator[ChatEvent, None, Outcome]
 """Events while the work goes on, and what came out of it at the end (`outcome = yield from …`)."""
+
+Emit: TypeAlias = Callable[[ChatEvent], None]
+"""Takes the events of a run as they happen."""
+
+
+def streamed(work: Callable[[Emit], Outcome]) -> Events[Outcome]:
+    """Yield the events that `work` emits while a thread does it; return its outcome, or raise its exception.
+
+    The thread has a copy of the caller's context variables, and ends before the generator does.
+    """
+    events: SimpleQueue[ChatEvent | None] = SimpleQueue()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(copy_context().run, work, events.put)
+        future.add_done_callback(lambda _: events.put(None))
+        while (event := events.get()) is not None:
+            yield event
+        return future.result()
 
 
 def outcome(events: Events[Outcome]) -> Outcome:

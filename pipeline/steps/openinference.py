@@ -25,7 +25,6 @@ from pipeline.steps.records import (
     FuseStep,
     GenerateStep,
     HydeStep,
-    LinksStep,
     MergeStep,
     MergeUpStep,
     PromptStep,
@@ -63,7 +62,6 @@ KINDS: Mapping[type[Step], Kind] = {
     SearchStep: Kind.RETRIEVER,
     FuseStep: Kind.RETRIEVER,
     MergeStep: Kind.RETRIEVER,
-    LinksStep: Kind.RETRIEVER,
     MergeUpStep: Kind.RETRIEVER,
     RerankStep: Kind.RERANKER,
     SelectStep: Kind.RETRIEVER,
@@ -347,7 +345,6 @@ def _documents(prefix: str, passages: Sequence[Passage]) -> Attributes:
             "merged": passage.merged,
             "rerank_score": passage.rerank_score,
             "members": list(passage.members),
-            "led_by": passage.led_by,
         }
         known |= {
             f"{at}.{Document.DOCUMENT_ID}": section.node_id,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pipeline.finding.beside import Beside
+from pipeline.finding.alternative import AlternativeQuery
 from pipeline.finding.fusion import LISTS, Fused
 from pipeline.messages import Message
 from pipeline.stores.base import Hit
@@ -38,18 +38,6 @@ class Dropped(NamedTuple):
 
     section_id: str
     why: str
-
-
-class Led(NamedTuple):
-    """One section that a passage named, by a link or by a code, and the score that it got."""
-
-    section_id: str
-    source: str
-    heading_path: tuple[str, ...]
-    led_by: str  # id of the section that names it
-    name: str  # the code or the link's target, as it is written there
-    score: float
-    members: tuple[str, ...] = ()  # ids of its sections, where it came whole
 
 
 class MergedUp(NamedTuple):
@@ -163,16 +151,6 @@ class HydeStep(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitStep(Step):
-    """The search waited until others had ended."""
-
-    name: Literal["wait"] = "wait"
-    places: int = 0
-    WORKING: ClassVar[str] = "Waiting for other searches"
-    INPUTS: ClassVar[tuple[str, ...]] = ("places",)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedStep(Step):
     """Question and hypothesis became a vector."""
 
@@ -189,9 +167,9 @@ class SearchStep(Step):
 
     name: Literal["search"] = "search"
     text: str = ""
-    beside: str = ""  # another wording that was searched for, too: in a conversation
-    beside_share: float = 0.0  # of each list, 0..1
-    alpha: float = 0.0
+    alternative: str = ""  # another wording of the question, in a conversation
+    alternative_share: float = 0.0  # of each list, 0..1
+    alpha: float = 0.0  # as it was used: less where documents are in other languages than the model's
     candidates: int = 0
     paths: str | tuple[str, ...] | None = None
     sentences: int = 0  # searched
@@ -200,7 +178,9 @@ class SearchStep(Step):
     bm25_sentences: tuple[Hit, ...] = ()
     dense_sections: tuple[Hit, ...] = ()
     dense_sentences: tuple[Hit, ...] = ()
-    INPUTS: ClassVar[tuple[str, ...]] = ("text", "beside", "beside_share", "alpha", "candidates", "paths")
+    INPUTS: ClassVar[tuple[str, ...]] = (
+        "text", "alternative", "alternative_share", "alpha", "candidates", "paths"
+    )  # fmt: skip
     RANKED: ClassVar[tuple[str, ...]] = LISTS
 
     @property
@@ -209,9 +189,9 @@ class SearchStep(Step):
         return f"Searching {counted(self.sentences, 'sentence')}"
 
     @property
-    def other_wording(self) -> Beside | None:
-        """What was searched for beside the question."""
-        return Beside(self.beside, self.beside_share) if self.beside else None
+    def alternative_query(self) -> AlternativeQuery | None:
+        """The other wording that was searched for."""
+        return AlternativeQuery(self.alternative, self.alternative_share) if self.alternative else None
 
     @property
     def lists(self) -> Mapping[str, tuple[Hit, ...]]:
@@ -269,15 +249,6 @@ class AnswerableStep(Step):
     verdict: str = ""  # "answered", "closest", "not in the documents"; "" in turns of older versions
     signals: Mapping[str, float] = field(default_factory=dict)
     WORKING: ClassVar[str] = "Judging whether this answers it"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinksStep(Step):
-    """Sections that the first passages name were brought, too."""
-
-    name: Literal["links"] = "links"
-    led: tuple[Led, ...] = ()
-    WORKING: ClassVar[str] = "Following links"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -451,14 +422,12 @@ KINDS: Mapping[str, type[Step]] = {
     "recall": RecallStep,
     "correct": CorrectStep,
     "hyde": HydeStep,
-    "wait": WaitStep,
     "embed": EmbedStep,
     "search": SearchStep,
     "fuse": FuseStep,
     "merge": MergeStep,
     "rerank": RerankStep,
     "answerable": AnswerableStep,
-    "links": LinksStep,
     "merge_up": MergeUpStep,
     "select": SelectStep,
     "prompt": PromptStep,

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from pipeline.errors import AthenaError
-from pipeline.steps.events import Events, StepFinished, StepStarted
+from pipeline.steps.events import Emit, Events, StepFinished, StepStarted
 from pipeline.steps.records import KEPT_RANKS, AnyStep, Step
 
 Given = ParamSpec("Given")
@@ -26,6 +26,16 @@ class RunningStep(Generic[AnyStep]):
     record: AnyStep
     ranks: int | None
 
+    def set(self, **found: Any) -> None:
+        """Add to the record."""
+        self.record = replace(self.record, **found)
+
+    def is_on(self, switch: bool) -> bool:
+        """Whether the options want the step; where not, mark it as skipped."""
+        if not switch:
+            self.skip("switched off")
+        return switch
+
     def skip(self, why: str) -> None:
         """Mark the step as not done, and say why."""
         self.record = replace(self.record, status="skipped", detail=why)
@@ -41,7 +51,8 @@ class Trace:
     One look at the clock anchors all times, so that a clock that is set meanwhile moves no step.
     """
 
-    def __init__(self, *, ranks: int | None = KEPT_RANKS) -> None:
+    def __init__(self, *, ranks: int | None = KEPT_RANKS, emit: Emit | None = None) -> None:
+        self._emit = emit or (lambda _: None)
         self.steps: list[Step] = []
         self.started_at = time.time()
         self._started = time.perf_counter()
@@ -51,6 +62,20 @@ class Trace:
     def seconds(self) -> float:
         """How long ago the run began."""
         return time.perf_counter() - self._started
+
+    @contextmanager
+    def step(self, begun: AnyStep) -> Iterator[RunningStep[AnyStep]]:
+        """Take the block as a step: time it, record it, and emit its start and its end.
+
+        Where the block raises, the step is recorded as failed.
+        """
+        step = RunningStep(begun, self._ranks)
+        self._emit(StepStarted(begun.name, begun.working))
+        try:
+            with self._timed(step):
+                yield step
+        finally:
+            self._emit(StepFinished(step.record))
 
     def take(
         self,

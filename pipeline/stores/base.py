@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from pipeline.analysis import analyse, title_key
 from pipeline.errors import StoreError
 from pipeline.nodes import Node, StoredNode
-from pipeline.stores.abbreviations import Abbreviations
 from pipeline.stores.globs import Globs
 
 if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
@@ -120,12 +120,27 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels for `top_k` sections; None leaves that way of searching out."""
+    """One search of both levels for `top_k` sections; None leaves that way of searching out.
+
+    `title` finds the pages whose own title or alias it is, by letters and digits alone.
+    """
 
     text: str | None
     vector: Vector | None
     top_k: int
     paths: Globs | None = None  # over sources; None for all
+    languages: tuple[str, ...] = ("en",)  # of the index: the text is analysed in each of them
+    title: str = ""
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms of the text; those of further languages and of the title once each."""
+        terms: list[str] = []
+        for language in self.languages if self.text else ():
+            found = analyse(self.text or "", language)
+            terms += [term for term in dict.fromkeys(found) if term not in terms] if terms else found
+        key = title_key(self.title) if self.text else ""
+        return [*terms, f"={key}"] if key else terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +164,9 @@ class SectionStore(Protocol):
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
+
+    def languages(self) -> Mapping[str, int]:
+        """How many visible documents there are in each language, by ISO 639-1 code."""
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
@@ -185,12 +203,6 @@ class SentenceIndex(Protocol):
         """How often each word is written in the sections and their headings, in lower case.
 
         Counted when it is first needed after a change: about a second for 14 MB of text.
-        """
-
-    def abbreviations(self) -> Abbreviations:
-        """Which abbreviations the sections have before which words, instead of what they stand for.
-
-        Gathered when first needed after a change: about a second for 14 MB of text.
         """
 
 

@@ -29,14 +29,16 @@ MADE = frozenset(
     name status mode verdict model by role kind finish_reason persona id turn_id conversation_id section_id
     node_id memory_id ids recalled related static graph added touched known replaced disputed untrusted
     secrets source heading_path file_hash quote_hash section_text quote paths preset
-    bm25_sections bm25_sentences dense_sections dense_sentences ranking before after selected dropped led
-    led_by parents members quotes
+    bm25_sections bm25_sentences dense_sections dense_sentences ranking before after selected dropped
+    parents members quotes
     sections nodes merged settings signals weights
     """.split()  # noqa: SIM905 (a list of words)
 )
 """Keys of a stored answer whose values nobody typed: ids, names, ranks, and spans of documents."""
 
-DERIVED = frozenset({"condensed_question", "corrected", "hypothesis", "carried", "beside", "words"})
+DERIVED = frozenset(
+    {"condensed_question", "corrected", "hypothesis", "carried", "alternative", "beside", "words"}
+)
 DERIVED_IN_STEPS = frozenset({"question", "text"})
 """Keys of what was made of a question and the history."""
 

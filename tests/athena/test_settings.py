@@ -77,7 +77,6 @@ GOOD: dict[str, tuple[str, Any]] = {
     "spelling": ("false", False),
     "merge_up": ("false", False),
     "merge_up_ratio": ("0.7", 0.7),
-    "follow_links": ("false", False),
     "rerank": ("false", False),
     "rerank_top_n": ("5", 5),
     "rerank_weight": ("0.9", 0.9),

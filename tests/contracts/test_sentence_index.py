@@ -173,13 +173,3 @@ class TestSentenceIndex:
         index.delete_document("overview.md")
         assert "zeppelin" not in index.sentences.vocabulary()
         assert index.sentences.lacking(["zeppelin"]) == {"zeppelin"}
-
-    def test_abbreviations_follow_the_documents(self, index: DocumentStore) -> None:
-        assert ("oxygen", "tank") not in index.sentences.abbreviations()
-        with index.writing(MANIFEST) as writing:
-            text = ["LOX: liquid oxygen.", "The LOX tank."]
-            writing.replace(make_document("overview.md", {"Overview": text}))
-        assert index.sentences.abbreviations()["oxygen", "tank"] == "LOX"
-        assert index.sentences.abbreviations() is index.sentences.abbreviations()  # gathered once
-        index.delete_document("overview.md")
-        assert ("oxygen", "tank") not in index.sentences.abbreviations()

@@ -15,7 +15,7 @@ from evals.indexing import Indexed
 from evals.retrieval import Ranked, judged, rank_queries, report_on, write_run
 from pipeline.answer import Answerability, Retrieval
 from pipeline.errors import DatasetError
-from pipeline.finding.beside import Beside
+from pipeline.finding.alternative import AlternativeQuery
 from tests.pipeline.passages import make_passage
 
 INDEXED = Indexed({"s1": "d1", "s2": "d2"}, documents=2, sentences=5, seconds=1.5)
@@ -27,11 +27,11 @@ def found(question: str) -> Retrieval:
 
 
 def test_questions_are_condensed_and_answered_by_document_ids() -> None:
-    asked: list[tuple[str, Beside | None]] = []
+    asked: list[tuple[str, AlternativeQuery | None]] = []
     told: list[tuple[int, int]] = []
 
-    def search(question: str, *, beside: Beside | None = None) -> Retrieval:
-        asked.append((question, beside))
+    def search(question: str, *, alternative: AlternativeQuery | None = None) -> Retrieval:
+        asked.append((question, alternative))
         return found(question)
 
     queries = [

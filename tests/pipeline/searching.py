@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answer import Answer, Retrieval
-from pipeline.finding.verdict_weights import Calibration, Scorer
+from pipeline.finding.verdict import Calibration
 from pipeline.options import RetrievalOptions
 from pipeline.retrieve import HybridSearch
 from pipeline.steps.records import AnyStep, step_of
@@ -16,8 +16,7 @@ from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import run_ingest
 
 ENCODER = FakeEncoder()
-BY_WORDS = Scorer({"coverage": 4.0}, intercept=-2.0)
-CALIBRATION = Calibration(topic=BY_WORDS, answer=BY_WORDS, threshold=0.5)
+CALIBRATION = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.5, sure=0.7)
 
 RETRIEVING = [
     "correct",
@@ -28,7 +27,6 @@ RETRIEVING = [
     "merge",
     "rerank",
     "answerable",
-    "links",
     "merge_up",
     "select",
 ]

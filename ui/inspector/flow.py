@@ -16,7 +16,6 @@ from pipeline.steps.records import (
     FuseStep,
     GenerateStep,
     HydeStep,
-    LinksStep,
     MergeStep,
     MergeUpStep,
     PromptStep,
@@ -50,14 +49,12 @@ LABELS = {
     "recall": "Recall",
     "correct": "Spelling",
     "hyde": "Hypothesis",
-    "wait": "Wait",
     "embed": "Embed",
     "search": "Search",
     "fuse": "Fuse",
     "merge": "Merge",
     "rerank": "Rerank",
     "answerable": "Answerable?",
-    "links": "Links",
     "merge_up": "Merge up",
     "select": "Select",
     "prompt": "Prompt",
@@ -125,8 +122,6 @@ def _count(step: Step) -> str:
             return _moved(step)
         case AnswerableStep():
             return f"{step.probability:.0%}, {step.verdict or f'needs {step.threshold:.0%}'}"
-        case LinksStep():
-            return f"{counted(len(step.led), 'section')} brought"
         case MergeUpStep():
             return counted(len(step.parents), "parent")
         case SelectStep():
@@ -228,15 +223,8 @@ def _left_out(steps: Sequence[Step]) -> Mapping[str, str]:
 
 
 def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
-    """The sections that were fetched, in the order of the fused ranking, and those that links brought."""
-    sections = step_of(steps, MergeStep).sections
-    known = {section.section_id for section in sections}
-    brought = (
-        FetchedSection(led.section_id, led.source, led.heading_path, siblings=0)
-        for led in step_of(steps, LinksStep).led
-        if led.section_id not in known
-    )
-    return (*sections, *brought)
+    """The sections that were fetched, in the order of the fused ranking."""
+    return step_of(steps, MergeStep).sections
 
 
 def bumps_view(found: Ranks) -> View:
@@ -313,15 +301,6 @@ def parents(steps: Sequence[Step]) -> list[str]:
     return [
         f"{parent.found} of {len(parent.members)} sections → {' › '.join(parent.heading_path)}"
         for parent in step_of(steps, MergeUpStep).parents
-    ]
-
-
-def links(steps: Sequence[Step], found: Ranks) -> list[str]:
-    """Links in words: what names what."""
-    return [
-        f"{found.where(led.led_by)} names {led.name}, which leads to "
-        f"{' › '.join([led.source, *led.heading_path])}"
-        for led in step_of(steps, LinksStep).led
     ]
 
 

@@ -175,7 +175,7 @@ def _question(answer: Answer) -> None:
 
 
 def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
-    fusion, merged, reranked, links, sentences = st.tabs(["Fusion", "Merges", "Rerank", "Links", "Sentences"])
+    fusion, merged, reranked, sentences = st.tabs(["Fusion", "Merges", "Rerank", "Sentences"])
     with fusion:
         rows = flow.contributions(steps, ranks)
         top = max((row["Fused score"] for row in rows), default=1.0)
@@ -195,8 +195,6 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
             )
         else:
             st.caption(f"Not reranked: {step.detail}." if step.detail else "Not reranked.")
-    with links:
-        _lines(flow.links(steps, ranks), otherwise="No passage led to another section.")
     with sentences:
         _sentence_ranks(steps, ranks)
 

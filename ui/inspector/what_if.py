@@ -100,10 +100,10 @@ def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> 
     """The answer's search made again, and another; both with its hypothesis, where it had one."""
     search, question = process.athena().hybrid_search.search, answer.condensed_question or answer.question
     hypothesis = step_of(answer.steps, HydeStep).hypothesis
-    beside = step_of(answer.steps, SearchStep).other_wording
+    alternative = step_of(answer.steps, SearchStep).alternative_query
     return (
-        search(question, options=before, hypothesis=hypothesis, beside=beside),
-        search(question, options=after, hypothesis=hypothesis or None, beside=beside),
+        search(question, options=before, hypothesis=hypothesis, alternative=alternative),
+        search(question, options=after, hypothesis=hypothesis or None, alternative=alternative),
     )
 
 
@@ -129,7 +129,6 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         spelling = st.checkbox("Correct the spelling", now.spelling)
         merge_up = st.checkbox("Merge sections into their parent", now.merge_up)
         ratio = st.slider("Parent from (share of sections)", 0.0, 1.0, now.merge_up_ratio, 0.05)
-        follow_links = st.checkbox("Follow links to other sections", now.follow_links)
         hyde = st.checkbox("HyDE: search with a hypothetical answer", now.hyde)
     return now.but(
         alpha=alpha,
@@ -145,7 +144,6 @@ def _options_form(now: RetrievalOptions) -> RetrievalOptions:
         hyde=hyde,
         merge_up=merge_up,
         merge_up_ratio=ratio,
-        follow_links=follow_links,
     )
 
 

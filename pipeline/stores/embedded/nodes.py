@@ -56,6 +56,10 @@ _SECTIONS_OF_DOCUMENT = f"{_SECTIONS} document.build = ? AND document.source = ?
 SENTENCES_BY_ID = f"{_SENTENCES} sentence.build = ? AND sentence.id {_GIVEN}"
 _SECTIONS_BY_NUMBER = f"{_SECTIONS} section.number {_GIVEN} ORDER BY section.number"
 _SENTENCES_BY_SECTION = f"{_SENTENCES} sentence.section {_GIVEN} ORDER BY sentence.number"
+_LANGUAGES = """
+    SELECT coalesce(json_extract(metadata, '$.language'), 'en'), count(*) FROM document
+    WHERE build = ? GROUP BY 1 ORDER BY 2 DESC, 1
+"""
 _CHILDREN = f"SELECT section, id FROM sentence WHERE section {_GIVEN} ORDER BY number"
 
 NodeRow = tuple[Any, ...]
@@ -76,6 +80,7 @@ class EmbeddedSections:
     def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
         self._infos: KeptByState[None, list[DocumentInfo]] = KeptByState(room=1)
+        self._languages: KeptByState[None, Mapping[str, int]] = KeptByState(room=1)
         self._documents: KeptByState[str, StoredDocument] = KeptByState(
             KEPT_CHARACTERS, lambda found: len(found.text)
         )
@@ -104,6 +109,12 @@ class EmbeddedSections:
         """The same in a transaction that has begun."""
         return self._nodes.of(state, node_ids, partial(_nodes, connection, state))
 
+    def languages(self) -> Mapping[str, int]:
+        """How many visible documents there are in each language, by ISO 639-1 code."""
+        with self._pool.borrow() as connection, snapshot(connection):
+            state = read_state(connection)
+            return self._languages.one(state, None, lambda: _languages(connection, state))
+
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
         with self._pool.borrow() as connection, snapshot(connection):
@@ -113,6 +124,7 @@ class EmbeddedSections:
     def forget(self) -> None:
         """Free what is in memory; what is needed of it is read again."""
         self._infos.forget()
+        self._languages.forget()
         self._documents.forget()
         self._nodes.forget()
 
@@ -122,6 +134,11 @@ def _document(connection: sqlite3.Connection, state: State, source: str) -> Stor
     text = read_text(connection, state.visible, source)
     rows = connection.execute(_SECTIONS_OF_DOCUMENT, (state.visible, source))
     return StoredDocument(info, text, tuple(section_nodes(connection, rows)))
+
+
+def _languages(connection: sqlite3.Connection, state: State) -> dict[str, int]:
+    rows = connection.execute(_LANGUAGES, (state.visible,))
+    return {text_of(language): documents for language, documents in rows}
 
 
 def _nodes(connection: sqlite3.Connection, state: State, node_ids: Collection[str]) -> dict[str, StoredNode]:

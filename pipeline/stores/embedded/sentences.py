@@ -9,9 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from pipeline.analysis import analyse
 from pipeline.nodes import StoredNode
-from pipeline.stores.abbreviations import Abbreviations, usual_abbreviations
 from pipeline.stores.base import (
     LEVELS,
     SENTENCES_PER_SECTION,
@@ -103,7 +101,6 @@ class EmbeddedSentences:
         self._ids: Mapping[Level, KeptByState[int, Ids]] = {level: KeptByState(KEPT_IDS) for level in LEVELS}
         self._counted: KeptByState[None, int] = KeptByState(room=1)
         self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
-        self._abbreviations: KeptByState[None, Abbreviations] = KeptByState(room=1)
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -192,21 +189,12 @@ class EmbeddedSentences:
             state = read_state(connection)
             return self._vocabulary.one(state, None, lambda: count_words(_texts(connection, state)))
 
-    def abbreviations(self) -> Abbreviations:
-        """Which abbreviations the sections have before which words, instead of what they stand for."""
-        with self._pool.borrow() as connection, snapshot(connection):
-            state = read_state(connection)
-            return self._abbreviations.one(
-                state, None, lambda: usual_abbreviations([*_texts(connection, state)])
-            )
-
     def forget(self) -> None:
         """Free what is in memory; what is needed of it is read again."""
         self._vectors.forget()
         self._nodes.forget()
         self._counted.forget()
         self._vocabulary.forget()
-        self._abbreviations.forget()
         for ids in self._ids.values():
             ids.forget()
 
@@ -233,8 +221,7 @@ class EmbeddedSentences:
         documents = _documents(connection, state, request.paths)
         lexical: dict[Level, list[Scored]] = {}
         dense: dict[Level, list[Scored]] = {}
-        terms = analyse(request.text or "")
-        if terms:
+        if terms := request.terms:
             lexical = self._lexical.search(state, terms, limits=limits, documents=documents)
         if request.vector is not None:
             dense = self._vectors.search(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ class ServerSections:
         self._servers = servers
         self._snapshots = snapshots
         self._kept: Kept[StoredNode] = Kept(MAX_CHARACTERS)
+        self._languages: tuple[tuple[str, str | None, int] | None, Mapping[str, int]] = None, {}
         # By source: every search reads the documents of its first passages.
         self._whole: Kept[StoredDocument] = Kept(MAX_CHARACTERS)
 
@@ -52,6 +54,23 @@ class ServerSections:
     def kept(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Those of some sections that are known without asking."""
         return self._kept.get_many(node_ids, snapshot.documents)
+
+    def languages(self) -> Mapping[str, int]:
+        """How many visible documents there are in each language, by ISO 639-1 code."""
+
+        def remember(snapshot: Snapshot) -> Mapping[str, int] | None:
+            return self._languages[1] if self._languages[0] == _state(snapshot) else None
+
+        def read(snapshot: Snapshot) -> Mapping[str, int]:
+            known = remember(snapshot)
+            if known is not None:
+                return known
+            shared = read_shared(self._servers.mongo, snapshot.documents)
+            found = Counter(json.loads(own).get("language", "en") for own in shared.values())
+            self._languages = _state(snapshot), dict(found.most_common())
+            return self._languages[1]
+
+        return self._snapshots.recall(remember, read)
 
     def warm_up(self) -> None:
         """Read all documents in two queries and keep them with their sections, where there is room for all.
@@ -132,6 +151,10 @@ def _nodes(
         names = len(row["metadata"]) + len(of_document) + sum(map(len, node.sentence_ids))
         found[node.node_id] = Versioned(version, node, len(node.text) + names)
     return found
+
+
+def _state(snapshot: Snapshot) -> tuple[str, str | None, int]:
+    return snapshot.state.store, snapshot.build, snapshot.state.generation
 
 
 def _manifest(snapshot: Snapshot) -> Manifest | None:

@@ -11,7 +11,6 @@ from itertools import chain
 from pipeline.analysis import analyse
 from pipeline.errors import StoreDamaged
 from pipeline.nodes import StoredNode, by_section
-from pipeline.stores.abbreviations import Abbreviations, usual_abbreviations
 from pipeline.stores.base import (
     LEVELS,
     SENTENCES_PER_SECTION,
@@ -63,7 +62,6 @@ class ServerSentences:
         self._kept: Kept[StoredNode] = Kept(MAX_LEAVES)
         self._vectors: Kept[Vector] = Kept(MAX_LEAVES)
         self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
-        self._abbreviations: KeptByState[None, Abbreviations] = KeptByState(room=1)
         self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
     def search(self, request: SearchRequest) -> SearchResponse:
@@ -144,16 +142,6 @@ class ServerSentences:
 
         return self._snapshots.read(read)
 
-    def abbreviations(self) -> Abbreviations:
-        """Which abbreviations the sections have before which words, instead of what they stand for."""
-
-        def read(snapshot: Snapshot) -> Abbreviations:
-            return self._abbreviations.one(
-                _state(snapshot), None, lambda: usual_abbreviations([*self._texts(snapshot)])
-            )
-
-        return self._snapshots.read(read)
-
     def _texts(self, snapshot: Snapshot) -> Iterator[str]:
         """The texts of the visible sections, each after its headings."""
         for record in read_sections(self._servers.mongo, {"build": snapshot.build}):
@@ -212,7 +200,7 @@ class ServerSentences:
             where=None if versions is None else of_versions(versions),
             fresh=_is_fresh(snapshot),
         )
-        words = " ".join(analyse(request.text or ""))
+        words = " ".join(request.terms)
         limits = {"section": request.top_k, "sentence": request.top_k * SENTENCES_PER_SECTION}
         asked: dict[tuple[str, Level], Query] = {}
         for level in LEVELS:

@@ -262,7 +262,7 @@ def test_search_as_json(data_dir: Path, manual: Path) -> None:
     assert [set(step) >= {"name", "ms"} for step in found["steps"]] == [True] * 11
     assert {step["name"] for step in found["steps"]} == {
         "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable",
-        "links", "merge_up", "select",
+        "merge_up", "select",
     }  # fmt: skip
 
 

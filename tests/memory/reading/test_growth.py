@@ -17,7 +17,6 @@ from memory.reading.relations import relations_in
 from memory.reading.rules import importance_of
 from memory.reading.statements import statements_in
 from pipeline.redaction import Redactor, without_password
-from pipeline.stores.abbreviations import usual_abbreviations
 
 SHORT, LONG = 2_000, 16_000
 MOST = 32  # times as long for 8 times the text: in proportion it is 8, by the square 64
@@ -39,7 +38,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "instructions": reads_as_instruction,
     "dates": lambda text: validity_of(text, said_at=1.7e9),
     "importance": importance_of,
-    "abbreviations": lambda text: usual_abbreviations([text]),
     "redacted": Redactor(["hunter2-boreal", "abc"]).heard,
     "password in an address": without_password,
 }

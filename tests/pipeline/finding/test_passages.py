@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 
+from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
-from pipeline.finding.merging import is_merged
-from pipeline.finding.passages import Gathered, gather
-from pipeline.steps.records import FetchedSection
-from pipeline.stores.base import Hit, SearchResponse
+from pipeline.finding.passages import fetch_sections, fetched, gather, select
+from pipeline.options import SearchOptions
+from pipeline.steps.records import FetchedSection, SelectStep
+from pipeline.steps.trace import RunningStep
 from pipeline.stores.embedded import EmbeddedStore
+from tests.pipeline.passages import ids as ids_of
+from tests.pipeline.passages import make_passage
 from tests.pipeline.searching import ENCODER, make_store, section_named
-
-NOTHING = SearchResponse((), (), (), ())
 
 
 def leaves_of(store: EmbeddedStore, section_id: str) -> list[TextNode]:
@@ -31,39 +32,41 @@ def run(
     *,
     query: str | None = None,
     threshold: float = 0.5,
-) -> Gathered:
-    """Gather a ranking of sections with found sentences (leaf, its section, fused score)."""
-    found = found or []
-    response = SearchResponse((), tuple(Hit(leaf.node_id, owner, 1.0) for leaf, owner, _ in found), (), ())
-    return gather(
-        [Fused(section_id, score, {}) for section_id, score in ranking],
-        {leaf.node_id: score for leaf, _, score in found},
-        response,
+) -> tuple[list[Passage], tuple[FetchedSection, ...]]:
+    """The passages for a ranking of sections with found sentences (leaf, its section, fused score)."""
+    scores: dict[str, dict[str, float]] = {}
+    for leaf, owner, score in found or ():
+        scores.setdefault(owner, {})[leaf.node_id] = score
+    fused = [Fused(section_id, score, {}) for section_id, score in ranking]
+    passages = gather(
+        fetch_sections(fused, "fan", sections=store.sections, depth=99),
+        scores,
         store=store,
         vector=None if query is None else ENCODER.encode_query(query),
-        threshold=threshold,
+        options=SearchOptions(simple_ratio_thresh=threshold),
     )
+    return passages, fetched(passages, scores)
 
 
 def test_passages_follow_the_ranking_with_their_sections_text_and_score(manual: EmbeddedStore) -> None:
     fan, radio = section_named(manual, "Cabin fan"), section_named(manual, "Radio")
-    gathered = run(manual, [(radio, 0.9), (fan, 0.4)])
-    assert [(passage.section.node_id, passage.score) for passage in gathered.passages] == [
+    passages, sections = run(manual, [(radio, 0.9), (fan, 0.4)], query="hums")
+    assert [(passage.section.node_id, passage.score) for passage in passages] == [
         (radio, 0.9),
         (fan, 0.4),
     ]
-    assert gathered.passages[1].section.text.startswith("The cabin fan moves the air.")
-    assert [section.section_id for section in gathered.sections] == [radio, fan]
-    assert gathered.sections[1] == FetchedSection(fan, "systems/ecs.md", ("ECS", "Cabin fan"), siblings=3)
+    assert passages[1].section.text.startswith("The cabin fan moves the air.")
+    assert [section.section_id for section in sections] == [radio, fan]
+    assert sections[1] == FetchedSection(fan, "systems/ecs.md", ("ECS", "Cabin fan"), siblings=3)
 
 
 def test_found_sentences_come_best_first_and_equal_ones_in_reading_order(manual: EmbeddedStore) -> None:
     tank = section_named(manual, "LN2 tank")
     leaves = leaves_of(manual, tank)
     assert len(leaves) == 6
-    (passage,) = run(
+    (passage,), _ = run(
         manual, [(tank, 1.0)], [(leaves[4], tank, 0.2), (leaves[1], tank, 0.7), (leaves[0], tank, 0.2)]
-    ).passages
+    )
     assert [(hit.node.node_id, hit.score) for hit in passage.sentences] == [
         (leaves[1].node_id, 0.7), (leaves[0].node_id, 0.2), (leaves[4].node_id, 0.2)
     ]  # fmt: skip
@@ -76,31 +79,31 @@ def test_enough_sentences_merge_into_their_section(
     tank = section_named(manual, "LN2 tank")
     leaves = leaves_of(manual, tank)
     found = [(leaf, tank, 0.5) for leaf in leaves[:3]]
-    gathered = run(manual, [(tank, 1.0)], found, threshold=threshold)
-    (passage,) = gathered.passages
+    passages, sections = run(manual, [(tank, 1.0)], found, threshold=threshold)
+    (passage,) = passages
     assert passage.merged is merged
     assert passage.node.node_id == (tank if merged else leaves[0].node_id)
-    (section,) = gathered.sections
+    (section,) = sections
     assert (section.section_id, section.found, section.siblings, section.merged) == (tank, 3, 6, merged)
 
 
 def test_a_section_found_by_its_own_lists_gets_its_nearest_sentence(manual: EmbeddedStore) -> None:
     tank = section_named(manual, "LN2 tank")
     sensor = next(leaf for leaf in leaves_of(manual, tank) if "sensor" in leaf.text)
-    gathered = run(manual, [(tank, 1.0)], query="quantity sensor")
-    (hit,) = gathered.passages[0].sentences
+    passages, sections = run(manual, [(tank, 1.0)], query="quantity sensor")
+    (hit,) = passages[0].sentences
     assert hit.node.node_id == sensor.node_id
     vectors = manual.sentences.vectors([sensor.node_id])
     assert hit.score == pytest.approx(
         float(vectors[sensor.node_id] @ ENCODER.encode_query("quantity sensor"))
     )
-    assert not gathered.passages[0].merged
-    assert gathered.sections[0].found == 0
+    assert not passages[0].merged
+    assert sections[0].found == 0
 
 
 def test_without_a_query_vector_such_a_section_stands_for_itself(manual: EmbeddedStore) -> None:
     tank = section_named(manual, "LN2 tank")
-    (passage,) = run(manual, [(tank, 1.0)]).passages
+    (passage,), _ = run(manual, [(tank, 1.0)])
     assert passage.sentences == ()
     assert passage.node.node_id == tank
 
@@ -108,9 +111,9 @@ def test_without_a_query_vector_such_a_section_stands_for_itself(manual: Embedde
 def test_sentences_of_sections_further_down_are_left_out(manual: EmbeddedStore) -> None:
     tank, radio = section_named(manual, "LN2 tank"), section_named(manual, "Radio")
     found = [(leaves_of(manual, radio)[0], radio, 0.9), (leaves_of(manual, tank)[0], tank, 0.5)]
-    gathered = run(manual, [(tank, 1.0)], found)
-    assert [[hit.score for hit in passage.sentences] for passage in gathered.passages] == [[0.5]]
-    assert [(section.section_id, section.found) for section in gathered.sections] == [(tank, 1)]
+    passages, sections = run(manual, [(tank, 1.0)], found)
+    assert [[hit.score for hit in passage.sentences] for passage in passages] == [[0.5]]
+    assert [(section.section_id, section.found) for section in sections] == [(tank, 1)]
 
 
 def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
@@ -118,15 +121,15 @@ def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
     radio, fan = section_named(store, "Radio"), section_named(store, "Cabin fan")
     found = [(leaf, radio, 0.9) for leaf in leaves_of(store, radio)]
     store.delete_document("comms.md")
-    gathered = run(store, [(radio, 1.0), (fan, 0.5)], found, query="radio")
-    assert [passage.section.node_id for passage in gathered.passages] == [fan]
-    assert [section.section_id for section in gathered.sections] == [fan]
+    passages, sections = run(store, [(radio, 1.0), (fan, 0.5)], found, query="radio")
+    assert [passage.section.node_id for passage in passages] == [fan]
+    assert [section.section_id for section in sections] == [fan]
     store.close()
 
 
 def test_no_ranking_no_passages(manual: EmbeddedStore) -> None:
-    gathered = run(manual, [], query="fan")
-    assert (gathered.passages, gathered.sections) == ([], ())
+    passages, sections = run(manual, [], query="fan")
+    assert (passages, sections) == ([], ())
 
 
 class CountingStore:
@@ -152,37 +155,40 @@ def test_everything_is_fetched_in_one_call_each(manual: EmbeddedStore) -> None:
     counting = CountingStore(manual)
     documents = [manual.sections.document(info.source) for info in manual.sections.documents()]
     ids = [section.node_id for document in documents for section in document.sections]
-    gathered = gather(
-        [Fused(section_id, 1.0, {}) for section_id in ids],
-        {},
-        NOTHING,
-        store=counting,  # type: ignore[arg-type]
-        vector=ENCODER.encode_query("fan"),
-        threshold=0.5,
-    )
-    assert len(gathered.passages) == len(ids) > 5
+    passages, _ = run(counting, [(section_id, 1.0) for section_id in ids], query="fan")  # type: ignore[arg-type]
+    assert len(passages) == len(ids) > 5
     assert sorted(counting.calls) == ["sections.get_many", "sentences.get_many", "sentences.vectors"]
 
 
-@pytest.mark.parametrize(
-    ("found", "siblings", "threshold", "expected"),
-    [
-        (2, 4, 0.5, True),  # exactly equal merges
-        (3, 4, 0.75, True),
-        (2, 5, 0.5, False),
-        (1, 1, 0.0, False),  # a single child never
-        (1, 2, 0.5, False),  # at least two
-        (2, 2, 1.0, True),
-        (2, 1000, 0.0, True),
-        (0, 3, 0.0, False),
-    ],
-)
-def test_what_is_merged(found: int, siblings: int, threshold: float, expected: bool) -> None:
-    assert is_merged(found, siblings, threshold=threshold) is expected
+def selected(
+    sizes: list[int], *, top_k: int = 99, context_tokens: int = 10**9
+) -> tuple[list[str], SelectStep]:
+    """The ids of the passages of these sizes that are kept, p00 and so on, and the record."""
+    passages = [make_passage(f"p{number:02}", text="w " * size) for number, size in enumerate(sizes)]
+    step = RunningStep(SelectStep(top_k=top_k, context_tokens=context_tokens), None)
+    kept = ids_of(select(step, passages, lambda text: len(text.split())))
+    assert step.record.selected == tuple(kept)
+    return kept, step.record
 
 
-@given(st.integers(0, 30), st.integers(1, 30), st.floats(0, 1), st.floats(0, 1))
-def test_a_lower_threshold_never_merges_less(found: int, siblings: int, one: float, two: float) -> None:
-    if is_merged(found, siblings, threshold=max(one, two)):
-        assert is_merged(found, siblings, threshold=min(one, two))
-        assert found >= 2
+def test_the_budget_may_be_used_up_and_a_smaller_one_further_down_may_fit() -> None:
+    kept, record = selected([5, 6, 5, 1], context_tokens=10)
+    assert (kept, record.tokens) == (["p00", "p02"], 10)
+    assert record.dropped == (
+        ("p01", "6 tokens do not fit the budget"),
+        ("p03", "1 tokens do not fit the budget"),
+    )
+    kept, record = selected([1, 1, 1], top_k=2)
+    assert (kept, record.dropped) == (["p00", "p01"], (("p02", "beyond the first 2"),))
+    assert selected([50, 1], context_tokens=10)[0] == ["p00"]  # the best is kept, even if it is too long
+
+
+@given(st.lists(st.integers(1, 30), max_size=15), st.integers(1, 10), st.integers(1, 60))
+def test_every_passage_is_kept_or_dropped_with_a_reason(sizes: list[int], top_k: int, budget: int) -> None:
+    kept, record = selected(sizes, top_k=top_k, context_tokens=budget)
+    dropped = [section_id for section_id, _ in record.dropped]
+    assert sorted(kept + dropped) == [f"p{number:02}" for number in range(len(sizes))]
+    assert len(kept) <= top_k
+    assert record.tokens <= budget or len(kept) == 1
+    if len(kept) < min(top_k, len(sizes)):  # there was room for one more: none of those dropped fits
+        assert all(record.tokens + sizes[int(name[1:])] > budget for name in dropped)

@@ -148,7 +148,6 @@ def test_kinds_without_a_model(new_chat: NewChat) -> None:
         "merge": "RETRIEVER",
         "rerank": "CHAIN",
         "answerable": "CHAIN",
-        "links": "RETRIEVER",
         "merge_up": "CHAIN",
         "select": "RETRIEVER",
         "quote": "CHAIN",

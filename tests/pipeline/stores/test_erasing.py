@@ -116,7 +116,7 @@ def test_in_their_conversation_the_words_go_also_where_they_were_said_otherwise(
         corrected="the locker code",
         steps=(
             CondenseStep(message="And what is my code?", question="code 8842 quartz", carried="locker 8842"),
-            SearchStep(text="quartz locker", beside="code"),
+            SearchStep(text="quartz locker", alternative="code"),
             PromptStep(messages=(Message("user", "the locker of 8842 and its code"),)),
         ),
     )
@@ -145,7 +145,7 @@ def test_an_answer_loses_them_everywhere_and_can_still_be_read() -> None:
             CondenseStep(message=said, question=said, carried=said),
             CorrectStep(question=said, corrected=said, words=(Corrected(0, said, said),)),
             HydeStep(question=said, hypothesis=said),
-            SearchStep(text=said, beside=said, dense_sections=(Hit("a", "blue", 0.5),)),
+            SearchStep(text=said, alternative=said, dense_sections=(Hit("a", "blue", 0.5),)),
             SelectStep(selected=("blue",), detail=said),
             PromptStep(messages=(Message("system", "Rules."), Message("user", f"history: {said}"))),
         ),

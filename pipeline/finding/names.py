@@ -1,0 +1,99 @@
+"""Names: sections that bear a name of the question come first, and of several versions the one asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import inf
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+from pipeline.analysis import title_key
+from pipeline.nodes import Node
+from pipeline.terms import text_terms
+
+Item = TypeVar("Item")
+Metadata = Mapping[str, Any]
+Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and counts as the newest
+
+_SIGNS = re.compile(r"(?<![\w-])--[^\W_][\w-]*|[$@%&|][^\w\s\"'`)]|\$_")
+_VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
+_NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
+
+
+def names(text: str) -> frozenset[str]:
+    """The exact names in a text, by their shape alone: 2.2.1, 2024-01-06, C-112, --top-k, $?.
+
+    Terms of digits with a dot or a hyphen, options, and two signs of which the first is one of $@%&|.
+    """
+    compounds = (
+        term for term in text_terms(text) if not term.isalnum() and re.search(r"^[^=].*\d|^\d", term)
+    )
+    numbers = {re.sub(r"^v(?=\d)", "", term) for term in compounds}
+    return frozenset(numbers | {name.lower() for name in _SIGNS.findall(text)})
+
+
+def is_title(question: str, section: Node) -> bool:
+    """Whether a section begins a page whose title or alias is the question, by letters and digits alone."""
+    metadata, key = section.metadata, title_key(question)
+    titles = (metadata.get("title", ""), *metadata.get("aliases", ()))
+    return metadata.get("order") == 0 and bool(key) and key in map(title_key, titles)
+
+
+def is_named(question: str, section: Node) -> bool:
+    """Whether the section's own heading has all names of the question, of which there is one at least."""
+    return _nearness(section.metadata, names(question)) == 1
+
+
+def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
+    """The items in their order, but for those whose sections bear a name of the question: they come first.
+
+    First stand pages whose title is the question; then sections whose own heading has all its names; then
+    those that have them in outer headings, aliases or the file's name. A version that the question names precedes
+    all.  Where it names none, a page is left out if a newer version of it is there.
+    """
+    pages = [section.metadata for section in sections]
+    asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(page, v) for page in pages)]
+    wanted = frozenset(name for name in names(question) if _parsed(name) not in asked)
+    newest: dict[str, Version] = {}
+    for page in pages if not asked else ():
+        newest[_path(page)] = max(_version(page), newest.get(_path(page), ()))
+    ranks = [
+        (
+            bool(asked) and not any(_is_of(section.metadata, version) for version in asked),
+            0 if is_title(question, section) else _nearness(section.metadata, wanted),
+        )
+        for section in sections
+    ]
+    found = sorted(zip(ranks, items, pages, strict=True), key=lambda row: row[0])
+    return [item for _, item, page in found if _version(page) >= newest.get(_path(page), ())]
+
+
+def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
+    """1 where a section's own heading has all the wanted names, 2 where its other headings do, else 3."""
+    path = metadata["heading_path"]
+    if not wanted or wanted <= names("".join(path[-1:])):
+        return 1 if wanted else 3
+    above = (*path, *metadata.get("aliases", ()), PurePosixPath(metadata["source"]).stem)
+    return 2 if wanted <= names("\n".join(above)) else 3
+
+
+def _is_of(metadata: Metadata, asked: Version) -> bool:
+    """Whether a page is of the version asked for: 2.7 is one of 2.x, and 3.5.1 of v3.5."""
+    own = _version(metadata)
+    return bool(own) and all(one == two or inf in (one, two) for one, two in zip(own, asked, strict=False))
+
+
+def _version(metadata: Metadata) -> Version:
+    return _parsed(metadata.get("version", ""))
+
+
+def _parsed(text: str) -> Version:
+    found = _NUMBERS.search(text)
+    return tuple(inf if part in "xX" else int(part) for part in found[0].split(".")) if found else ()
+
+
+def _path(metadata: Metadata) -> str:
+    """A page's path without the folder that names its version."""
+    version = metadata.get("version")
+    return "/".join(part for part in metadata["source"].split("/") if not version or version not in part)

@@ -1,0 +1,54 @@
+"""Spelling: a word that no document has is taken for the word of the documents that is one edit away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+from pipeline.analysis import analyse
+from pipeline.steps.records import Corrected
+from pipeline.terms import stop_terms
+
+# Four letters or more, and no part of a path, an id or an option; shorter words have too many neighbours.
+_WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
+
+
+class Words(Protocol):
+    """The words of the documents, or of a conversation."""
+
+    def vocabulary(self) -> Mapping[str, int]:
+        """Return how often each word is written there."""
+
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """Return those of the terms that are not there."""
+
+
+def misspelt(question: str, words: Words) -> list[Corrected]:
+    """The words of a question that are to be corrected; raises `StoreError`.
+
+    One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first. Of several words one
+    edit away the most frequent is meant.
+    """
+    from rapidfuzz.distance import OSA
+
+    terms = {found: {*analyse(found[0].lower())} for found in _WORD.finditer(question)}
+    lacking = words.lacking(set().union(*terms.values()) - stop_terms())
+    corrected = []
+    for found in (found for found, own in terms.items() if own <= lacking):
+        word, vocabulary = found[0].lower(), words.vocabulary()
+        near = [
+            (count, other)
+            for other, count in vocabulary.items()
+            if other[0] == word[0] and OSA.distance(word, other, score_cutoff=1) == 1
+        ]
+        if near and word not in vocabulary:
+            corrected.append(Corrected(found.start(), found[0], max(near)[1]))
+    return corrected
+
+
+def with_words(question: str, words: Iterable[Corrected]) -> str:
+    """The question with the corrected words in it."""
+    for start, wrong, right in sorted(words, reverse=True):
+        question = question[:start] + right + question[start + len(wrong) :]
+    return question

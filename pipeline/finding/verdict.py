@@ -1,0 +1,123 @@
+"""Verdict: whether the passages answer the question, as a calibrated probability with two thresholds.
+
+`evals/calibration/answerability.py` prints the weights; docs/decisions/answerability.md has the figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.answer import Answerability, Passage
+from pipeline.finding.names import is_named, is_title
+from pipeline.stores.base import SearchResponse
+from pipeline.terms import content_terms, share, text_terms
+
+READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
+BY_WORDS = 20  # sentences that the words find first; with 5 or 10 strange questions look less strange
+FEWEST, MOST = 1_000, 100_000  # sentences of an index: those measured have 2,000 to 91,000
+LANGUAGES = frozenset({"en"})  # of the documents that the verdict was calibrated on
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logistic model over signals: below `threshold` *not in the documents*, from `sure` on *answered*."""
+
+    weights: Mapping[str, float]
+    intercept: float
+    threshold: float
+    sure: float
+
+    def probability(self, found: Mapping[str, float]) -> float:
+        """The estimate that the documents answer the question, 0..1."""
+        return float(sigmoid(self.intercept + sum(w * found[name] for name, w in self.weights.items())))
+
+
+CALIBRATIONS: Mapping[str, Calibration] = {
+    "all-MiniLM-L6-v2": Calibration(
+        {"nearest_sentence": 7.94, "nearest_section": 6.7, "agreed": 6.0, "index_size": -4.48},
+        intercept=-3.79,
+        threshold=0.185,
+        sure=0.513,
+    )
+}
+# Cosines of other models have other scales: words alone decide, and seldom for either end.
+UNCALIBRATED = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.15, sure=0.8)
+
+
+def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calibration:
+    """The calibration for an embedding model, with the threshold of the settings where they have one."""
+    known = CALIBRATIONS.get(embedding_model, UNCALIBRATED)
+    return (
+        known if threshold is None else replace(known, threshold=threshold, sure=max(threshold, known.sure))
+    )
+
+
+def judge(
+    question: str, found: Mapping[str, float], first: Passage, *, calibration: Calibration
+) -> Answerability:
+    """The verdict on a question by its signals and its first passage.
+
+    A page whose title is the question answers it; so does a section whose heading has its exact names, with
+    all its words. A passage in a language that was not calibrated answers only with all its words.
+    """
+    threshold, sure, probability = calibration.threshold, calibration.sure, calibration.probability(found)
+    has_all_words = _coverage(question, first) == 1.0
+    if is_title(question, first.section) or (has_all_words and is_named(question, first.section)):
+        probability = max(probability, sure)
+    elif not has_all_words and first.section.metadata.get("language", "en") not in LANGUAGES:
+        probability = min(probability, (threshold + sure) / 2)
+    return Answerability(probability, threshold, found, sure)
+
+
+def signals(
+    question: str,
+    response: SearchResponse,
+    passages: Sequence[Passage],
+    *,
+    sentences: int,
+    unknown: Collection[str],
+) -> dict[str, float]:
+    """The signals of the verdict on at least one passage, each 0..1.
+
+    nearest_sentence, nearest_section: the highest cosine of the question to anything found; closeness: to
+    anything of the first three passages; agreed: to the sentences that its words find first. coverage: the
+    share of its content words in the best of these passages; known: in any document, as all but `unknown`
+    are. index_size: .6 for 1,000 sentences or fewer, 1 for 100,000. Without a search by vector, coverage
+    stands for the cosines.
+    """
+    head = passages[:READ_PASSAGES]
+    coverage = max(_coverage(question, passage) for passage in head)
+    near, sections = response.dense_sentences, response.dense_sections
+    by_words = {hit.node_id for hit in response.bm25_sentences[:BY_WORDS]}
+    ids = {passage.section.node_id for passage in head}
+    cosines = {
+        "nearest_sentence": [hit.score for hit in near],
+        "nearest_section": [hit.score for hit in sections],
+        "closeness": [hit.score for hit in (*near, *sections) if hit.section_id in ids],
+        "agreed": [hit.score for hit in near if hit.node_id in by_words or not by_words],
+    }
+    return {
+        **{name: max((0.0, *found)) if near or sections else coverage for name, found in cosines.items()},
+        "coverage": coverage,
+        "known": 1 - share(content_terms(question), unknown),
+        "index_size": math.log(min(max(sentences, FEWEST), MOST), MOST),
+    }
+
+
+def sigmoid(logits: float | NDArray[Any]) -> NDArray[np.float64]:
+    """Logits as 0..1; those beyond 60 are 0 or 1 to any precision that is shown."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
+
+
+def _coverage(question: str, passage: Passage) -> float:
+    """The share of the question's content words that a passage or its headings have."""
+    metadata = passage.section.metadata
+    language = metadata.get("language", "en")
+    present = text_terms("\n".join((*metadata["heading_path"], passage.section.text)), language)
+    return share(content_terms(question, language), present)

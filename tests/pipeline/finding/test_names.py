@@ -1,0 +1,108 @@
+"""Names: which shapes are names, and what they move to the front."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.finding.fusion import Fused
+from pipeline.finding.names import is_named, is_title, names, names_first
+from pipeline.finding.passages import fetch_sections
+from pipeline.nodes import StoredNode
+
+
+def section(source: str, *headings: str, **metadata: Any) -> StoredNode:
+    known = {"source": source, "title": headings[0], "heading_path": list(headings), "order": 1}
+    return StoredNode(f"{source}#{'/'.join(headings)}", "Text.", known | metadata, 0, 5, source)
+
+
+def order(question: str, *sections: StoredNode) -> list[int]:
+    """The places that the sections had before."""
+    return names_first(range(len(sections)), sections, question)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What does section 2.2.1 say?", {"2.2.1"}),
+        ("what did we do on 2024-01-06", {"2024-01-06"}),
+        ("alarm C-112, C 113 and E0382", {"c-112", "c-113", "e-0382"}),
+        ("is --Frozen-lockfile the default", {"--frozen-lockfile"}),
+        ("what is $? for", {"$?"}),
+        ("new in v3.5 or 2.x", {"3.5", "2.x"}),
+        ("the well-known tank of 2024, 3 bars", set()),
+        ("a -- b - c… & d?", set()),
+    ],
+)
+def test_names_are_told_by_their_shape(text: str, found: set[str]) -> None:
+    assert names(text) == found
+
+
+def test_the_page_whose_title_is_the_question_precedes_sections_that_have_the_words() -> None:
+    list_of_all = section("alerts.md", "Alerts", "Alertmanager failed to send alerts", order=3)
+    page = section("a.md", "AlertmanagerFailedToSendAlerts", order=0)
+    alias = section("b.md", "Sending", aliases=["alertmanager: failed to send alerts"], order=0)
+    later = section("a.md", "AlertmanagerFailedToSendAlerts", "Meaning", order=1)
+    assert order("Alertmanager Failed To Send Alerts", list_of_all, later, page, alias) == [2, 3, 0, 1]
+    assert not is_title("", section("a.md", "", order=0))
+
+
+def test_the_section_that_is_named_precedes_those_below_and_around_it() -> None:
+    guide = [
+        section("guide.md", "Guide", "2 Setup", "2.2 Wiring", "2.2.1 Main supply"),
+        section("guide.md", "Guide", "3 Operation", "3.1 Start"),
+        section("guide.md", "Guide", "2 Setup", "2.2 Wiring"),
+    ]
+    assert order("section 2.2", *guide) == [2, 0, 1]
+    assert order("What does section 2.2.1 say?", *guide) == [0, 1, 2]
+    assert order("2.2 or 3.1?", *guide) == [0, 1, 2]  # no section has both
+    assert is_named("section 2.2", guide[2])
+    assert not is_named("section 2.2", guide[0])
+    assert not is_named("section", guide[0])
+
+
+def test_a_files_name_and_aliases_count_like_outer_headings() -> None:
+    other, file = section("P-320 drain.md", "Drain"), section("pumps/P-310 booster.md", "Booster", "Hotline")
+    alias = section("old.md", "Old", aliases=["P-310"])
+    assert order("hotline of the P-310 booster", other, file, alias) == [1, 2, 0]
+
+
+def test_a_version_that_is_named_comes_first_and_else_the_newest_alone() -> None:
+    pages = [section(f"docs/{v}/install.md", "Install", version=v) for v in ("v3.5", "v3.10", "2.x", "1.0.0")]
+    only_old = section("docs/2.x/hooks.md", "Hooks", version="2.x")
+    unversioned = section("install.md", "Install")
+    assert order("how to install", *pages, only_old, unversioned) == [1, 4, 5]
+    assert order("how to install in v3.5?", *pages, only_old, unversioned) == [0, 1, 2, 3, 4, 5]
+    assert order("install 2.7", *pages, only_old) == [2, 4, 0, 1, 3]
+    assert order("install 1.0", *pages) == [3, 0, 1, 2]
+    assert order("install 9.9", *pages) == [1]  # no page is of it
+
+
+def test_huge_numbers_are_no_trouble() -> None:
+    long = "1." * 5000 + "9" * 5000
+    assert order(long, section("a.md", "A", version="v" + "9" * 5000)) == [0]
+
+
+class Sections:
+    """A store of sections by id that counts what it is asked for."""
+
+    def __init__(self, *sections: StoredNode) -> None:
+        self.nodes = {node.node_id: node for node in sections}
+        self.asked: list[int] = []
+
+    def get_many(self, node_ids: list[str]) -> dict[str, StoredNode]:
+        self.asked.append(len(node_ids))
+        return {node_id: self.nodes[node_id] for node_id in node_ids if node_id in self.nodes}
+
+
+@pytest.mark.parametrize(("question", "asked", "first"), [("tank", [2], "0"), ("C-7123", [2, 30], "29")])
+def test_names_are_looked_for_further_down_where_there_are_any(
+    question: str, asked: list[int], first: str
+) -> None:
+    nodes = [section(f"{n}.md", f"Alarm C-71{n:02}" if n < 29 else "Alarm C-7123") for n in range(30)]
+    ranking = [Fused(node.node_id, 1 - n / 30, {}) for n, node in enumerate(nodes)]
+    store: Any = Sections(*nodes)
+    found = fetch_sections(ranking, question, sections=store, depth=2)
+    assert (store.asked, len(found)) == (asked, 2)
+    assert first in [item.id.partition(".")[0] for item, _ in found]

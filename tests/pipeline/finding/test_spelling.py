@@ -1,0 +1,62 @@
+"""Spelling: one edit, and never a word that the documents have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.analysis import analyse
+from pipeline.finding.spelling import misspelt, with_words
+from pipeline.steps.records import Corrected, CorrectStep
+from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.vocabulary import count_words
+from tests.pipeline.searching import make_search, the_step
+
+TEXT = "The valve of the nitrogen tank is opened. The valves, a value, max pressure, die Pumpe läuft. Tank."
+
+
+class Document:
+    """The words of a text."""
+
+    def vocabulary(self) -> Mapping[str, int]:
+        return count_words([TEXT])
+
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        return frozenset(terms) - {*analyse(TEXT)}
+
+
+@pytest.mark.parametrize(
+    ("question", "read_as"),
+    [
+        ("Is the nitrogn tank cold?", "Is the nitrogen tank cold?"),  # a letter left out
+        ("nitroggen", "nitrogen"),  # added
+        ("nitrohen", "nitrogen"),  # another
+        ("Nitorgen!", "nitrogen!"),  # two swapped
+        ("pumpe laeuft", "pumpe laeuft"),  # two edits
+        ("bank", "bank"),  # never the first letter
+        ("tnk", "tnk"),  # too short
+        ("vale", "valve"),  # valve and value are as frequent: the last by the alphabet
+        ("valves", "valves"),
+        ("presure/a.md nitrogn-x --nitrogn x.nitrogn", "presure/a.md nitrogn-x --nitrogn x.nitrogn"),
+        ("does maximum", "does maximum"),
+    ],
+)
+def test_a_word_that_no_document_has_is_read_as_the_one_beside_it(question: str, read_as: str) -> None:
+    assert with_words(question, misspelt(question, Document())) == read_as
+
+
+@given(st.lists(st.sampled_from([*count_words([TEXT])]), max_size=5).map(" ".join))
+def test_words_of_the_documents_are_never_corrected(question: str) -> None:
+    assert misspelt(question, Document()) == []
+
+
+def test_a_search_says_what_it_has_corrected(manual: EmbeddedStore) -> None:
+    found = make_search(manual).search("the cabin fann")
+    step = the_step(found, CorrectStep)
+    assert (found.question, found.asked) == ("the cabin fan", "the cabin fann")
+    assert (step.corrected, step.words) == ("the cabin fan", (Corrected(10, "fann", "fan"),))
+    off = make_search(manual, spelling=False).search("the cabin fann")
+    assert (off.question, off.asked, the_step(off, CorrectStep).status) == ("the cabin fann", "", "skipped")

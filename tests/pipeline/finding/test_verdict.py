@@ -1,0 +1,107 @@
+"""The verdict: signals by hand, and what overrules the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answer import Passage
+from pipeline.finding.verdict import (
+    CALIBRATIONS,
+    UNCALIBRATED,
+    Calibration,
+    calibrated,
+    judge,
+    sigmoid,
+    signals,
+)
+from pipeline.stores.base import Hit, SearchResponse
+from tests.pipeline.passages import make_passage
+
+MODEL = Calibration({"coverage": 2.0}, intercept=-1.0, threshold=0.4, sure=0.6)
+RESPONSE = SearchResponse(
+    bm25_sections=(Hit("a", "a", 9.0),),
+    bm25_sentences=(Hit("b/0", "b", 9.0), Hit("a/3", "a", 8.0)),
+    dense_sections=(Hit("c", "c", 0.7), Hit("a", "a", 0.3)),
+    dense_sentences=(Hit("z/0", "z", 0.9), Hit("a/3", "a", 0.5), Hit("b/0", "b", 0.4)),
+)
+
+
+def passage(text: str, **metadata: object) -> Passage:
+    made = make_passage("a", text=text)
+    return replace(made, section=replace(made.section, metadata={**made.section.metadata, **metadata}))
+
+
+def test_signals_by_hand() -> None:
+    passages = [
+        passage("The fan hums."),
+        make_passage("b", text="Nothing."),
+        make_passage("c"),
+        make_passage("z"),
+    ]
+    found = signals("Why does the fan hum, zebra?", RESPONSE, passages, sentences=10_000, unknown=("zebra",))
+    assert found == pytest.approx(
+        {
+            "nearest_sentence": 0.9,
+            "nearest_section": 0.7,
+            "closeness": 0.7,  # of a, b and c; z is the fourth passage
+            "agreed": 0.5,
+            "coverage": 2 / 3,  # fan, hum of fan, hum, zebra
+            "known": 2 / 3,
+            "index_size": 0.8,
+        }
+    )
+
+
+def test_without_vectors_coverage_stands_for_the_cosines() -> None:
+    words = replace(RESPONSE, dense_sections=(), dense_sentences=())
+    found = signals("fan?", words, [passage("The fan hums.")], sentences=5, unknown=())
+    assert found.pop("index_size") == pytest.approx(0.6)
+    assert set(found.values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("question", "metadata", "coverage", "verdict"),
+    [
+        ("fan", {}, 1.0, "answered"),
+        ("fan", {}, 0.5, "closest"),
+        ("fan", {}, 0.0, "not in the documents"),
+        ("alarm C-112", {"heading_path": ["Alarms", "C-112"]}, 0.0, "answered"),
+        ("zebra C-112", {"heading_path": ["Alarms", "C-112"]}, 0.0, "not in the documents"),
+        ("alarm C-112", {"heading_path": ["C-112", "Fans"]}, 0.0, "not in the documents"),
+        ("The Fan Alarm!", {"title": "the fan-alarm", "order": 0}, 0.0, "answered"),
+        ("The Fan Alarm!", {"title": "the fan-alarm", "order": 1}, 0.0, "not in the documents"),
+        ("fan zebra", {"language": "de"}, 1.0, "closest"),
+        ("alarm fan", {"language": "de"}, 1.0, "answered"),
+        ("fan zebra", {"language": "de"}, 0.0, "not in the documents"),
+    ],
+)
+def test_what_overrules_the_model(
+    question: str, metadata: dict[str, object], coverage: float, verdict: str
+) -> None:
+    first = passage("An alarm of the fan.", **metadata)
+    assert judge(question, {"coverage": coverage}, first, calibration=MODEL).verdict == verdict
+
+
+def test_a_model_that_was_not_calibrated_goes_by_words_and_a_set_threshold_is_kept() -> None:
+    assert calibrated("all-MiniLM-L6-v2") is CALIBRATIONS["all-MiniLM-L6-v2"]
+    assert calibrated("another") is UNCALIBRATED
+    strict = calibrated("another", threshold=0.9)
+    assert (strict.threshold, strict.sure) == (0.9, 0.9)
+    verdicts = [
+        judge("", {"coverage": share}, passage(""), calibration=UNCALIBRATED).verdict
+        for share in (0.0, 0.5, 1.0)
+    ]
+    assert verdicts == ["not in the documents", "closest", "answered"]
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_probability_is_one_and_grows_with_its_signal(logit: float) -> None:
+    assert 0 <= float(sigmoid(logit)) <= 1
+    assert sigmoid(np.array([-100.0, 0.0, 100.0])) == pytest.approx([0.0, 0.5, 1.0])
+    one, two = (MODEL.probability({"coverage": share}) for share in (0.2, 0.8))
+    assert one < two
