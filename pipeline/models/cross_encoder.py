@@ -1,27 +1,22 @@
-"""Cross-encoders: the bundled one on ONNX Runtime, which reads a question and a passage together."""
+"""Cross-encoders, which read a question and a passage together: the bundled one, or any other by name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipeline.errors import ModelError
 from pipeline.models.base import CrossEncoder, ModelChoice, Scores
-from pipeline.models.onnx import (
-    BUNDLED_FOLDER,
-    core_count,
-    equal_length_batches,
-    map_batches,
-    open_session,
-    open_tokenizer,
-)
+from pipeline.models.onnx import BUNDLED_FOLDER, map_batches, open_session, open_tokenizer
+from pipeline.models.transformer_embedding import INSTALL, load_model
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
 
 BUNDLED = "auto"
 BUNDLED_NAME = "athena-cross-encoder"
@@ -37,14 +32,15 @@ class OnnxCrossEncoder:
     pairs. A pair of more than 96 tokens loses the end of its longer part, which is usually the passage.
     """
 
-    def __init__(self, model: Path = BUNDLED_MODEL, *, threads: int = 0) -> None:
-        self.name = BUNDLED_NAME
+    name = BUNDLED_NAME
+
+    def __init__(self, model: Path = BUNDLED_MODEL) -> None:
         self._model = model
-        self._threads = threads or core_count()
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
-        """Logits, shape (len(passages),), higher is better."""
-        pairs = self._tokenizer.encode_batch_fast([(question, passage) for passage in passages])
+        """Return logits, shape (len(passages),), higher is better."""
+        tokenizer = open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=PAIR_TOKENS)
+        pairs = tokenizer.encode_batch_fast([(question, passage) for passage in passages])
         scores = np.empty(len(passages), dtype=np.float32)
 
         def logits(batch: list[int]) -> Scores:
@@ -54,8 +50,8 @@ class OnnxCrossEncoder:
             }
             return np.asarray(self._session.run(None, inputs)[0], dtype=np.float32)[:, 0]
 
-        batches = equal_length_batches([len(pair.ids) for pair in pairs], batch_tokens=BATCH_TOKENS)
-        for batch, rows in map_batches(logits, batches, threads=self._threads):
+        lengths = [len(pair.ids) for pair in pairs]
+        for batch, rows in map_batches(logits, lengths, batch_tokens=BATCH_TOKENS):
             scores[batch] = rows
         return scores
 
@@ -63,22 +59,41 @@ class OnnxCrossEncoder:
     def _session(self) -> InferenceSession:
         return open_session(self._model)
 
+
+class TransformersCrossEncoder:
+    """Any sentence-transformers cross-encoder by name or folder; loaded, and fetched, at the first use."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def score(self, question: str, passages: Sequence[str]) -> Scores:
+        """Return logits, shape (len(passages),); raises `ModelError` for a model that gives other scores."""
+        pairs = [(question, passage) for passage in passages]
+        # Without an activation of ours a model may apply a sigmoid of its own.
+        scores = self._model.predict(pairs, activation_fn=lambda logits: logits, show_progress_bar=False)
+        if np.shape(scores) != (len(passages),):
+            problem = f"The cross-encoder '{self.name}' does not give one score for each passage."
+            raise ModelError(problem, "Choose a reranking model in ATHENA_CROSS_ENCODER.")
+        return np.asarray(scores, dtype=np.float32)
+
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=PAIR_TOKENS)
+    def _model(self) -> Any:
+        return load_model("CrossEncoder", self.name)
 
 
 def find_cross_encoder(name: str) -> tuple[CrossEncoder | None, ModelChoice]:
-    """The cross-encoder of a name and why it was chosen; None where it is switched off or not installed."""
+    """Return the cross-encoder of a name and why it was chosen; None where it is off or not installed."""
     if name in ("", "none"):
         return _none("switched off (ATHENA_CROSS_ENCODER is none)", "Name a model to rerank with.")
-    if not BUNDLED_MODEL.is_file():
-        return _none(
-            f"The bundled cross-encoder '{BUNDLED_MODEL}' is missing; nothing is reranked.",
-            "Install Athena again, or set ATHENA_CROSS_ENCODER=none.",
-        )
-    choice = ModelChoice("cross-encoder", BUNDLED_NAME, "bundled", "comes with Athena, no download")
-    return OnnxCrossEncoder(), choice
+    if name == BUNDLED and not BUNDLED_MODEL.is_file():
+        return _none(f"The bundled cross-encoder '{BUNDLED_MODEL}' is missing.", "Install Athena again.")
+    if name == BUNDLED:
+        choice = ModelChoice("cross-encoder", BUNDLED_NAME, "bundled", "comes with Athena, no download")
+        return OnnxCrossEncoder(), choice
+    if find_spec("sentence_transformers") is None:
+        return _none(f"'{name}' needs sentence-transformers, which is not installed.", INSTALL)
+    choice = ModelChoice("cross-encoder", name, "sentence-transformers", "on this machine")
+    return TransformersCrossEncoder(name), choice
 
 
 def _none(detail: str, fix: str) -> tuple[None, ModelChoice]:
