@@ -212,7 +212,8 @@ DIALECTS = (
     _row("Hugo: shortcode with a name", "{{", r"\{\{[<%]\s*(?:tab|details|expand|heading|tabitem)\s+\"([^\"\n{}]{1,300})\"[^{}\n]{0,500}[>%]\}\}", _title),
     _row("Hugo: shortcode", "{{", rf"\{{\{{<(?!/\*)(?>(?:[^>{{]++|>(?!\}}\}}))*)>\}}\}}|\{{\{{%(?!%|/\*){_ARGUMENTS}%\}}\}}", _title),
     _row("Liquid: tag", "{%", rf"\{{%[-+]?\s*+[A-Za-z_]{_ARGUMENTS}%\}}", _title),
-    _row("Liquid: variable", "{{", r"\{\{[-#]?\s*+(?:(?:site|page|layout|include|jekyll|theme|config|book|content|title|frontmatter|params)\b|\$frontmatter)[^{}\n]*+\}\}", _fill),
+    _row("Liquid: address", "{{", r"\{\{-?\s*+['\"]([^'\"{}\n]*)['\"]\s*+(?:\|[^{}\n]*+)?\}\}", _text),
+    _row("Liquid, Jinja, Vue: variable", "{{", r"(?<!\\)\{\{[-#]?\s*+[$@]?[A-Za-z_][^{}\n]*+\}\}", _fill),
     _row("kramdown: contents", ":toc}", r"^[-*1][.]? +[^\n]*\n\{:\s*toc\}[^\n]*$", _blank),
     _row("Attribute list", "{", r"\{:(?:/|:?/?\s*+(?:[.#][A-Za-z]|[A-Za-z][\w-])[^{}\n]*+)\}|(?<![\w$@#])\{\s*+[.#][A-Za-z][\w:.-]*+(?:\s[^{}\n]*+)?\}|(?<=[)\]])\{[ \t]*+[\w:-]+=[^{}\n]*+\}", _fill),
     _row("HTML: heading", "<h", r"^([ \t]{0,3})<h([1-6])\b[^<>\n]*>[ \t]*(\S[^\n]{0,1000}?)</h\2\s*>[ \t]*$", _heading),
@@ -230,7 +231,7 @@ DIALECTS = (
 
 
 _WITHIN_WORDS = frozenset(
-    "a abbr b code del em font i ins kbd mark nobr q s samp small span strike strong sub sup tt u var wbr".split()
+    "a abbr b cite code del dfn em font i ins kbd mark nobr q s samp small span strike strong sub sup tt u var wbr".split()
 )
 _PLAIN = _WITHIN_WORDS | frozenset(
     "blockquote br center dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr iframe img li nav ol p "
@@ -297,7 +298,7 @@ _FENCE = re.compile(
 )
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
-_RAW = re.compile(r"\{%[-+]?\s*(raw|endraw)\s*[-+]?%\}")
+_RAW = re.compile(r"\{%[-+]?\s*(raw|endraw)\s*[-+]?%\}|<\w+[^<>]*\s(v-pre)\b[^<>]*>|</(\w+)>")
 _LINE = re.compile(r"([ \t]*)([^\n]*)\n?")
 _OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|(?:!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:")
 _HAS_INDENT = re.compile(r"(?:\A|\n)(?: {4}| {0,3}\t)")
@@ -441,13 +442,9 @@ def _inner_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _raw_spans(text: str) -> list[tuple[int, int]]:
-    """What `{% raw %}` encloses: Liquid leaves its braces alone."""
-    found = list(_RAW.finditer(text)) if "endraw" in text else []
-    return [
-        (one.end(), other.start())
-        for one, other in itertools.pairwise(found)
-        if one[1].lower() == "raw" and other[1].lower() == "endraw"
-    ]
+    """The insides of `{% raw %}` and of Vue's `v-pre`, where braces are text."""
+    found = list(_RAW.finditer(text)) if "endraw" in text or "v-pre" in text else []
+    return [(one.end(), other.start()) for one, other in itertools.pairwise(found) if one[1] == "raw" or one[2]]
 
 
 def _covered(
