@@ -9,7 +9,14 @@ from typing import Any
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.readers.base import BaseReader
-from llama_index.core.schema import BaseNode, Document, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    NodeRelationship,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
@@ -99,7 +106,9 @@ class PunktSentenceParser(NodeParser):
         return leaves
 
     def _postprocess_parsed_nodes(
-        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]  # noqa: ARG002
+        self,
+        nodes: list[BaseNode],
+        parent_doc_map: dict[str, Document],  # noqa: ARG002
     ) -> list[BaseNode]:
         """The nodes as they are: the base class would look for their offsets anew, by their text."""
         return nodes
@@ -125,12 +134,16 @@ def leaf_nodes(parent: BaseNode, leaves: Sequence[Leaf]) -> list[TextNode]:
 
 
 def _children(parent: BaseNode, sentences: Sequence[Sentence]) -> list[TextNode]:
-    relationships = {NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())}
+    relationships = {
+        NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())
+    }
     if parent.source_node is not None:
         relationships[NodeRelationship.SOURCE] = parent.source_node
     nodes = [_node(sentence, dict(relationships)) for sentence in sentences]
     if nodes:
-        parent.relationships[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=node.node_id) for node in nodes]
+        parent.relationships[NodeRelationship.CHILD] = [
+            RelatedNodeInfo(node_id=node.node_id) for node in nodes
+        ]
     return nodes
 
 

@@ -60,7 +60,14 @@ class Recorder:
         return Kind.LIST_ITEM if self.containers and self.containers[-1] == "list" else Kind.PROSE
 
     def add(
-        self, state: StateBlock, kind: Kind, first: int, end: int, *, start: int = -1, header: str | None = None
+        self,
+        state: StateBlock,
+        kind: Kind,
+        first: int,
+        end: int,
+        *,
+        start: int = -1,
+        header: str | None = None,
     ) -> Block | None:
         """Record a block of the lines from `first` to before `end`; None where these are blank.
 
