@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import PurePosixPath
 
 from readers.blocks import Block, Heading, Kind
 from readers.commonmark import parse_blocks
-from readers.dialects import FILL, mask
+from readers.dialects import FILL, is_seen, mask
 from readers.levels import Leaf, Section, Sentence, build_sentences
 from readers.punkt import ABBREVIATIONS, Ends, ends_in, splitter
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
@@ -52,7 +52,7 @@ class SentenceCutter:
     def cut(self, section: Section) -> list[Sentence]:
         """The sentences of a section, in order."""
         if section.blocks is None and "shown" not in section.metadata:
-            shown = mask(section.text, suffix=PurePosixPath(section.metadata.get("source", "")).suffix)
+            shown = mask(section.text, suffix=_suffix(section))
             section = replace(section, metadata={**section.metadata, "shown": shown})
         return build_sentences(section, list(self._leaves(section)))
 
@@ -114,12 +114,10 @@ def _parts(piece: str, ends: Ends | None) -> Iterator[Span]:
 
 def _trimmed(piece: str, start: int, end: int) -> Span | None:
     """The span without blanks and fillers around it; None where nothing is left for readers."""
-    text = piece[start:end]
-    left = text.lstrip(_BLANKS)
-    words = left.rstrip(_BLANKS)
-    if not words or (FILL in text and not any(map(str.isalnum, words))):
+    if not is_seen(piece[start:end]):
         return None
-    return end - len(left), end - len(left) + len(words)
+    left = piece[start:end].lstrip(_BLANKS)
+    return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
 
 
 def _without_quote_marks(piece: str, quotes: int) -> str:
@@ -143,10 +141,14 @@ def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
 def _blocks(section: Section, shown: str) -> Iterator[Block]:
     """The blocks of a section, by offsets in its text: those of the file's parse, or parsed now."""
     if section.blocks is None:
-        for item in parse_blocks(shown, text=section.text):
+        for item in parse_blocks(shown, text=section.text, indented_code=_suffix(section) != ".mdx"):
             # A heading in a node that is no section of ours: its words must not be lost.
             yield Block(Kind.PROSE, item.start, item.end) if isinstance(item, Heading) else item
         return
     offset, length = section.start_char_idx, len(section.text)
     for block in section.blocks:  # cut where Python, unlike Markdown, trims what it calls whitespace
         yield replace(block, start=max(0, block.start - offset), end=min(length, block.end - offset))
+
+
+def _suffix(section: Section) -> str:
+    return PurePosixPath(section.metadata.get("source", "")).suffix.lower()

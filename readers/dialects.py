@@ -56,6 +56,7 @@ _PLAIN = _WITHIN_WORDS | frozenset(
     "picture pre section summary table tbody td tfoot th thead tr ul video".split()
 )
 """HTML's own tags; of others, a bare `<name>` is one only if `</name>` is there, too: else it is a placeholder."""
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]*+)\s*+>")
 _FENCE = re.compile(
     rf"^{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$", re.MULTILINE
@@ -110,6 +111,11 @@ def display(masked: str) -> str:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
     blank = "\n\n"
     return _BLANK_LINES.sub(lambda lines: blank if lines[0].strip("\r\n") else lines[0], masked).strip("\n")
+
+
+def is_seen(masked: str) -> bool:
+    """Whether a part of a mask has anything for readers: a mark leaves signs around it that say nothing."""
+    return any(map(str.isalnum, masked)) if FILL in masked else bool(masked.strip())
 
 
 def _closed_up(gap: _Found) -> str:
@@ -173,7 +179,7 @@ def _label(found: _Found) -> str:
 def _labelled(found: _Found, spans: list[Span]) -> str:
     """Only `spans` of a mark, as a block of its own where the mark has its line alone."""
     margin = _margin(found)
-    alone = spans and _begins_line(found) and found.string[found.end() : found.end() + 1] in ("", "\n")
+    alone = spans and _begins_line(found) and _REST_OF_LINE.match(found.string, found.end())
     opening = LABEL if alone and spans[0][0] - found.start() - len(margin) >= len(LABEL) else ""
     return margin + _kept(found, spans, " ", skip=len(margin), opening=opening)
 
@@ -221,7 +227,9 @@ def _tag(found: _Found) -> str:
     if name == "li" and not closing and _begins_line(found):
         return "- ".ljust(len(found[0]), FILL)
     shown = _ALT if name in _PLAIN else _FIELD if name.endswith("field") else _ATTRIBUTE
-    values = _attributes(found, shown) if name != "iframe" else []
+    values = _attributes(found, shown)
+    if name == "img":
+        return _kept(found, values, FILL)
     return _labelled(found, values) if values else " " + _VISIBLE.sub(FILL, found[0][1:])
 
 
@@ -242,14 +250,14 @@ _REPLACE: dict[str, Callable[[_Found], str]] = {
 def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, opening: str = "") -> str:
     """The match from its character `skip` on, with only `spans` left.
 
-    `opening` and, before the second span and each later one, `joint` take the place of fillers.
+    `opening` and, behind each span, `joint` take the place of fillers.
     """
     pieces: list[str] = []
     position = found.start() + skip
     for first, last in [*spans, (found.end(), found.end())]:
         gap = _VISIBLE.sub(FILL, found.string[position:first])
-        mark = opening or (joint if last > first and pieces else "")
-        if len(gap) >= len(mark) and "\n" not in gap[: len(mark)]:
+        mark = opening or (joint if pieces else "")
+        if len(gap) >= len(mark) + (not opening) and "\n" not in gap[: len(mark)]:
             gap = mark + gap[len(mark) :]
         pieces += [gap, found.string[first:last]]
         position, opening = last, ""
