@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from markdown_it import MarkdownIt
@@ -70,6 +70,24 @@ def markdown_end(text: str, start: int = 0) -> int:
     return last.end() if last else len(text)
 
 
+def without_quote_marks(masked: str, items: Iterable[Block | Heading]) -> str:
+    """`masked` with blanks for the `>` of quotes around a block, which the block's later lines have."""
+    pieces: list[str] = []
+    position = 0
+    for item in items:
+        if isinstance(item, Block) and item.quotes:
+            text = re.sub(
+                rf"(?<=[\r\n])(?>[ \t]*>){{1,{item.quotes}}}", _blank, masked[item.start : item.end]
+            )
+            pieces += [masked[position : item.start], text]
+            position = item.end
+    return "".join([*pieces, masked[position:]])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
+
+
 def _html_tables(text: str, masked: str, start: int, end: int) -> Iterator[tuple[int, int, list[Block]]]:
     """Where each outermost HTML table begins and ends, and its rows; tags that the mask left are no tags.
 
@@ -99,8 +117,8 @@ def _is_block(masked: str, first: int, last: int) -> bool:
     """Whether a table has its lines alone, and its cells are no pages of Markdown."""
     before = "\n" + masked[:first] if first < LOOKED_BACK else masked[first - LOOKED_BACK : first]
     after = masked[last : last + LOOKED_BACK] + "\n"
-    around = re.split(r"[\r\n]", before)[-1] + re.split(r"[\r\n]", after)[0]
-    return not is_seen(around) and not _LAYOUT.search(masked, first, last)
+    around = re.split(r"[\r\n]", before)[-1], re.split(r"[\r\n]", after)[0]
+    return not any(map(is_seen, around)) and not _LAYOUT.search(masked, first, last)
 
 
 def _rows(spans: list[tuple[int, int]], text: str, masked: str) -> Iterator[Block]:

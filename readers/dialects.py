@@ -110,7 +110,11 @@ def display(masked: str) -> str:
     if FILL in masked:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
     blank = "\n\n"
-    return _BLANK_LINES.sub(lambda lines: blank if lines[0].strip("\r\n") else lines[0], masked).strip("\n")
+    return (
+        _BLANK_LINES.sub(lambda lines: blank if lines[0].strip("\r\n") else lines[0], masked)
+        .strip("\n")
+        .rstrip()
+    )
 
 
 def is_seen(masked: str) -> bool:

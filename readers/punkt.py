@@ -48,12 +48,13 @@ Ends = Callable[[str], Sequence[int]]
 """From a text to the offset of each sentence's end, rising; the last one is the text's."""
 
 _CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
+_CLOSES = r"\"')\]}\u2019\u201d\xbb"
 _LOWER_CASE = re.compile(r"\s+[a-z]")
 _CANDIDATE = re.compile(r"[.?!](?:\W|_)")
 _LAST_SPACE = re.compile(r"\s(?=\S*\Z)")
 _UNICODE_END = re.compile(
-    rf"[。．｡！？]+[{re.escape(_CLOSING)}」』）】〉》〕］]*\s*"
-    rf"|[.?!…।॥؟۔]+[{re.escape(_CLOSING)}]*\s+(?=[^a-z\s])"
+    rf"[。．｡！？]+[{_CLOSES}」』）】〉》〕］]*\s*"
+    rf"|[.?!…।॥؟۔]+[{_CLOSES}]*\s+(?=[^a-z\s])"
     r"|(?<=[\u0e00-\u0e7f])[ \n]+(?=[\u0e00-\u0e7f])"
 )
 """After UAX #29: full-width stops need no blank; in Thai, a blank ends a sentence."""

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
-from readers.commonmark import parse_blocks
+from readers.commonmark import parse_blocks, without_quote_marks
 from readers.dialects import mask
 from readers.files import BOM
 from readers.front_matter import read_front_matter
@@ -43,6 +43,7 @@ def read_sections(
     suffix = PurePosixPath(source).suffix.lower()
     masked = " " * matter.end + mask(text[matter.end :], suffix=suffix)
     items = parse_blocks(masked, text=text, start=matter.end, indented_code=suffix != ".mdx")
+    masked = without_quote_marks(masked, items)
     names = page_names(source, matter, _first_heading(items))
     page = {
         "aliases": list(names.aliases),
@@ -135,7 +136,7 @@ class _File:
             "parent": outline.parent,
             "start_line": self.lines.number(start),
             "end_line": self.lines.number(end - 1),
-            "hash": _hash(self.title, outline.heading_path, self.page, order, text, shown),
+            "hash": _hash(self.title, outline.heading_path, self.page, text, shown),
             **self.page,
         }
         if (page := self.lines.page(start)) is not None:

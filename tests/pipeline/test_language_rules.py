@@ -27,11 +27,11 @@ from pipeline.finding.answerability import names_unknown_code
 from pipeline.finding.definitions import defines
 from pipeline.finding.links import CODE, anchor
 from pipeline.finding.verdict_signals import focus_terms, lacks_fact
-from pipeline.markup.readable import readable, readable_block, readers_markdown
 from pipeline.messages import Message
 from pipeline.redaction import without_password
 from pipeline.terms import content_terms
 from readers.cutting import SentenceCutter
+from readers.dialects import display, mask
 from readers.includes import select
 from readers.punkt import SentenceSplitter
 from readers.sections import read_sections
@@ -125,11 +125,6 @@ def split(text: str) -> list[str]:
     return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def seen(block: str) -> str:
-    """A block as readers see it, which is the same where it is a whole text."""
-    return readable_block(block) if readable_block(block) == readable(block) else repr(readable(block))
-
-
 def pieces(*texts: str) -> str:
     return " ‖ ".join(texts)
 
@@ -183,9 +178,7 @@ RULES: Mapping[str, Callable[..., str]] = {
     "file name": lambda address: file_name(httpx.URL(address)),
     "public": lambda number: yes(is_public(number)),
     "without password": without_password,
-    "readable block": seen,
-    "readable": readable,
-    "readers' Markdown": readers_markdown,
+    "readers see": lambda text: display(mask(text)),
 }
 
 
