@@ -86,7 +86,8 @@ def embedding_text(node: Node) -> str:
     headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
     headings = headings[-EMBEDDED_CHARACTERS:]
     header = _header(metadata)[:EMBEDDED_CHARACTERS]
-    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
+    text = _seen(node.text, metadata)
+    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + text
 
 
 def _seen(text: str, metadata: Mapping[str, Any]) -> str:

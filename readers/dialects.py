@@ -7,14 +7,13 @@ and `display` removes. To support another construct, add a row to the table.
 
 from __future__ import annotations
 
-import csv
 import itertools
 import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 FILL = "\u2060"
@@ -24,14 +23,6 @@ ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
 LONGEST_ADDRESS = 2_000
 """Characters of an address; a longer one is taken for data."""
-TEXT_DIRECTIVES = frozenset(
-    "admonition attention caution card card-carousel danger deprecated div dropdown error example exercise "
-    "figure grid grid-item grid-item-card hint image important margin note proof seealso sidebar solution "
-    "tab-item tab-set theorem tip todo topic versionadded versionchanged warning aside".split()
-)
-"""MyST's directives whose fence encloses Markdown."""
-LISTS_OF_FILES = frozenset("toctree contents tableofcontents bibliography include autosummary".split())
-"""MyST's directives that enclose no text."""
 
 Span = tuple[int, int]
 _Found = re.Match[str]
@@ -47,15 +38,6 @@ _SHOWN = r"(?<=[\s\"'])(?:{})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')"
 _ATTRIBUTE = re.compile(_SHOWN.format("alt|alt-text|caption|label|title|description|heading|summary|text"))
 _FIELD = re.compile(_SHOWN.format("path|query|body|header|name|type|default"))  # Mintlify's parameters
 _ALT = re.compile(_SHOWN.format("alt"))
-_WITHIN_WORDS = frozenset(
-    "a abbr b cite code del dfn em font i ins kbd mark nobr q s samp small span strike strong sub sup tt u var "
-    "wbr".split()
-)
-_PLAIN = _WITHIN_WORDS | frozenset(
-    "blockquote br center dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr iframe img li nav ol p "
-    "picture pre section summary table tbody td tfoot th thead tr ul video".split()
-)
-"""HTML's own tags; of others, a bare `<name>` is one only if `</name>` is there, too: else it is a placeholder."""
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]*+)\s*+>")
 _FENCE = re.compile(
@@ -87,12 +69,12 @@ def mask(text: str, *, suffix: str = ".md") -> str:
     mdx = suffix.lower() == ".mdx"
     plain = text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
     verbatim = _verbatim(plain)
-    for dialect in _table()["code"]:
+    for dialect in _dialects("code"):
         plain = dialect.mask(plain)
     masked = _covered(_without_code(plain, indented=not mdx), verbatim, re.compile(r"\{"))
-    for dialect in _table()["-"]:
+    for dialect in _dialects("-"):
         masked = dialect.mask(masked)
-    for dialect in _table()["mdx"] if mdx or _IMPORT.search(plain) else ():
+    for dialect in _dialects("mdx") if mdx or _IMPORT.search(plain) else ():
         masked = dialect.mask(masked)
     masked = re.sub(f"{_CODE}+", lambda run: plain[run.start() : run.end()], masked)
     masked = _MINIFIED.sub(_without_data, masked)
@@ -157,17 +139,26 @@ class Dialect:
         return "".join([*pieces, text[position:]])
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, list[Dialect]]:
-    """The rows of `dialects.tsv`, by where they count."""
+@cache
+def _rows() -> list[list[str]]:
     lines = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
-    rows = csv.reader((line for line in lines if line[0] != "#"), delimiter="\t", quoting=csv.QUOTE_NONE)
-    table: dict[str, list[Dialect]] = {"code": [], "-": [], "mdx": []}
-    for where, _, guard, kind, pattern, *end in rows:
-        first, *last = (_compiled(one) for one in (pattern, *end))
+    return [line.split("\t") for line in lines if line[0] != "#"]
+
+
+@cache
+def _dialects(where: str) -> list[Dialect]:
+    """The constructs that count in one place, in order."""
+    found = []
+    for _, _, guard, kind, pattern, *end in (row for row in _rows() if row[0] == where):
+        ending = _compiled(end[0]) if end else None
         inside = _CODE if kind == "fence" else FILL
-        table[where].append(Dialect(guard, first, _REPLACE[kind], last[0] if last else None, inside))
-    return table
+        found.append(Dialect(guard, _compiled(pattern), _REPLACE[kind], ending, inside))
+    return found
+
+
+@cache
+def _names(of: str) -> frozenset[str]:
+    return frozenset(next(row[2] for row in _rows() if row[0] == "names" and row[1].startswith(of)).split())
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -214,9 +205,10 @@ def _indent(found: _Found) -> str:
 def _tag(found: _Found) -> str:
     """A shown attribute of a tag, a sign for a power, the edge of a cell, an item's bullet, or nothing."""
     closing, name, attributes, empty = found[1], found[2].lower(), found[3], found[4]
+    plain = _names("within words") | _names("plain")
     if closing and attributes:
         return found[0]
-    if not (closing or empty or name in _PLAIN or "=" in attributes or found[2] in _closed(found.string)):
+    if not (closing or empty or name in plain or "=" in attributes or found[2] in _closed(found.string)):
         return found[0]
     before, after = (
         found.string[found.start() - 1 : found.start()],
@@ -224,13 +216,13 @@ def _tag(found: _Found) -> str:
     )
     if name == "sup" and not closing and before.isalnum() and (after.isdigit() or after in "-+"):
         return "^".ljust(len(found[0]), FILL)
-    if name in _WITHIN_WORDS:
+    if name in _names("within words"):
         return _VISIBLE.sub(FILL, found[0])
     if name in ("td", "th") and closing:
         return " | ".rjust(len(found[0]), FILL)
     if name == "li" and not closing and _begins_line(found):
         return "- ".ljust(len(found[0]), FILL)
-    shown = _ALT if name in _PLAIN else _FIELD if name.endswith("field") else _ATTRIBUTE
+    shown = _ALT if name in plain else _FIELD if name.endswith("field") else _ATTRIBUTE
     values = _attributes(found, shown)
     if name == "img":
         return _kept(found, values, FILL)
@@ -349,11 +341,11 @@ def _without_fences(text: str) -> str:
                 text[start:end] if inside == _CODE else " " * len(line[0]),
             ]
             open_run, inside = "", _CODE
-        elif name in TEXT_DIRECTIVES or (directives and not info and run.startswith(directives[-1])):
+        elif name in _names("directives") or (directives and not info and run.startswith(directives[-1])):
             directives.append(run) if name else directives.pop()
             pieces += [text[position : line.start("run")], ":" * len(run), text[line.end("run") : end]]
         else:
-            open_run, inside = run, " " if name in LISTS_OF_FILES else _CODE
+            open_run, inside = run, " " if name in _names("lists") else _CODE
             opening = (
                 text[start : line.end("run")] + _CODE * len(line["info"])
                 if inside == _CODE

@@ -52,7 +52,7 @@ class MarkdownReader(BaseReader):
 
         Its id and metadata are the section's, with the offsets and `extra_info`; all is flat, as many vector
         stores need: the headings are one text, the front matter is `front_matter_NAME`. `file_path` of
-        `extra_info` is the file's name. A file that cannot be read goes to `on_problem`, and the others are read.
+        `extra_info` is the file's name. A file that cannot be read goes to `on_problem`.
 
         Raises:
             ReaderError: without `on_problem`, at the first file that cannot be read.
@@ -163,7 +163,9 @@ def _node(made: Section | Sentence, relationships: dict[NodeRelationship, Any]) 
 
 def _document(section: TextNode, known: dict[str, Any]) -> Document:
     """A section as a document with flat metadata."""
-    own = {key: " ".join(value) if key == "aliases" else value for key, value in section.metadata.items()}
+    own: dict[str, Any] = {
+        key: " ".join(value) if key == "aliases" else value for key, value in section.metadata.items()
+    }
     own["heading_path"] = HEADINGS.join(own["heading_path"])
     matter = {f"front_matter_{name}": value for name, value in own.pop("front_matter", {}).items()}
     offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}

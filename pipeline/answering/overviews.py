@@ -16,10 +16,10 @@ from pipeline.answering.citations import escaped_markers
 from pipeline.answering.quotes import Quote, quote_of
 from pipeline.answering.replies import Arranged, quote_citations
 from pipeline.answering.section_blocks import ends_with_colon
-from readers.dialects import display, mask
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
+from readers.dialects import display, mask
 
 MOST_LINES = 10  # a screen of them; the rest is counted
 ENOUGH = 0.6  # share of the topic's words that a heading and those above it must have

@@ -14,9 +14,9 @@ from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
 from pipeline.answering.section_blocks import end_of, start_of
 from pipeline.asking.about_talk import AboutTalk
-from readers.dialects import display, mask
 from pipeline.steps.records import Quoted, QuoteStep
 from pipeline.words import CLOSEST, counted
+from readers.dialects import display, mask
 
 if TYPE_CHECKING:
     from pipeline.answering.turns import RunningTurn

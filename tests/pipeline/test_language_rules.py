@@ -31,7 +31,6 @@ from pipeline.messages import Message
 from pipeline.redaction import without_password
 from pipeline.terms import content_terms
 from readers.cutting import SentenceCutter
-from readers.dialects import display, mask
 from readers.includes import select
 from readers.punkt import SentenceSplitter
 from readers.sections import read_sections
@@ -178,7 +177,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "file name": lambda address: file_name(httpx.URL(address)),
     "public": lambda number: yes(is_public(number)),
     "without password": without_password,
-    "readers see": lambda text: display(mask(text)),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import tracemalloc
 from collections.abc import Callable, Sequence
 
@@ -64,7 +63,9 @@ def test_headings_beyond_the_free_ones_stay_in_short_sections(monkeypatch: pytes
     monkeypatch.setattr(sections, "LEAST_SECTION", 100)
     text = "".join(f"# heading{number}\n\ntext{number}\n\n" for number in range(30))
     found = read_sections(text, source="a.md")
-    assert [section.metadata["heading_path"][-1] for section in found[:4]] == [f"heading{n}" for n in range(4)]
+    assert [section.metadata["heading_path"][-1] for section in found[:4]] == [
+        f"heading{n}" for n in range(4)
+    ]
     assert all(len(section.text) >= 70 for section in found[3:-1])
     assert words_of(found[3:]).count("heading") == 30 - len(found)
     assert words_of(found).count("text") == 30
