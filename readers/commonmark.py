@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from readers.blocks import NEWLINE, Block, Heading, Kind, shortened
-from readers.dialects import display
+from readers.dialects import display, is_seen
 from readers.rules import MAX_HEADER, LastTokens, Recorder, block_parser
 
 MAX_INLINE_CHARACTERS = 2_000
@@ -28,6 +28,8 @@ MAX_LINES = 250_000
 _INLINE_MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 _ROW_TAG = re.compile(r"<(/?)(table|tr)\b[^<>]*>", re.IGNORECASE)
+LOOKED_BACK = 200
+"""Characters of a line around an HTML table that are looked at for other text."""
 _LAYOUT = re.compile(r"\n[ \t]*(?:#|```)")
 """In an HTML table: its cells are pages of Markdown."""
 
@@ -68,32 +70,61 @@ def markdown_end(text: str, start: int = 0) -> int:
     return last.end() if last else len(text)
 
 
+def without_quote_marks(masked: str, items: Iterable[Block | Heading]) -> str:
+    """`masked` with blanks for the `>` of quotes around a block, which the block's later lines have."""
+    pieces: list[str] = []
+    position = 0
+    for item in items:
+        if isinstance(item, Block) and item.quotes:
+            text = re.sub(
+                rf"(?<=[\r\n])(?>[ \t]*>){{1,{item.quotes}}}", _blank, masked[item.start : item.end]
+            )
+            pieces += [masked[position : item.start], text]
+            position = item.end
+    return "".join([*pieces, masked[position:]])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
+
+
 def _html_tables(text: str, masked: str, start: int, end: int) -> Iterator[tuple[int, int, list[Block]]]:
-    """Where each outermost HTML table begins and ends, and its rows; tags that the mask left are no tags."""
+    """Where each outermost HTML table begins and ends, and its rows; tags that the mask left are no tags.
+
+    A row without a table begins one: a section may begin or end within its table.
+    """
     depth, first, row = 0, 0, -1
     spans: list[tuple[int, int]] = []
-    for tag in _ROW_TAG.finditer(text, start, end) if "<t" in text.lower() else ():
-        if masked[tag.start()] == "<":
-            continue
+    tags = _ROW_TAG.finditer(text, start, end) if "<t" in text.lower() else ()
+    for tag in tags:
         closing, is_table = bool(tag[1]), tag[2].lower() == "table"
-        if is_table and not closing:
-            depth += 1
-            if depth == 1:
-                first, spans, row = tag.start(), [], -1
-        elif depth == 1:
-            if row >= 0:
-                spans.append((row, tag.start()))
-            row = tag.end() if not closing else -1
-        if is_table and closing and depth:
-            depth -= 1
-            if not depth and spans and not _LAYOUT.search(masked, first, tag.end()):
-                yield first, tag.end(), list(_rows(spans, text, masked))
+        if masked[tag.start()] == "<" or (closing and not depth):
+            continue
+        if not depth:
+            first, spans, row = tag.start(), [], -1
+        if row >= 0 and depth == 1:
+            spans.append((row, tag.start()))
+        if depth <= 1 or is_table:
+            row = tag.end() if not is_table and not closing else -1
+        depth += (1 - 2 * closing) if is_table else not depth
+        if spans and not depth and _is_block(masked, first, tag.end()):
+            yield first, tag.end(), list(_rows(spans, text, masked))
+    if spans and depth and _is_block(masked, first, spans[-1][1]):
+        yield first, spans[-1][1], list(_rows(spans, text, masked))
+
+
+def _is_block(masked: str, first: int, last: int) -> bool:
+    """Whether a table has its lines alone, and its cells are no pages of Markdown."""
+    before = "\n" + masked[:first] if first < LOOKED_BACK else masked[first - LOOKED_BACK : first]
+    after = masked[last : last + LOOKED_BACK] + "\n"
+    around = re.split(r"[\r\n]", before)[-1], re.split(r"[\r\n]", after)[0]
+    return not any(map(is_seen, around)) and not _LAYOUT.search(masked, first, last)
 
 
 def _rows(spans: list[tuple[int, int]], text: str, masked: str) -> Iterator[Block]:
     header = None
     for first, last in spans:
-        if not masked[first:last].strip():
+        if not is_seen(masked[first:last]):
             continue
         yield Block(Kind.TABLE_ROW, first, last, header)
         if header is None and "<th" in text[first:last].lower():

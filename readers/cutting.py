@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import PurePosixPath
 
-from readers.blocks import Block, Heading, Kind
-from readers.commonmark import parse_blocks
-from readers.dialects import FILL, mask
+from readers.blocks import Block, Kind
+from readers.commonmark import parse_blocks, without_quote_marks
+from readers.dialects import FILL, is_seen, mask
 from readers.levels import Leaf, Section, Sentence, build_sentences
 from readers.punkt import ABBREVIATIONS, Ends, ends_in, splitter
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
@@ -51,9 +51,7 @@ class SentenceCutter:
 
     def cut(self, section: Section) -> list[Sentence]:
         """The sentences of a section, in order."""
-        if section.blocks is None and "shown" not in section.metadata:
-            shown = mask(section.text, suffix=PurePosixPath(section.metadata.get("source", "")).suffix)
-            section = replace(section, metadata={**section.metadata, "shown": shown})
+        section = section if section.blocks is not None else _parsed(section)
         return build_sentences(section, list(self._leaves(section)))
 
     def cut_all(self, sections: Iterable[Section]) -> list[Sentence]:
@@ -81,10 +79,8 @@ class SentenceCutter:
         ends = splitter("en", self._abbreviations).ends if english else ends_in(language)
         cuts = _cuts(ends)
         shown = section.metadata.get("shown", section.text)
-        for block in _blocks(section, shown):
+        for block in _blocks(section):
             piece = shown[block.start : block.end]
-            if block.quotes:
-                piece = _without_quote_marks(piece, block.quotes)
             for start, end in _parts(piece, ends if block.kind is Kind.PROSE else None):
                 for first, last in divide(piece[start:end], limit=self._limit, cuts=cuts[block.kind]):
                     span = _trimmed(piece, start + first, start + last)
@@ -114,18 +110,10 @@ def _parts(piece: str, ends: Ends | None) -> Iterator[Span]:
 
 def _trimmed(piece: str, start: int, end: int) -> Span | None:
     """The span without blanks and fillers around it; None where nothing is left for readers."""
-    text = piece[start:end]
-    left = text.lstrip(_BLANKS)
-    words = left.rstrip(_BLANKS)
-    if not words or (FILL in text and not any(map(str.isalnum, words))):
+    if not is_seen(piece[start:end]):
         return None
-    return end - len(left), end - len(left) + len(words)
-
-
-def _without_quote_marks(piece: str, quotes: int) -> str:
-    """`piece` with blanks for the marks of the quotes around it, which its later lines have."""
-    marks = re.compile(rf"(?<=\n)(?>[ \t]*>){{1,{quotes}}}")
-    return marks.sub(lambda found: " " * len(found[0]), piece.replace("\r", "\n"))
+    left = piece[start:end].lstrip(_BLANKS)
+    return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
 
 
 def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
@@ -140,13 +128,24 @@ def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
         yield group
 
 
-def _blocks(section: Section, shown: str) -> Iterator[Block]:
-    """The blocks of a section, by offsets in its text: those of the file's parse, or parsed now."""
-    if section.blocks is None:
-        for item in parse_blocks(shown, text=section.text):
-            # A heading in a node that is no section of ours: its words must not be lost.
-            yield Block(Kind.PROSE, item.start, item.end) if isinstance(item, Heading) else item
-        return
+def _blocks(section: Section) -> Iterator[Block]:
+    """The blocks of a section, by offsets in its text."""
     offset, length = section.start_char_idx, len(section.text)
-    for block in section.blocks:  # cut where Python, unlike Markdown, trims what it calls whitespace
+    for block in section.blocks or ():  # cut where Python, unlike Markdown, trims what it calls whitespace
         yield replace(block, start=max(0, block.start - offset), end=min(length, block.end - offset))
+
+
+def _parsed(section: Section) -> Section:
+    """A section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
+    suffix = PurePosixPath(section.metadata.get("source", "")).suffix.lower()
+    masked = section.metadata.get("shown") or mask(section.text, suffix=suffix)
+    items = parse_blocks(masked, text=section.text, indented_code=suffix != ".mdx")
+    offset = section.start_char_idx
+    blocks = tuple(
+        replace(item, start=item.start + offset, end=item.end + offset)
+        if isinstance(item, Block)
+        else Block(Kind.PROSE, item.start + offset, item.end + offset)
+        for item in items
+    )
+    shown = without_quote_marks(masked, items)
+    return replace(section, blocks=blocks, metadata={**section.metadata, "shown": shown})

@@ -33,7 +33,15 @@ _CLOSING = {
 _TITLE = re.compile(r"(?:\A|[\r\n])title[ \t]*[:=][ \t]*([^\r\n]+)")
 _KEY = re.compile(r"\s*[\w-]+[ \t]*[:=](?:[ \t\r\n]|\Z)")
 # PyYAML's constructors let Python's own errors through, such as for `2024-13-45` or `!!bool x`.
-_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_FAULTS = (
+    yaml.YAMLError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -115,7 +123,9 @@ def _lists(values: Mapping[object, object]) -> dict[str, tuple[str, ...]]:
     """The lists of texts and numbers, each cut to `MOST_ITEMS`."""
     return {
         _clean(key): tuple(
-            shortened(_clean(item), LONGEST_VALUE) for item in value[:MOST_ITEMS] if isinstance(item, str | int)
+            shortened(_clean(item), LONGEST_VALUE)
+            for item in value[:MOST_ITEMS]
+            if isinstance(item, str | int)
         )
         for key, value in values.items()
         if isinstance(value, list)

@@ -79,7 +79,9 @@ def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
     sentences = []
     for position, leaf in enumerate(leaves):
         text = section.text[leaf.start : leaf.end]
-        metadata = {key: list(value) if isinstance(value, list) else value for key, value in inherited.items()}
+        metadata = {
+            key: list(value) if isinstance(value, list) else value for key, value in inherited.items()
+        }
         metadata |= {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
         if leaf.header is not None:
             metadata["header"] = leaf.header

@@ -9,7 +9,14 @@ from typing import Any
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.readers.base import BaseReader
-from llama_index.core.schema import BaseNode, Document, NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    NodeRelationship,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
@@ -45,7 +52,7 @@ class MarkdownReader(BaseReader):
 
         Its id and metadata are the section's, with the offsets and `extra_info`; all is flat, as many vector
         stores need: the headings are one text, the front matter is `front_matter_NAME`. `file_path` of
-        `extra_info` is the file's name. A file that cannot be read goes to `on_problem`, and the others are read.
+        `extra_info` is the file's name. A file that cannot be read goes to `on_problem`.
 
         Raises:
             ReaderError: without `on_problem`, at the first file that cannot be read.
@@ -99,7 +106,9 @@ class PunktSentenceParser(NodeParser):
         return leaves
 
     def _postprocess_parsed_nodes(
-        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]  # noqa: ARG002
+        self,
+        nodes: list[BaseNode],
+        parent_doc_map: dict[str, Document],  # noqa: ARG002
     ) -> list[BaseNode]:
         """The nodes as they are: the base class would look for their offsets anew, by their text."""
         return nodes
@@ -125,12 +134,16 @@ def leaf_nodes(parent: BaseNode, leaves: Sequence[Leaf]) -> list[TextNode]:
 
 
 def _children(parent: BaseNode, sentences: Sequence[Sentence]) -> list[TextNode]:
-    relationships = {NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())}
+    relationships = {
+        NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())
+    }
     if parent.source_node is not None:
         relationships[NodeRelationship.SOURCE] = parent.source_node
     nodes = [_node(sentence, dict(relationships)) for sentence in sentences]
     if nodes:
-        parent.relationships[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=node.node_id) for node in nodes]
+        parent.relationships[NodeRelationship.CHILD] = [
+            RelatedNodeInfo(node_id=node.node_id) for node in nodes
+        ]
     return nodes
 
 
@@ -150,7 +163,9 @@ def _node(made: Section | Sentence, relationships: dict[NodeRelationship, Any]) 
 
 def _document(section: TextNode, known: dict[str, Any]) -> Document:
     """A section as a document with flat metadata."""
-    own = {key: " ".join(value) if key == "aliases" else value for key, value in section.metadata.items()}
+    own: dict[str, Any] = {
+        key: " ".join(value) if key == "aliases" else value for key, value in section.metadata.items()
+    }
     own["heading_path"] = HEADINGS.join(own["heading_path"])
     matter = {f"front_matter_{name}": value for name, value in own.pop("front_matter", {}).items()}
     offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}

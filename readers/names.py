@@ -44,10 +44,15 @@ def page_names(source: str, matter: FrontMatter, heading: str) -> PageNames:
     file = folders[-1] if path.stem.lower() in _FOLDER_PAGES and folders else path.stem
     stated = next((plain_text(mask(text)) for text in matter.texts("title")), "")
     title = shortened(stated or heading or readable_name(file) or path.stem, MAX_TITLE)
-    others = [plain_text(mask(text)) for text in matter.texts(*_ALIASES) if not text.startswith(("/", "http"))]
+    others = [
+        plain_text(mask(text)) for text in matter.texts(*_ALIASES) if not text.startswith(("/", "http"))
+    ]
     dated = _DATED.sub(r"\1 ", file) if _DATED.match(file) else ""
     words = [plain_text(mask(text)) for text in matter.texts(*_KEYWORDS)]
-    keywords = [*words, *(folder if _VERSION.fullmatch(folder) else readable_name(folder) for folder in folders)]
+    keywords = [
+        *words,
+        *(folder if _VERSION.fullmatch(folder) else readable_name(folder) for folder in folders),
+    ]
     return PageNames(
         title=title,
         aliases=_distinct([*others, heading, readable_name(file), dated], unlike=title),

@@ -28,12 +28,11 @@ ABBREVIATIONS = frozenset(
     }
 )
 """English words whose full stop ends no sentence by itself, in addition to those of the trained model."""
-TRAINED = {
-    **{"cs": "czech", "da": "danish", "de": "german", "el": "greek", "es": "spanish", "et": "estonian"},
-    **{"fi": "finnish", "fr": "french", "it": "italian", "ml": "malayalam", "nl": "dutch", "no": "norwegian"},
-    **{"pl": "polish", "pt": "portuguese", "ru": "russian", "sl": "slovene", "sv": "swedish"},
-    **{"tr": "turkish", "nb": "norwegian"},
-}
+_TRAINED = """
+cs:czech da:danish de:german el:greek es:spanish et:estonian fi:finnish fr:french it:italian ml:malayalam
+nb:norwegian nl:dutch no:norwegian pl:polish pt:portuguese ru:russian sl:slovene sv:swedish tr:turkish
+"""
+TRAINED = dict(pair.split(":") for pair in _TRAINED.split())
 """Languages with a trained model besides English, by ISO 639-1 code."""
 WINDOW = 20_000
 """Characters looked at in one go: nltk gives up on a text that takes it five seconds."""
@@ -48,12 +47,13 @@ Ends = Callable[[str], Sequence[int]]
 """From a text to the offset of each sentence's end, rising; the last one is the text's."""
 
 _CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
+_CLOSES = r"\"')\]}\u2019\u201d\xbb"
 _LOWER_CASE = re.compile(r"\s+[a-z]")
 _CANDIDATE = re.compile(r"[.?!](?:\W|_)")
 _LAST_SPACE = re.compile(r"\s(?=\S*\Z)")
 _UNICODE_END = re.compile(
-    rf"[。．｡！？]+[{re.escape(_CLOSING)}」』）】〉》〕］]*\s*"
-    rf"|[.?!…।॥؟۔]+[{re.escape(_CLOSING)}]*\s+(?=[^a-z\s])"
+    rf"[。．｡！？]+[{_CLOSES}」』）】〉》〕］]*\s*"
+    rf"|[.?!…।॥؟۔]+[{_CLOSES}]*\s+(?=[^a-z\s])"
     r"|(?<=[\u0e00-\u0e7f])[ \n]+(?=[\u0e00-\u0e7f])"
 )
 """After UAX #29: full-width stops need no blank; in Thai, a blank ends a sentence."""
@@ -188,8 +188,9 @@ def _load_model(language: str) -> PunktParameters:
 def _read_tables(language: str) -> dict[str, object]:
     """A model of nltk's `punkt_tab`, which llama-index carries."""
     package = find_spec("llama_index.core")
-    (folder,) = package.submodule_search_locations if package else ()
-    tables = Path(folder) / "_static" / "nltk_cache" / "tokenizers" / "punkt_tab" / language
+    if package is None or not package.origin:
+        raise ModuleNotFoundError("Sentences of other languages need llama-index-core: pip install it again.")
+    tables = Path(package.origin).parent / "_static" / "nltk_cache" / "tokenizers" / "punkt_tab" / language
 
     def rows(name: str) -> list[list[str]]:
         lines = (tables / name).read_text(encoding="utf-8").splitlines()

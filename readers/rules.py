@@ -14,7 +14,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from readers.blocks import Block, Heading, Kind, shortened
-from readers.dialects import ITEM, LABEL, display
+from readers.dialects import ITEM, LABEL, display, is_seen
 
 MAX_DEPTH = 120
 """Lists and quotes nested deeper are read as text: the parser recurses, three calls a level."""
@@ -60,7 +60,14 @@ class Recorder:
         return Kind.LIST_ITEM if self.containers and self.containers[-1] == "list" else Kind.PROSE
 
     def add(
-        self, state: StateBlock, kind: Kind, first: int, end: int, *, start: int = -1, header: str | None = None
+        self,
+        state: StateBlock,
+        kind: Kind,
+        first: int,
+        end: int,
+        *,
+        start: int = -1,
+        header: str | None = None,
     ) -> Block | None:
         """Record a block of the lines from `first` to before `end`; None where these are blank.
 
@@ -70,7 +77,8 @@ class Recorder:
             return None
         start = content_start(state, first) if start < 0 else start
         last = state.eMarks[end - 1]
-        if not self._text[start:last].strip(" \t\n>" if "quote" in self.containers else None):
+        text = self._text[start:last]
+        if not is_seen(text.replace(">", " ") if "quote" in self.containers else text):
             return None
         block = Block(
             kind, start + self._base, last + self._base, header, self.containers.count("quote"), self.refused
@@ -137,7 +145,9 @@ def _recorder(state: StateBlock) -> Recorder:
 
 def _label(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:  # noqa: ARG001
     """A line of its own, such as the title of an admonition."""
-    if not state.src.startswith(LABEL, content_start(state, line)):
+    start = content_start(state, line)
+    in_item = start >= len(ITEM) - 1 and state.src.startswith(ITEM, start - len(ITEM) + 1)
+    if not in_item and not state.src.startswith(LABEL, start):
         return False
     if not silent:
         state.line = line + 1

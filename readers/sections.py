@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from readers.blocks import Block, Heading, Kind, Lines
-from readers.commonmark import parse_blocks
-from readers.dialects import FILL, mask
+from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
+from readers.commonmark import parse_blocks, without_quote_marks
+from readers.dialects import mask
 from readers.files import BOM
 from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
@@ -43,6 +43,7 @@ def read_sections(
     suffix = PurePosixPath(source).suffix.lower()
     masked = " " * matter.end + mask(text[matter.end :], suffix=suffix)
     items = parse_blocks(masked, text=text, start=matter.end, indented_code=suffix != ".mdx")
+    masked = without_quote_marks(masked, items)
     names = page_names(source, matter, _first_heading(items))
     page = {
         "aliases": list(names.aliases),
@@ -135,7 +136,7 @@ class _File:
             "parent": outline.parent,
             "start_line": self.lines.number(start),
             "end_line": self.lines.number(end - 1),
-            "hash": _hash(self.title, outline.heading_path, self.page, order, text, shown),
+            "hash": _hash(self.title, outline.heading_path, self.page, text, shown),
             **self.page,
         }
         if (page := self.lines.page(start)) is not None:
@@ -154,12 +155,20 @@ class _File:
         )
 
     def _trim(self, outline: _Outline) -> tuple[int, int]:
-        """The span without whitespace around it; only the indent that makes code code stays."""
+        """The span from the first line with text for readers to the last, without blanks around it.
+
+        Only the indent that makes code code stays.
+        """
         body = self.masked[outline.start : outline.end]
-        start = outline.end - len(body.lstrip())
+        first, last = len(body) - len(body.lstrip()), len(body.rstrip())
+        first = max(body.rfind("\n", 0, first), body.rfind("\r", 0, first)) + 1
+        line_end = NEWLINE.search(body, last)
+        raw = self.text[outline.start + first : outline.start + (line_end.start() if line_end else len(body))]
+        start = outline.start + first + len(raw) - len(raw.lstrip())
+        end = outline.start + first + len(raw.rstrip())
         if outline.blocks[0].kind is Kind.CODE:
             start = min(start, outline.blocks[0].start)
-        return start, outline.start + len(body.rstrip())
+        return start, end
 
 
 def _hash(*parts: object) -> str:

@@ -15,8 +15,8 @@ from athena.cli.answers import showing_results
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlobs, Rerank, Verbatim
 from athena.cli.running import as_set, opened, show
 from pipeline.answer import with_page
-from readers.dialects import display, mask
 from pipeline.stores.globs import as_globs
+from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval, Verdict

@@ -80,9 +80,7 @@ def _led(lead: str, start: int, end: int, citation: Citation) -> Led:
     before, masked = text_before(citation, start), _masked(citation, start, end)
     lead, opening = _parted(lead.strip())
     indent = "" if in_code(before) else _indent(before.rpartition("\n")[2])
-    excerpt = Excerpt(
-        _outdented(REMNANT.sub("", masked), indent), start, opening or _opening(masked, before)
-    )
+    excerpt = Excerpt(_outdented(REMNANT.sub("", masked), indent), start, opening or _opening(masked, before))
     return Led(display(mask(lead)), excerpt)
 
 
