@@ -79,9 +79,6 @@ class Settings(
     max_file_mb: Megabytes = Field(10.0, description="largest file of text that is read, MB")
     max_converted_mb: Megabytes = Field(50.0, description="largest file of other formats, MB")
     convert_timeout_s: Seconds = Field(60.0, description="seconds that converting a file may take")
-    fetch_local: bool = Field(
-        False, description="fetch web pages from addresses of this machine and its network, too"
-    )
     max_upload_files: Count = Field(2000, description="most files in one uploaded zip")
     max_upload_mb: Megabytes = Field(100.0, description="most that an uploaded zip may unpack to, MB")
 

@@ -36,7 +36,7 @@ STAGES = {
 
 def ingest(
     paths: Annotated[
-        list[str] | None, typer.Argument(help="Folders, files or web addresses; default: the corpus.")
+        list[str] | None, typer.Argument(help="Folders or files; default: the corpus.")
     ] = None,
     formats: Annotated[
         str | None, typer.Option(help="What is read of folders: md,pdf,docx,html,rst,ipynb,txt, or all.")

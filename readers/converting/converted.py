@@ -54,7 +54,7 @@ class Conversion:
         return ", ".join([self.format, *losses((self.pages, "page"))]) + lost
 
 
-def as_document(converted: Converted, *, title: str, address: str = "") -> str:
+def as_document(converted: Converted, *, title: str) -> str:
     """The text that is indexed: front matter about the conversion, then the Markdown.
 
     `title` is that of the format, as people read it.
@@ -66,8 +66,6 @@ def as_document(converted: Converted, *, title: str, address: str = "") -> str:
         values["pages"] = converted.pages
     if converted.left_out:
         values["left_out"] = SEPARATOR.join(converted.left_out)
-    if address:
-        values["address"] = address
     matter = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=math.inf)
     return f"---\n{matter}---\n\n{_tidy(converted.text)}\n"
 
@@ -84,11 +82,6 @@ def conversion_of(text: str, *, source: str = "") -> Conversion | None:
         pages=pages if isinstance(pages, int) else 0,
         left_out=tuple(filter(None, left_out.split(SEPARATOR))),
     )
-
-
-def address_of(text: str) -> str:
-    """Where a converted page was fetched from; "" where it was not."""
-    return str(_said(text).get("address", ""))
 
 
 def _said(text: str) -> Mapping[str, Scalar]:

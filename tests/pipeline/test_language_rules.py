@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 
 from pipeline.analysis import analyse
@@ -35,7 +34,6 @@ from readers.cutting import SentenceCutter
 from readers.includes import select
 from readers.punkt import SentenceSplitter
 from readers.sections import read_sections
-from readers.web import file_name, is_public
 from tests.pipeline.answering.leaves import section_leaves
 from tests.pipeline.answering.test_citations import cited
 from tests.pipeline.answering.test_verification import checked
@@ -180,8 +178,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     "outline": outline,
     "missing": missing,
     "joined": rest,
-    "file name": lambda address: file_name(httpx.URL(address)),
-    "public": lambda number: yes(is_public(number)),
     "without password": without_password,
     "readable block": seen,
     "readable": readable,

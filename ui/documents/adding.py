@@ -1,4 +1,4 @@
-"""Adding documents: choose files or name a web page, check, confirm, index."""
+"""Adding documents: choose files, check, confirm, index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from athena.reading import changing_files, is_address, upload_limits
+from athena.reading import changing_files, upload_limits
 from pipeline.errors import AthenaError
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile
@@ -15,13 +15,12 @@ from pipeline.words import counted
 from readers.formats import FORMATS, INSTALL, format_of
 from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
 from ui.shared import process
-from ui.shared.state import entered, kept
+from ui.shared.state import kept
 from ui.shared.words import plain
 
 TYPES = [suffix.removeprefix(".") for known in FORMATS for suffix in known.suffixes]
 TITLES = [known.title for known in FORMATS]
 WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, or a zip of them"
-ADDRESS = "web-page"
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class UploadRound:
 
 
 def add_files(*, busy: bool) -> None:
-    """Draw the fields for files and for a web page, and what adding them would do."""
+    """Draw the field for files, and what adding them would do."""
     empty = not process.athena().store.sections.documents()
     with st.expander("Add files", icon=":material/upload_file:", expanded=empty):
         sent = st.file_uploader(
@@ -41,26 +40,6 @@ def add_files(*, busy: bool) -> None:
         )  # fmt: skip
         if sent:
             _add([UploadedFile(file.name, file.getvalue()) for file in sent], busy=busy)
-        _web_page(busy=busy)
-
-
-def _web_page(*, busy: bool) -> None:
-    """Draw the field for an address; the page is fetched once, when somebody asks."""
-    with st.form(f"add-page-{kept(UploadRound).number}", border=False):
-        columns = st.columns([4, 1], vertical_alignment="bottom")
-        columns[0].text_input(
-            "Or a web page", placeholder="https://", key=ADDRESS, disabled=busy,
-            help="It is fetched once and kept. Add it again to fetch it again.",
-        )  # fmt: skip
-        if not columns[1].form_submit_button("Add page", disabled=busy, width="stretch"):
-            return
-    address = entered(ADDRESS)
-    if not is_address(address):
-        st.error(plain("A web page's address begins with https:// or http:// and a host."))
-        return
-    start_indexing("Fetching a web page", [address])
-    kept(UploadRound).number += 1
-    st.rerun()
 
 
 def _add(uploaded: list[UploadedFile], *, busy: bool) -> None:

@@ -45,7 +45,7 @@ def is_upload(info: DocumentInfo) -> bool:
 
 @messages.noticed
 def start_indexing(title: str, folders: Sequence[Path | str], *, rebuild: bool = False) -> None:
-    """Index folders, or web addresses, in the background, unless another job is running."""
+    """Index folders in the background, unless another job is running."""
     athena = process.athena()
     started = jobs().start(
         title,

@@ -11,7 +11,6 @@ import streamlit as st
 
 from athena.reading import kept_in
 from pipeline.errors import AthenaError, UnknownDocument
-from readers.converting.converted import address_of
 from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
 from ui.documents.broken import broken_uploads
@@ -116,9 +115,7 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
 
 def _converted(info: DocumentInfo) -> str:
     """What a document was converted from and what was lost; empty for Markdown."""
-    if (
-        format_of(info.source) is MARKDOWN and kept_in(process.athena().settings, info) is None
-    ):  # web pages are kept as Markdown
+    if format_of(info.source) is MARKDOWN:
         return ""
     return _conversion(info.source, info.hash)
 
@@ -164,6 +161,4 @@ def _read(source: str, spans: Sequence[Span] = ()) -> None:
         return
     if made := converted_from(document.text):
         st.caption(plain(f"{made}."))
-    if address := address_of(document.text):
-        st.caption(plain(f"Fetched from {address}"))
     components.document(key="document", data={"tree": document_tree(document.text, spans=spans)})
