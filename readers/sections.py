@@ -23,7 +23,9 @@ LEAST_SECTION = 1_000
 """Characters that one of those after them has, before the next heading ends it."""
 
 
-def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> list[Section]:
+def read_sections(
+    text: str, *, source: str, own_lines: Sequence[int] = (), language: str = ""
+) -> list[Section]:
     """The sections of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text.
 
     CommonMark with tables, YAML or TOML front matter. A section is the text from a heading to the next
@@ -40,7 +42,10 @@ def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> l
     title = _title(items, matter.values, source)
     file = _File(text, source, title, matter.values, Lines(text, own_lines))
     outlines = _outlines(items, start=_first_seen(text, matter.end), end=len(text))
-    return [file.section(outline) for outline in outlines]
+    sections = [file.section(outline) for outline in outlines]
+    if language in ("", "en"):
+        return sections
+    return [replace(one, metadata={**one.metadata, "language": language}) for one in sections]
 
 
 def _first_seen(text: str, start: int) -> int:
