@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 
 from athena.settings import Settings
 from pipeline.models.base import Encoder
+from pipeline.words import counted
 from readers.formats import formats_named
 
 if TYPE_CHECKING:
+    from pipeline.ingest import IngestReport
     from pipeline.ingesting.uploads import UploadLimits
     from pipeline.stores.base import DocumentInfo
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
 
+    from athena.models import Models
+
+ENGLISH = "en"
 MEGABYTE = 1_000_000
 UPLOADS = "uploads"
 """The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
@@ -45,6 +50,7 @@ def make_reader(
         formats=formats_named(settings.formats),
         whole_folder=settings.data_dir / UPLOADS,
         unfinished=unfinished,
+        language=settings.language,
     )
 
 
@@ -67,3 +73,15 @@ def upload_limits(settings: Settings) -> UploadLimits:
         suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )
 
+
+def language_warning(report: IngestReport, models: Models) -> tuple[str, ...]:
+    """A sentence where new documents are in a language that the bundled embedding model does not know."""
+    others = sorted(report.languages.keys() - {ENGLISH})
+    if not others or models.encoder[1].provider != "bundled":
+        return ()
+    number = counted(sum(report.languages[code] for code in others), "document")
+    return (
+        f"{number} not in English ({', '.join(others)}): the bundled embedding model knows English alone, so that "
+        "they are found by their words. For meaning, set ATHENA_EMBEDDING_MODEL=ollama/bge-m3 or a multilingual "
+        "sentence-transformers model, and ingest again with --rebuild.",
+    )

@@ -74,7 +74,12 @@ class Settings(
     # Reading
     formats: Annotated[str, AfterValidator(_formats)] = Field(
         "md",
-        description="what is read of folders, with commas: md, txt, html, rst, ipynb, pdf, docx, or all",
+        description="what is read of folders: md, txt, ipynb, html, rst, pdf, docx, pptx, xlsx, epub, or all",
+    )
+    language: str = Field(
+        "auto",
+        pattern=r"^(auto|[a-z]{2})$",
+        description="language of the documents: an ISO 639-1 code, or auto, which detects it",
     )
     max_file_mb: Megabytes = Field(10.0, description="largest file of text that is read, MB")
     max_converted_mb: Megabytes = Field(50.0, description="largest file of other formats, MB")

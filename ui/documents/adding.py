@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -13,7 +13,7 @@ from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile
 from pipeline.words import counted
 from readers.formats import FORMATS, INSTALL, format_of
-from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
+from ui.documents.indexing import SHOWN, start_indexing, uploads_folder
 from ui.shared import process
 from ui.shared.state import kept
 from ui.shared.words import plain
@@ -44,7 +44,7 @@ def add_files(*, busy: bool) -> None:
 
 def _add(uploaded: list[UploadedFile], *, busy: bool) -> None:
     try:
-        found = uploads.inspect(uploaded, uploads_folder(), limits=upload_limits(process.athena().settings))
+        found = uploads.inspect(uploaded, limits=upload_limits(process.athena().settings))
     except AthenaError as error:
         st.error(plain(str(error)))
         return
@@ -60,12 +60,6 @@ def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -
     if not found.paths:
         if not found.refused:
             st.error(plain(f"The upload has no file that can be read. Upload {WHAT}."))
-        return
-    elsewhere = _indexed_elsewhere(found.paths)
-    if elsewhere:
-        st.error(
-            plain(f"Indexed from another folder already: {', '.join(elsewhere[:SHOWN])}. Rename the files.")
-        )
         return
     taken = uploads.collisions(found.paths, uploads_folder())
     replace = False
@@ -86,14 +80,6 @@ def _say_ignored(ignored: Iterable[str]) -> None:
     if readable := [name for name, kind in known.items() if kind is not None]:
         left_out = f"Left out: {', '.join(readable[:SHOWN])}."
         st.warning(plain(f"{left_out} What reads them is not installed here: {INSTALL}"))
-
-
-def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
-    """Those with the name of a document from another folder: a name stands for one document."""
-    others = {
-        info.source.casefold() for info in process.athena().store.sections.documents() if not is_upload(info)
-    }
-    return [path for path in paths if path.casefold() in others]
 
 
 def _keep(sent: list[UploadedFile], *, replace: bool) -> None:
