@@ -170,11 +170,13 @@ class Athena(Parts):
         Raises `UnknownDocument`. Another's file stays, and comes back when its folder is indexed again.
         """
         from pipeline.ingesting import uploads
+        from pipeline.ingesting.documents import paths_of
 
         with reading.changing_files:
-            folder = reading.kept_in(self.settings, self.store.sections.document(source).info)
+            info = self.store.sections.document(source).info
+            folder = reading.kept_in(self.settings, info)
             self.delete_document(source)
-            return folder is not None and uploads.remove(source, folder)
+            return folder is not None and any(uploads.remove(path, folder) for path in paths_of(info))
 
     def warm_up(self, *, serving: bool = False) -> None:
         """Load the embedding model in the background: it is needed soon, and other imports take as long.

@@ -13,13 +13,12 @@ from pipeline.words import counted
 from readers.formats import formats_named
 
 if TYPE_CHECKING:
+    from athena.models import Models
     from pipeline.ingest import IngestReport
     from pipeline.ingesting.uploads import UploadLimits
     from pipeline.stores.base import DocumentInfo
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
-
-    from athena.models import Models
 
 ENGLISH = "en"
 MEGABYTE = 1_000_000
@@ -75,13 +74,14 @@ def upload_limits(settings: Settings) -> UploadLimits:
 
 
 def language_warning(report: IngestReport, models: Models) -> tuple[str, ...]:
-    """A sentence where new documents are in a language that the bundled embedding model does not know."""
+    """A warning where new documents are in a language that the bundled embedding model does not know."""
     others = sorted(report.languages.keys() - {ENGLISH})
     if not others or models.encoder[1].provider != "bundled":
         return ()
     number = counted(sum(report.languages[code] for code in others), "document")
     return (
-        f"{number} not in English ({', '.join(others)}): the bundled embedding model knows English alone, so that "
-        "they are found by their words. For meaning, set ATHENA_EMBEDDING_MODEL=ollama/bge-m3 or a multilingual "
-        "sentence-transformers model, and ingest again with --rebuild.",
+        f"{number} not in English ({', '.join(others)}): the bundled embedding model knows English alone, so "
+        "that they are found by their words. To find them by meaning, too, set "
+        "ATHENA_EMBEDDING_MODEL=ollama/bge-m3 or a multilingual sentence-transformers model, and ingest "
+        "again with --rebuild.",
     )

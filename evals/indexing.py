@@ -60,7 +60,7 @@ class BeirCorpus:
 
     def cut(
         self,
-        text: str,
+        text: str,  # noqa: ARG002
         *,
         source: str,
         own_lines: Sequence[int] = (),  # noqa: ARG002

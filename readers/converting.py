@@ -89,7 +89,12 @@ class FileConverter:
         """The process's answer: the text and title, or the fault that ended it."""
         process = self._process = self._process or _start()
         late = threading.Event()
-        timer = threading.Timer(self._seconds, lambda: (late.set(), process.kill()))
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(self._seconds, end)
         timer.start()
         line = b""
         try:

@@ -1,7 +1,7 @@
 """Uploads: files and zips of them, each checked before it is kept.
 
-A file that is refused is named with the reason and keeps no other one back; only an upload over the limits, or
-of files that are there already, is refused as a whole.
+A file that is refused is named with the reason and keeps no other one back; only an upload over the limits,
+or of files that are there already, is refused as a whole.
 """
 
 from __future__ import annotations

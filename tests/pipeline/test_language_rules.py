@@ -31,7 +31,6 @@ from pipeline.messages import Message
 from pipeline.redaction import without_password
 from pipeline.terms import content_terms
 from readers.cutting import SentenceCutter
-from readers.includes import select
 from readers.punkt import SentenceSplitter
 from readers.sections import read_sections
 from tests.pipeline.answering.leaves import section_leaves
@@ -168,7 +167,6 @@ RULES: Mapping[str, Callable[..., str]] = {
     ),
     "markers": resolved,
     "states nothing": lambda text: yes(not states_something(text)),
-    "selected": lambda text, *selection: select(text, selection),
     "renamed": lambda text: renamed_markers(text, lambda number: f"[^{number}]"),
     "cited by who copies": copied,
     "unknown code": unknown,

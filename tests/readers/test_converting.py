@@ -22,6 +22,7 @@ PAGE = (
     b"<title>Fans</title><nav>Menu</nav><main><h1>Fans<a class='headerlink' href='#f'>#</a></h1>"
     b"<p>They <b>hum</b>.</p><script>x()</script></main>"
 )
+NOTEBOOK = notebook(("markdown", "Fans hum."), ("code", "x = 1")).encode()
 RST = b"""Fans
 ====
 
@@ -52,7 +53,7 @@ def converted(converter: FileConverter, name: str, data: bytes) -> str:
         ("a.pdf", GOOD, "<!-- page 1 -->\n\nThe pump hums.\n\n\n<!-- page 2 -->\n\nIt is blue."),
         ("a.docx", docx(("Heading1", "Fans"), "They hum."), "# Fans\n\nThey hum."),
         ("a.html", PAGE, '---\ntitle: "Fans"\n---\n\n# Fans\n\nThey **hum**.'),
-        ("a.ipynb", notebook(("markdown", "Fans hum."), ("code", "x = 1")).encode(), "Fans hum.\n\n```python\nx = 1\n```"),
+        ("a.ipynb", NOTEBOOK, "Fans hum.\n\n```python\nx = 1\n```"),
         ("a.txt", b"    # <b> no mark\n    - item\n", "\\# \\<b> no mark\n- item\n"),
     ],
 )  # fmt: skip

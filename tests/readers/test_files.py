@@ -112,7 +112,8 @@ def test_gitignore_semantics(tmp_path: Path) -> None:
         tmp_path, "sub/top/t.md", "x/1/deep.md", "x/2/3/deep.md", "sp ace.md", "#odd.md", "f1b2.md", "f1c2.md"
     )
     (tmp_path / ".gitignore").write_text(
-        "# comment\n\ndraft-*.md\n!draft-keep.md\nbuild/\n/top/\nx/**/deep.md\nsp\\ ace.md  \n\\#odd.md\nf*b*.m?\n"
+        "# comment\n\ndraft-*.md\n!draft-keep.md\nbuild/\n/top/\nx/**/deep.md\nsp\\ ace.md  \n\\#odd.md\n"
+        "f*b*.m?\n"
     )
     assert sources(tmp_path) == ["a.md", "draft-keep.md", "f1c2.md", "sub/a.md", "sub/top/t.md"]
 
