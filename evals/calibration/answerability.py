@@ -1,8 +1,8 @@
 """How the verdict is calibrated: `python -m evals.calibration.answerability DATA --indexes FOLDER`.
 
-Fits the model of `pipeline/finding/verdict.py` for an embedding model, on questions of five collections
-(`evals/calibration/collections.py`). Every figure is of a model that was fitted on the other collections,
-with thresholds chosen by such estimates. Prints the figures by collection, then the calibration that goes into
+Fits the model of `pipeline/finding/verdict.py` for an embedding model, on five collections of questions
+(`evals/calibration/collections.py`). Every figure is of a model that was fitted on other collections,
+with thresholds chosen by such estimates. Prints the figures by collection, then the calibration to put into
 `pipeline/finding/verdict.py`: fitted on all collections.
 """
 

@@ -46,10 +46,8 @@ def merge_up(
         children = sum(_is_child(section, parent) for section in family)
         if family and is_merged(len(found), children, threshold=step.record.ratio):
             passages = _replaced(passages, document, family, parent)
-    parents = [(p.section, p.members, sum(map(bool, p.member_scores))) for p in passages if p.members]
-    step.set(
-        parents=tuple(MergedUp(s.node_id, (*s.metadata["heading_path"],), *rest) for s, *rest in parents)
-    )
+    parents = [passage for passage in passages if passage.members]
+    step.set(parents=tuple(map(_record, parents)))
     return passages
 
 
@@ -62,6 +60,11 @@ def _next_parent(passages: Sequence[Passage], tried: set[str]) -> str:
             depths[heading] = len(section.metadata["heading_path"]) - above
     shared = [heading for heading, count in counts.items() if heading and count >= MIN_CHILDREN]
     return max(shared, key=depths.__getitem__, default="")
+
+
+def _record(parent: Passage) -> MergedUp:
+    path, found = parent.section.metadata["heading_path"], sum(map(bool, parent.member_scores))
+    return MergedUp(parent.section.node_id, tuple(path), parent.members, found)
 
 
 def _is_child(section: Node, parent: str) -> bool:
