@@ -27,11 +27,11 @@ from pipeline.terms import content_terms
 SIGNALS = ("nearest_sentence", "nearest_section", "closeness", "agreed", "coverage", "known", "index_size")
 # How much the kinds count, in each collection.
 SHARES: Mapping[Kind, float] = {
-    "answerable": 1.0, "near": 0.4, "taken": 0.1, "far": 0.3, "everyday": 0.3, "foreign": 0.1,
+    "answerable": 1.0, "near": 0.2, "far": 0.4, "everyday": 0.4, "foreign": 0.2,
 }  # fmt: skip
 RIDGE = 20.0
 # Shares of the answerable questions that the choice aims at; the targets are .01 refused and .10 closest.
-REFUSED, NOT_SURE = 0.004, 0.085
+REFUSED, NOT_SURE = 0.004, 0.15
 CHOSEN_ON = ("manuals", "rust-book", "opensearch-docs")  # documentation, asked by strangers
 
 
