@@ -7,7 +7,7 @@ spelling → HyDE → embed → hybrid search of both levels → fuse → merge 
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from pipeline.analysis import embedding_question
 from pipeline.answer import Answerability, Passage, Retrieval
@@ -23,20 +23,8 @@ from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.models.onnx import core_count
 from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
+from pipeline.steps import records
 from pipeline.steps.events import Emit
-from pipeline.steps.records import (
-    KEPT_RANKS,
-    AnswerableStep,
-    CorrectStep,
-    EmbedStep,
-    FuseStep,
-    HydeStep,
-    MergeStep,
-    MergeUpStep,
-    RerankStep,
-    SearchStep,
-    SelectStep,
-)
 from pipeline.steps.trace import Trace
 from pipeline.stores.base import DocumentStore, Hit, Ranking, SearchRequest, SearchResponse, Vector
 from pipeline.terms import content_terms
@@ -46,27 +34,17 @@ LONGEST = 10_000  # characters of a question; a longer one is searched for by it
 AT_ONCE = threading.BoundedSemaphore(core_count())  # searches of a process that work at the same time
 
 
+@dataclass(eq=False, kw_only=True)
 class HybridSearch:
     """Searches sections and sentences, lexically and densely; safe to use from several threads."""
 
-    def __init__(
-        self,
-        *,
-        store: DocumentStore,
-        encoder: Encoder,
-        count_tokens: CountTokens,
-        options: RetrievalOptions,
-        calibration: Calibration,
-        cross_encoder: CrossEncoder | None = None,
-        hypothesize: Hypothesize | None = None,
-    ) -> None:
-        self.store = store
-        self.encoder = encoder
-        self.options = options
-        self.calibration = calibration
-        self.cross_encoder = cross_encoder
-        self._count_tokens = count_tokens
-        self._hypothesize = hypothesize
+    store: DocumentStore
+    encoder: Encoder
+    count_tokens: CountTokens
+    options: RetrievalOptions
+    calibration: Calibration
+    cross_encoder: CrossEncoder | None = None
+    hypothesize: Hypothesize | None = None
 
     def search(
         self,
@@ -74,7 +52,7 @@ class HybridSearch:
         *,
         options: RetrievalOptions | None = None,
         hypothesis: str | None = None,
-        ranks: int | None = KEPT_RANKS,
+        ranks: int | None = records.KEPT_RANKS,
         alternative: AlternativeQuery | None = None,
         stop: threading.Event | None = None,
         emit: Emit | None = None,
@@ -88,19 +66,19 @@ class HybridSearch:
         """
         options, stop, index = options or self.options, stop or threading.Event(), self.store.sentences
         trace, asked = Trace(ranks=ranks, emit=emit), well_formed(question[:LONGEST])
-        with trace.step(CorrectStep(question=asked)) as correcting:
+        with trace.step(records.CorrectStep(question=asked)) as correcting:
             words = misspelt(asked, index) if correcting.is_on(options.spelling) else []
             question = with_words(asked, words)
             correcting.set(corrected=question if words else "", words=tuple(words))
             if alternative and options.spelling:
                 other = with_words(alternative.text, misspelt(alternative.text, index))
                 alternative = replace(alternative, text=other)
-        with trace.step(HydeStep(question=question)) as hyde:
+        with trace.step(records.HydeStep(question=question)) as hyde:
             wanted = options.hyde and (options.alpha > 0 or options.hyde_lexical)
             if not hyde.is_on(wanted):
                 hypothesis = ""
             elif hypothesis is None:
-                hypothesis = write_hypothesis(hyde, self._hypothesize, stop)
+                hypothesis = write_hypothesis(hyde, self.hypothesize, stop)
             hyde.set(hypothesis=hypothesis)
         with AT_ONCE:
             passages, verdict = self._find(question, hypothesis or "", alternative, options, trace, stop)
@@ -117,7 +95,7 @@ class HybridSearch:
         stop: threading.Event,
     ) -> tuple[list[Passage], Answerability]:
         """The passages that were selected, and the verdict on all that were fetched."""
-        with trace.step(EmbedStep(model=self.encoder.name)) as embedding:
+        with trace.step(records.EmbedStep(model=self.encoder.name)) as embedding:
             own = vector = self.encoder.encode_query(embedding_question(question))
             if hypothesis:
                 vector = combine(own, self.encoder.encode_passages([hypothesis])[0])
@@ -128,36 +106,42 @@ class HybridSearch:
             searching.set(hits=sum(len(getattr(found, name)) for name in LISTS))
             searching.set(**{name: _rounded(getattr(found, name)[: searching.ranks]) for name in LISTS})
         weights = list_weights(options, alpha=searching.record.alpha)
-        with trace.step(FuseStep(weights=weights)) as fusing:
+        with trace.step(records.FuseStep(weights=weights)) as fusing:
             ranking = fuse_sections(found, weights=weights)
             fusing.set(sections=len(ranking), ranking=tuple(ranking))
-        with trace.step(MergeStep(simple_ratio_thresh=options.simple_ratio_thresh)) as merging:
+        with trace.step(records.MergeStep(simple_ratio_thresh=options.simple_ratio_thresh)) as merging:
             depth = max(options.top_k, options.rerank_top_n)
             sections = fetch_sections(ranking, question, sections=self.store.sections, depth=depth)
             leaves = sentence_scores(found, weights=weights)
             passages = gather(sections, leaves, store=self.store, vector=vector, options=options)
             merging.set(sections=fetched(passages, leaves))
-        with trace.step(RerankStep(top_n=options.rerank_top_n, weight=options.rerank_weight)) as reranking:
+        with trace.step(
+            records.RerankStep(top_n=options.rerank_top_n, weight=options.rerank_weight)
+        ) as reranking:
             if reranking.is_on(options.rerank):
                 passages = rerank(reranking, question, passages, self.cross_encoder, stop)
-        with trace.step(AnswerableStep()) as judging:
+        with trace.step(records.AnswerableStep()) as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
                 found = self._search(replace(searching.record, text=question), question, own)
             verdict = self._judge(question, found, passages)
             judging.set(verdict=verdict.verdict, **asdict(verdict))
-        with trace.step(MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)) as merging_up:
+        with trace.step(
+            records.MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)
+        ) as merging_up:
             if merging_up.is_on(options.merge_up):
                 passages = merge_up(merging_up, passages, self.store.sections)
-        with trace.step(SelectStep(top_k=options.top_k, context_tokens=options.context_tokens)) as selecting:
-            passages = select(selecting, passages, self._count_tokens)
+        with trace.step(
+            records.SelectStep(top_k=options.top_k, context_tokens=options.context_tokens)
+        ) as selecting:
+            passages = select(selecting, passages, self.count_tokens)
         return passages, verdict
 
     def _planned(
         self, text: str, alternative: AlternativeQuery | None, options: RetrievalOptions
-    ) -> SearchStep:
+    ) -> records.SearchStep:
         """The record of a search before it: its text, and how much of each list."""
         languages = getattr(self.encoder, "languages", None)
-        return SearchStep(
+        return records.SearchStep(
             text=text,
             alternative=alternative.text if alternative else "",
             alternative_share=alternative.share if alternative else 0.0,
@@ -167,7 +151,7 @@ class HybridSearch:
             sentences=self.store.sentences.count(),
         )
 
-    def _search(self, planned: SearchStep, question: str, vector: Vector) -> SearchResponse:
+    def _search(self, planned: records.SearchStep, question: str, vector: Vector) -> SearchResponse:
         """The four lists for the planned text, blended with those for the alternative query."""
         request = SearchRequest(
             text=planned.text if planned.alpha < 1 else None,

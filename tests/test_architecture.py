@@ -89,6 +89,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.answering.turns",
     "pipeline.asking",
     "pipeline.errors",
+    "pipeline.finding.spelling",
     "pipeline.given_files",
     "pipeline.markup",
     "pipeline.messages",

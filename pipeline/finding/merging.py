@@ -34,7 +34,7 @@ def merge_up(
     the first `within` passages; then all its passages are replaced. Deep headings come first, so that a
     merged one counts for the next. Longer ones than `MOST_WORDS`, and changed documents, stay as they are.
     """
-    before, tried = {passage.section.node_id for passage in passages}, set[str]()
+    tried = set[str]()
     while parent := _next_parent(passages[: step.record.within], tried):
         tried.add(parent)
         found = [p.section for p in passages[: step.record.within] if _is_child(p.section, parent)]
@@ -45,14 +45,9 @@ def merge_up(
         family = _family(document, parent)
         children = sum(_is_child(section, parent) for section in family)
         if family and is_merged(len(found), children, threshold=step.record.ratio):
-            passages = _replaced(passages, _whole(document, family, parent), family)
-    parents = [(p.section, p.members) for p in passages if p.members]
-    step.set(
-        parents=tuple(
-            MergedUp(node.node_id, tuple(node.metadata["heading_path"]), members, len(before & {*members}))
-            for node, members in parents
-        )
-    )
+            passages = _replaced(passages, document, family, parent)
+    parents = [passage for passage in passages if passage.members]
+    step.set(parents=tuple(map(_record, parents)))
     return passages
 
 
@@ -65,6 +60,11 @@ def _next_parent(passages: Sequence[Passage], tried: set[str]) -> str:
             depths[heading] = len(section.metadata["heading_path"]) - above
     shared = [heading for heading, count in counts.items() if heading and count >= MIN_CHILDREN]
     return max(shared, key=depths.__getitem__, default="")
+
+
+def _record(parent: Passage) -> MergedUp:
+    path, found = parent.section.metadata["heading_path"], sum(map(bool, parent.member_scores))
+    return MergedUp(parent.section.node_id, tuple(path), parent.members, found)
 
 
 def _is_child(section: Node, parent: str) -> bool:
@@ -82,40 +82,37 @@ def _family(document: StoredDocument, parent: str) -> Sequence[StoredNode]:
     return document.sections[min(places, default=0) : max(places, default=-1) + 1]
 
 
-def _whole(document: StoredDocument, family: Sequence[StoredNode], parent: str) -> StoredNode:
-    """The text from a heading's first section to its last as one section."""
-    first, last = family[0], family[-1]
-    above = (
-        {"heading_path": first.metadata["heading_path"][:-1], "parent": ""} if first.node_id != parent else {}
-    )
-    return replace(
-        first,
-        text=document.text[first.start_char_idx : last.end_char_idx],
-        metadata={**first.metadata, **above, "end_line": last.metadata["end_line"]},
-        end_char_idx=last.end_char_idx,
-        sentence_ids=tuple(leaf for section in family for leaf in section.sentence_ids),
-    )
-
-
-def _replaced(passages: list[Passage], whole: StoredNode, family: Sequence[StoredNode]) -> list[Passage]:
+def _replaced(
+    passages: list[Passage], document: StoredDocument, family: Sequence[StoredNode], parent: str
+) -> list[Passage]:
     """The passages, a heading's text in the place of its first one, which keeps its id and its scores."""
+    start, end = family[0], family[-1]
+    text = document.text[start.start_char_idx : end.end_char_idx]
     members = tuple(section.node_id for section in family)
     inside = [passage for passage in passages if {*members}.issuperset(passage.section_ids)]
-    changed = not inside or any(passage.section.text not in whole.text for passage in inside)
-    if changed or len(whole.text.split()) > MOST_WORDS:
+    changed = not inside or any(passage.section.text not in text for passage in inside)
+    if changed or len(text.split()) > MOST_WORDS:
         return passages
+    above = (
+        {} if start.node_id == parent else {"heading_path": start.metadata["heading_path"][:-1], "parent": ""}
+    )
+    metadata = {**start.metadata, **above, "end_line": end.metadata["end_line"]}
+    leaves = tuple(leaf for section in family for leaf in section.sentence_ids)
     first, scores = inside[0], {id_: p.score_of(id_) for p in inside for id_ in p.section_ids}
     hits = {hit.node.node_id: hit for passage in inside for hit in passage.sentences}
-    parent = replace(
+    whole = replace(
         first,
-        section=replace(whole, node_id=first.section.node_id),
+        section=replace(
+            start,
+            node_id=first.section.node_id,
+            text=text,
+            metadata=metadata,
+            end_char_idx=end.end_char_idx,
+            sentence_ids=leaves,
+        ),
         sentences=tuple(sorted(hits.values(), key=lambda hit: -hit.score)),
         merged=True,
         members=members,
         member_scores=tuple(scores.get(member, 0.0) for member in members),
     )
-    return [
-        parent if passage is first else passage
-        for passage in passages
-        if passage is first or passage not in inside
-    ]
+    return [whole if p is first else p for p in passages if p is first or p not in inside]

@@ -49,8 +49,8 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     """The items in their order, but for those whose sections bear a name of the question: they come first.
 
     First stand pages whose title is the question; then sections whose own heading has all its names; then
-    those that have them in outer headings, aliases or the file's name. A version that the question names precedes
-    all.  Where it names none, a page is left out if a newer version of it is there.
+    those that have them in outer headings, aliases or the file's name. A version that the question names
+    precedes all of these. Where it names none, a page is left out if a newer version of it is there.
     """
     pages = [section.metadata for section in sections]
     asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(page, v) for page in pages)]

@@ -10,6 +10,7 @@ from pipeline.analysis import analyse
 from pipeline.steps.records import Corrected
 from pipeline.terms import stop_terms
 
+ANY_EDIT = 6  # letters; shorter words are often right where another is one edit away (spot, slot)
 # Four letters or more, and no part of a path, an id or an option; shorter words have too many neighbours.
 _WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
 
@@ -27,8 +28,8 @@ class Words(Protocol):
 def misspelt(question: str, words: Words) -> list[Corrected]:
     """The words of a question that are to be corrected; raises `StoreError`.
 
-    One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first. Of several words one
-    edit away the most frequent is meant.
+    One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
+    swaps letters or, of five, inserts one. Of several words the most frequent is meant.
     """
     from rapidfuzz.distance import OSA
 
@@ -40,7 +41,9 @@ def misspelt(question: str, words: Words) -> list[Corrected]:
         near = [
             (count, other)
             for other, count in vocabulary.items()
-            if other[0] == word[0] and OSA.distance(word, other, score_cutoff=1) == 1
+            if other[0] == word[0]
+            and (len(word) + (len(other) > len(word)) >= ANY_EDIT or sorted(other) == sorted(word))
+            and OSA.distance(word, other, score_cutoff=1) == 1
         ]
         if near and word not in vocabulary:
             corrected.append(Corrected(found.start(), found[0], max(near)[1]))

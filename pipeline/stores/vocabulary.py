@@ -12,7 +12,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def count_words(texts: Iterable[str]) -> Vocabulary:
-    """How often each word without digits is written, in lower case; half a second for ten megabytes of text."""
+    """How often each word without digits is written, in lower case; half a second for 10 MB of text."""
     counts = Counter[str]()
     for text in texts:
         counts.update(_WORD.findall(text.lower()))

@@ -76,7 +76,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "merge_up": ("false", False),
     "merge_up_ratio": ("0.7", 0.7),
     "rerank": ("false", False),
-    "rerank_top_n": ("5", 5),
+    "rerank_top_n": ("6", 6),
     "rerank_weight": ("0.9", 0.9),
     "top_k": ("3", 3),
     "context_tokens": ("900", 900),
@@ -274,8 +274,8 @@ def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPat
     Athena(Settings(embedding_model="ollama/nomic", ollama_url="http://127.0.0.1:9")).warm_up()
     assert started == []
     Athena(Settings()).warm_up(serving=True)
-    assert started == ["warm-up"] * 3  # the model, the documents' words for spelling, their abbreviations
+    assert started == ["warm-up"] * 2  # the model, and the documents' words for spelling
     Athena(Settings(store="server")).warm_up()
-    assert started == ["warm-up"] * 4
+    assert started == ["warm-up"] * 3
     Athena(Settings(store="server")).warm_up(serving=True)
-    assert started == ["warm-up"] * 8  # and the sections
+    assert started == ["warm-up"] * 6  # and the sections

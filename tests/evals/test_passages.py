@@ -42,6 +42,4 @@ def test_each_way_is_asked_with_its_switches() -> None:
     assert [(way.name, way.shares[1], way.shares[2], way.words[3]) for way in report.variants] == [
         ("sections", 0.0, 1.0, 5),
         ("merged up", 1.0, 1.0, 3),
-        ("links", 0.0, 1.0, 5),
-        ("both", 1.0, 1.0, 3),
     ]

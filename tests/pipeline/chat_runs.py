@@ -9,7 +9,7 @@ from typing import Any
 
 from llama_index.core.llms import LLM
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Retrieval
 from pipeline.answering.persona import Persona
 from pipeline.answering.turns import ChatParts
 from pipeline.chat import ChatRecipe
@@ -17,7 +17,7 @@ from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.models.base import ModelChoice
 from pipeline.options import ChatOptions
 from pipeline.retrieve import HybridSearch
-from pipeline.steps.events import AnswerFinished, ChatEvent, Events, RunFailed, StepFinished
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
@@ -91,7 +91,7 @@ class Failing(HybridSearch):
 
     error: BaseException
 
-    def run(self, question: str, **given: Any) -> Events[Any]:
+    def search(self, question: str, **given: Any) -> Retrieval:
         raise self.error
 
 

@@ -12,9 +12,7 @@ from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
 from pipeline.finding.alternative import AlternativeQuery
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis, combine
-from pipeline.options import RetrievalOptions
 from pipeline.steps.records import (
-    KEPT_RANKS,
     AnswerableStep,
     EmbedStep,
     FuseStep,
@@ -110,28 +108,6 @@ def test_the_steps_tell_what_happened(manual: EmbeddedStore) -> None:
     assert select.tokens > 0
 
 
-def test_a_step_keeps_the_first_ranks_unless_all_are_asked_for(tmp_path: Path) -> None:
-    text = "\n".join(f"# Fan {number}\n\nFan {number} hums.\n" for number in range(40))
-    store = make_store(tmp_path, {"fans.md": text})
-    search = make_search(store, top_k=35)
-    kept, whole = search.search("fan"), search.search("fan", ranks=None)
-    assert len(the_step(whole, FuseStep).ranking) == 40
-    assert the_step(kept, FuseStep).ranking == the_step(whole, FuseStep).ranking[:KEPT_RANKS]
-    for name, hits in the_step(kept, SearchStep).lists.items():
-        assert hits == the_step(whole, SearchStep).lists[name][:KEPT_RANKS]
-    assert the_step(kept, FuseStep).sections == 40
-    assert the_step(kept, SearchStep).hits == the_step(whole, SearchStep).hits > 4 * KEPT_RANKS
-    assert kept.passages == whole.passages
-    assert len(kept.passages) == 35
-    store.close()
-
-
-def test_options_of_one_search_leave_the_searchs_own_alone(manual: EmbeddedStore) -> None:
-    hybrid_search = make_search(manual, top_k=3)
-    assert len(hybrid_search.search(QUESTION, options=RetrievalOptions(top_k=1)).passages) == 1
-    assert len(hybrid_search.search(QUESTION).passages) == 3
-
-
 def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path / "empty")
     retrieval = make_search(store, cross_encoder=FakeCrossEncoder([])).search(QUESTION)
@@ -195,21 +171,6 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
     assert request.text == judged.text == QUESTION
 
 
-def test_the_hypothesis_joins_the_words_where_it_should(manual: EmbeddedStore) -> None:
-    store = RecordingStore(manual)
-    hybrid_search = make_search(
-        store, hyde=True, hyde_lexical=True, alpha=0.0, hypothesize=lambda *_: Hypothesis(HYPOTHESIS)
-    )
-    retrieval = hybrid_search.search(QUESTION)
-    assert store.requests[0].text == f"{QUESTION} {HYPOTHESIS}" == the_step(retrieval, SearchStep).text
-    assert "Radio" in headings(retrieval)
-
-
-def test_without_a_hypothesis_the_words_are_the_question(manual: EmbeddedStore) -> None:
-    retrieval = make_search(manual, hyde=False, hyde_lexical=True).search(QUESTION)
-    assert the_step(retrieval, SearchStep).text.strip() == QUESTION
-
-
 @pytest.mark.parametrize(
     ("options", "hypothesize", "why"),
     [
@@ -247,16 +208,6 @@ def test_a_failing_hypothesis_is_a_failed_step_and_not_an_error(
     ]
 
 
-def test_an_empty_hypothesis_is_a_failed_step(manual: EmbeddedStore) -> None:
-    store = RecordingStore(manual)
-    retrieval = make_search(store, hyde=True, hypothesize=lambda *_: Hypothesis(" \n")).search(QUESTION)
-    assert (the_step(retrieval, HydeStep).status, the_step(retrieval, HydeStep).detail) == (
-        "failed",
-        "the model wrote nothing",
-    )
-    assert store.requests[0].vector == pytest.approx(ENCODER.encode_query(QUESTION))
-
-
 def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedStore) -> None:
     stop = threading.Event()
 
@@ -271,15 +222,6 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
         assert (step.status, step.detail) == ("skipped", "stopped")
     assert the_step(retrieval, HydeStep).hypothesis == ""
     assert retrieval.passages
-
-
-def test_nothing_is_asked_of_the_model_after_a_stop(manual: EmbeddedStore) -> None:
-    stop, asked = threading.Event(), list[object]()
-    stop.set()
-    hybrid_search = make_search(manual, hyde=True, hypothesize=lambda *given: asked.append(given) or "")
-    retrieval = hybrid_search.search(QUESTION, stop=stop)
-    assert the_step(retrieval, HydeStep).detail == "stopped"
-    assert not asked
 
 
 @pytest.mark.parametrize("known", [HYPOTHESIS, ""])
@@ -306,21 +248,6 @@ def test_alpha_0_and_1_search_one_way_only(
     assert {name for item in the_step(retrieval, FuseStep).ranking for name in item.contributions} == {
         f"{used}_sections", f"{used}_sentences"
     }  # fmt: skip
-
-
-def test_the_shares_of_the_levels_weigh_the_lists(manual: EmbeddedStore) -> None:
-    retrieval = make_search(manual, alpha=0.4, bm25_section_share=1.0, dense_section_share=0.25).search(
-        QUESTION
-    )
-    assert the_step(retrieval, FuseStep).weights == pytest.approx(
-        {"bm25_sections": 0.6, "bm25_sentences": 0.0, "dense_sections": 0.1, "dense_sentences": 0.3}
-    )
-
-
-def test_candidates_bound_each_list(manual: EmbeddedStore) -> None:
-    search = the_step(make_search(manual, candidates=2).search(QUESTION), SearchStep)
-    assert len(search.dense_sections) == 2
-    assert len(search.dense_sentences) == 4  # twice as many: several belong to one section
 
 
 # -- merging ------------------------------------------------------------------------------------------
@@ -361,14 +288,6 @@ def test_the_cross_encoder_moves_what_it_prefers(
         section_named(manual, "Breakers"), retrieval.passages[0].score, retrieval.passages[0].rerank_score
     )
     assert (step.top_n, step.weight) == (8, 0.9)
-
-
-def test_it_reads_the_first_top_n_only(manual: EmbeddedStore) -> None:
-    cross_encoder = FakeCrossEncoder(lambda _: 0.0)
-    retrieval = make_search(manual, cross_encoder=cross_encoder, rerank_top_n=2).search(QUESTION)
-    assert [len(texts) for _, texts in cross_encoder.calls] == [2]
-    scores = [item.rerank_score for item in the_step(retrieval, RerankStep).after]
-    assert scores == [0.5, 0.5, *[None] * (len(scores) - 2)]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ SHARES = dict.fromkeys(("R@5", "R@10", "R@25", "hit@10", "MRR"), 0.8)
 CHAT = dict.fromkeys(("R@5", "hit@10", "answered", "span", "tokens", "left_alone"), 0.667)
 TIMES = {"p50": 1234.5, "p95": 2345.6}
 WAYS = [
-    Variant(name, dict.fromkeys(FIRST, 0.88), {}, dict.fromkeys(WORDS_OF, 1305.0), 1.17, 0.25, TIMES)
-    for name in ("sections", "merged up", "links", "both")
+    Variant(name, dict.fromkeys(FIRST, 0.88), {}, dict.fromkeys(WORDS_OF, 1305.0), 1.17, TIMES)
+    for name in ("sections", "merged up")
 ]
 TALK = {"count": 143, "of": 1500}
 

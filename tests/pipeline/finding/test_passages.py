@@ -101,21 +101,6 @@ def test_a_section_found_by_its_own_lists_gets_its_nearest_sentence(manual: Embe
     assert sections[0].found == 0
 
 
-def test_without_a_query_vector_such_a_section_stands_for_itself(manual: EmbeddedStore) -> None:
-    tank = section_named(manual, "LN2 tank")
-    (passage,), _ = run(manual, [(tank, 1.0)])
-    assert passage.sentences == ()
-    assert passage.node.node_id == tank
-
-
-def test_sentences_of_sections_further_down_are_left_out(manual: EmbeddedStore) -> None:
-    tank, radio = section_named(manual, "LN2 tank"), section_named(manual, "Radio")
-    found = [(leaves_of(manual, radio)[0], radio, 0.9), (leaves_of(manual, tank)[0], tank, 0.5)]
-    passages, sections = run(manual, [(tank, 1.0)], found)
-    assert [[hit.score for hit in passage.sentences] for passage in passages] == [[0.5]]
-    assert [(section.section_id, section.found) for section in sections] == [(tank, 1)]
-
-
 def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     radio, fan = section_named(store, "Radio"), section_named(store, "Cabin fan")
@@ -125,11 +110,6 @@ def test_a_section_that_vanished_meanwhile_is_left_out(tmp_path: Path) -> None:
     assert [passage.section.node_id for passage in passages] == [fan]
     assert [section.section_id for section in sections] == [fan]
     store.close()
-
-
-def test_no_ranking_no_passages(manual: EmbeddedStore) -> None:
-    passages, sections = run(manual, [], query="fan")
-    assert (passages, sections) == ([], ())
 
 
 class CountingStore:

@@ -38,7 +38,8 @@ class Document:
         ("pumpe laeuft", "pumpe laeuft"),  # two edits
         ("bank", "bank"),  # never the first letter
         ("tnk", "tnk"),  # too short
-        ("vale", "valve"),  # valve and value are as frequent: the last by the alphabet
+        ("valle", "valle"),  # a change, in a short word
+        ("vale", "vale"),
         ("valves", "valves"),
         ("presure/a.md nitrogn-x --nitrogn x.nitrogn", "presure/a.md nitrogn-x --nitrogn x.nitrogn"),
         ("does maximum", "does maximum"),
@@ -54,9 +55,9 @@ def test_words_of_the_documents_are_never_corrected(question: str) -> None:
 
 
 def test_a_search_says_what_it_has_corrected(manual: EmbeddedStore) -> None:
-    found = make_search(manual).search("the cabin fann")
+    found = make_search(manual).search("the oxygne tank")
     step = the_step(found, CorrectStep)
-    assert (found.question, found.asked) == ("the cabin fan", "the cabin fann")
-    assert (step.corrected, step.words) == ("the cabin fan", (Corrected(10, "fann", "fan"),))
-    off = make_search(manual, spelling=False).search("the cabin fann")
-    assert (off.question, off.asked, the_step(off, CorrectStep).status) == ("the cabin fann", "", "skipped")
+    assert (found.question, found.asked) == ("the oxygen tank", "the oxygne tank")
+    assert (step.corrected, step.words) == ("the oxygen tank", (Corrected(4, "oxygne", "oxygen"),))
+    off = make_search(manual, spelling=False).search("the oxygne tank")
+    assert (off.question, off.asked, the_step(off, CorrectStep).status) == ("the oxygne tank", "", "skipped")

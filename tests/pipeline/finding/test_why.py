@@ -95,7 +95,7 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.M
     reranker = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, rerank_weight=1.0, top_k=1)
     assert (reason.fused.rank, reason.dropped_by) == (1, "rerank")
-    assert reason.explanation.startswith(f"The reranker put it from place 1 to {reason.reranked.rank}: ")
+    assert f"It was in place 1, {reason.reranked.rank} after reranking" in reason.explanation
 
 
 def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
@@ -107,7 +107,7 @@ def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
     reason = why(found, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan")
     assert (reason.final_rank, reason.explanation) == (
         1,
-        "It was selected, in place 1, as a part of its parent.",
+        "It was selected, in place 1.",
     )
 
 

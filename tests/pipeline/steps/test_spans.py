@@ -388,7 +388,7 @@ def test_a_turn_that_never_found_anything(
     def fail(*args: object, **given: object) -> None:
         raise error
 
-    hybrid_search.run = fail  # type: ignore[method-assign, assignment]
+    hybrid_search.search = fail  # type: ignore[method-assign, assignment]
     with traced(new_chat, hybrid_search=hybrid_search) as (chat, received), suppress(KeyError):
         chat.ask(QUESTION)
     assert (received.root.status, received.root.message) == ("ERROR", message)
