@@ -94,7 +94,7 @@ class ChunkCorpus(MarkdownCorpus):
         leaves = [build_sentences(one, [Leaf(Kind.PROSE, 0, len(one.text))]) for one in sections]
         return sections, [leaf for group in leaves for leaf in group]
 
-    def warnings(self, text: str, sections: Iterable[Section]) -> list[str]:  # noqa: ARG002
+    def warnings(self, sections: Sequence[Section]) -> list[str]:  # noqa: ARG002
         """None: no Markdown is read."""
         return []
 

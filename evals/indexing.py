@@ -68,7 +68,7 @@ class BeirCorpus:
         """The document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
 
-    def warnings(self, text: str, sections: object) -> Sequence[str]:  # noqa: ARG002
+    def warnings(self, sections: object) -> Sequence[str]:  # noqa: ARG002
         """None."""
         return ()
 

@@ -37,8 +37,6 @@ class Block:
     """For a table's body row: its header row."""
     quotes: int = 0
     """How many quotes the block is in; its later lines begin with up to as many `>`."""
-    too_deep: bool = False
-    """Whether a list or quote in it is read as text, because too many are around or before it."""
 
 
 @dataclass(frozen=True, slots=True)

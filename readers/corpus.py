@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,23 +87,13 @@ class MarkdownCorpus:
         sections = read_sections(text, source=source, own_lines=own_lines, language=language)
         return sections, self._cutter.cut_all(sections)
 
-    def warnings(self, text: str, sections: Iterable[Section]) -> list[str]:
-        """Whether there are more lines, or deeper lists and quotes, than are read as Markdown."""
-        from readers.commonmark import MAX_LINES, markdown_end
-        from readers.rules import MAX_CONTAINERS, MAX_DEPTH
+    def warnings(self, sections: Sequence[Section]) -> list[str]:
+        """A warning where a file has more blocks than are read as Markdown."""
+        from readers.commonmark import MAX_BLOCKS
 
-        found = []
-        if markdown_end(text) < len(text):
-            found.append(f"What comes after {MAX_LINES:,} lines is read as plain text: divide the file.")
-        blocks = ((section.lines, block) for section in sections for block in section.blocks or ())
-        if line := next(
-            (lines.number(block.start) for lines, block in blocks if lines and block.too_deep), 0
-        ):
-            found.append(
-                f"Line {line:,}, and maybe others: a list or quote is read as plain text, because more than "
-                f"{MAX_DEPTH} are nested, or the file has more than {MAX_CONTAINERS:,}."
-            )
-        return found
+        if sum(len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
+            return []
+        return [f"The text after {MAX_BLOCKS:,} paragraphs is read as plain text: divide the file."]
 
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""

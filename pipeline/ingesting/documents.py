@@ -41,7 +41,7 @@ class Reader(Protocol):
     ) -> tuple[Sequence[Node], Sequence[Node]]:
         """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
-    def warnings(self, text: str, sections: Sequence[Any]) -> Sequence[str]:
+    def warnings(self, sections: Sequence[Any]) -> Sequence[str]:
         """A sentence for each limit that a text exceeds, so that a part of it is read as plain text."""
 
 

@@ -145,7 +145,7 @@ class IngestRun:
         source = candidate.source
         sections, sentences = self._reader.cut(content.text, source=source, own_lines=content.lines)
         self._languages[sections[0].metadata.get("language", ENGLISH) if sections else ENGLISH] += 1
-        warnings = [*self._reader.warnings(content.text, sections)]
+        warnings = [*self._reader.warnings(sections)]
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
             warnings.append(f"not included, too often or too long: {names}.")

@@ -31,7 +31,7 @@ class Finding:
     def cut(self, text: str, *, source: str, own_lines: object = ()) -> Never:
         pytest.fail("nothing is cut")
 
-    def warnings(self, text: str, sections: object) -> Never:
+    def warnings(self, sections: object) -> Never:
         pytest.fail("nothing is cut")
 
 
