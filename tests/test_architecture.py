@@ -63,7 +63,7 @@ ALLOWED = {
             "doors",
             "memory",
             "pipeline",
-            "pipeline.markup",
+            "readers.dialects",
             "pipeline.ingesting",
         ),
         *("mission", "evals"),
@@ -73,12 +73,12 @@ ALLOWED = {
     "evals": {"evals", "agent", "athena", "memory", "pipeline", "readers"},
     "training": {"training", "evals", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
-    "memory": {"memory", "pipeline", "pipeline.markup"},
-    "pipeline": {"pipeline", "pipeline.ingesting", "pipeline.markup", "pipeline.patterns"},
+    "memory": {"memory", "pipeline", "readers.dialects"},
+    "pipeline": {"pipeline", "pipeline.ingesting", "readers.dialects", "pipeline.patterns"},
     "pipeline.ingesting": {"pipeline", "pipeline.ingesting", "readers"},
-    "pipeline.markup": {"pipeline.markup"},
+    "readers.dialects": {"pipeline.markup"},
     "pipeline.patterns": {"pipeline.patterns"},
-    "readers": {"readers", "pipeline.markup", "pipeline.patterns"},
+    "readers": {"readers", "readers.dialects", "pipeline.patterns"},
     "mission": {"mission"},
 }
 # Of the pipeline, memory knows records, protocols, errors and the analysis of texts; no recipe, no driver.
@@ -91,7 +91,6 @@ KNOWN_TO_MEMORY = (
     "pipeline.asking",
     "pipeline.errors",
     "pipeline.given_files",
-    "pipeline.markup",
     "pipeline.messages",
     "pipeline.models.base",
     "pipeline.nodes",
@@ -105,6 +104,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.stores.memory_records",
     "pipeline.terms",
     "pipeline.words",
+    "readers.dialects",
 )
 PARTS = sorted(ALLOWED, key=len, reverse=True)
 
