@@ -19,8 +19,8 @@ MOST_KEYWORDS = 1_000
 _ALIASES = ("aliases", "alias", "sidebar_label", "sidebarTitle", "linkTitle", "short_title", "nav_title")
 _KEYWORDS = ("tags", "keywords", "categories", "description", "summary")
 _FOLDER_PAGES = frozenset({"index", "_index", "readme"})
-_DATED = re.compile(r"(\d{4}-\d{2}-\d{2})[-_ ]+(?=\S)")
-_NUMBERED = re.compile(r"\d{1,3}[-_.]\s*(?=[^\W\d])")
+_DATED = re.compile(r"^(\d{4}-\d{2}-\d{2})[-_ ]+(?=\S)")
+_NUMBERED = re.compile(r"^\d{1,3}[-_.]\s*(?=[^\W\d])")
 _VERSION = re.compile(r"v?\d+(?:\.(?:\d+|x))+|v\d+", re.IGNORECASE)
 
 
@@ -63,7 +63,7 @@ def page_names(source: str, matter: FrontMatter, heading: str) -> PageNames:
 
 def readable_name(name: str) -> str:
     """The name of a file or folder as words: `02-install_guide` is "install guide", `P-310` stays."""
-    name = _NUMBERED.sub("", _DATED.sub("", name, count=1), count=1)
+    name = _NUMBERED.sub("", _DATED.sub("", name))
     if " " not in name:
         name = re.sub(r"_+|(?<![A-Z\d])-+|-+(?!\d)", " ", name)
     return " ".join(name.split())

@@ -63,7 +63,7 @@ ALLOWED = {
             "doors",
             "memory",
             "pipeline",
-            "pipeline.markup",
+            "readers.dialects",
             "pipeline.ingesting",
         ),
         *("mission", "evals"),
@@ -73,11 +73,11 @@ ALLOWED = {
     "evals": {"evals", "agent", "athena", "memory", "pipeline", "readers"},
     "training": {"training", "evals", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
-    "memory": {"memory", "pipeline", "pipeline.markup"},
-    "pipeline": {"pipeline", "pipeline.ingesting", "pipeline.markup"},
+    "memory": {"memory", "pipeline", "readers.dialects"},
+    "pipeline": {"pipeline", "pipeline.ingesting", "readers.dialects"},
     "pipeline.ingesting": {"pipeline", "pipeline.ingesting", "readers"},
-    "pipeline.markup": {"pipeline.markup"},
-    "readers": {"readers", "pipeline.markup"},
+    "readers.dialects": set(),
+    "readers": {"readers", "readers.dialects"},
     "mission": {"mission"},
 }
 # Of the pipeline, memory knows records, protocols, errors and the analysis of texts; no recipe, no driver.
@@ -91,7 +91,6 @@ KNOWN_TO_MEMORY = (
     "pipeline.errors",
     "pipeline.finding.spelling",
     "pipeline.given_files",
-    "pipeline.markup",
     "pipeline.messages",
     "pipeline.models.base",
     "pipeline.nodes",
@@ -105,6 +104,7 @@ KNOWN_TO_MEMORY = (
     "pipeline.stores.memory_records",
     "pipeline.terms",
     "pipeline.words",
+    "readers.dialects",
 )
 PARTS = sorted(ALLOWED, key=len, reverse=True)
 

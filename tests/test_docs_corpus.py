@@ -89,7 +89,8 @@ def sections() -> dict[str, str]:
     found: dict[str, str] = {}
     for source, text in sources().items():
         for section in read_sections(text, source=source):
-            name = f"{source}#{' > '.join(section.metadata['heading_path'])}"
+            path = section.metadata["heading_path"] if section.metadata["level"] else []
+            name = f"{source}#{' > '.join(path)}"
             assert name not in found, f"two sections are called {name}"
             found[name] = section.text
     return found
