@@ -49,8 +49,8 @@ def ingest(
     rebuild = rebuild or bool(outdated)
     with store.writing(manifest, rebuild=rebuild) as writing:
         run = IngestRun(
-            store, writing, reader=reader, encoder=encoder, rebuild=rebuild, outdated=outdated,
-            on_progress=on_progress, should_stop=should_stop,
+            store, writing, reader, encoder, rebuild, outdated,
+            on_progress or (lambda _: None), should_stop or (lambda: False),
         )  # fmt: skip
         found = find_documents(paths, reader=reader, indexed=store.sections.documents(), root=root)
         try:
@@ -95,4 +95,4 @@ class _Embedding:
         if batch:
             self._at_work = batch, self._model.submit(self._run.embed, batch)
         if done:
-            self._run.store(*done)
+            self._run.write(*done)

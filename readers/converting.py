@@ -132,18 +132,18 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def serve() -> None:
-    """Convert the files of the standard input until it ends or a converter fails."""
+    """Convert the files of the standard input until it ends, or until a converter fails."""
     answers, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
+
+    def answer(content: dict[str, str | None]) -> None:
+        answers.write(json.dumps(content).encode() + b"\n")
+        answers.flush()
+
+    sys.excepthook = lambda kind, *_: answer({"fault": kind.__name__})
     convert = _prepare()
     while line := sys.stdin.buffer.readline():
         order = json.loads(line)
-        data = sys.stdin.buffer.read(order["bytes"])
-        try:
-            answer = convert(order["format"], data)
-        except BaseException as error:  # noqa: BLE001 - anything may go wrong in a converter
-            answer = {"fault": type(error).__name__}
-        answers.write(json.dumps(answer).encode() + b"\n")
-        answers.flush()
+        answer(convert(order["format"], sys.stdin.buffer.read(order["bytes"])))
 
 
 def _prepare() -> Callable[[str, bytes], dict[str, str | None]]:

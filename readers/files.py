@@ -160,7 +160,7 @@ class _Search:
         """Why a file or folder below a root is left out; "" where it is not."""
         known = None if source.endswith("/") else format_of(source)
         if entry.is_symlink():
-            return "symbolic links"
+            return "reached by a symbolic link"
         if by := rules.ignored_by(source):
             return f"ignored by {by}"
         if known is None and entry.name.startswith("."):

@@ -72,10 +72,10 @@ class Candidate:
 class FoundDocuments:
     """The documents to be indexed, the sources of those that are gone, and what is not indexed."""
 
-    candidates: Sequence[Candidate]
-    gone: Sequence[str]
-    problems: Sequence[Problem]
-    left_out: Sequence[LeftOut]
+    candidates: Sequence[Candidate] = ()
+    gone: Sequence[str] = ()
+    problems: Sequence[Problem] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 def find_documents(

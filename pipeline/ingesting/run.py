@@ -12,11 +12,12 @@ from typing import Literal
 from pipeline.ingesting.batches import CutDocument, embedding_texts, encode, known_vectors
 from pipeline.ingesting.documents import Candidate, FoundDocuments, Problem, Reader
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentStore, Vector, Writing
+from pipeline.stores.base import DocumentInfo, DocumentStore, Vector, Writing
 from readers.errors import ReaderError
 from readers.files import UNKNOWN_ENDING, LeftOut, Source
 
 Stage = Literal["renewing", "reading", "embedding", "storing", "indexing", "relating"]
+OUTCOMES = ("added", "changed", "unchanged", "deleted")
 ENGLISH = "en"
 ENDINGS = 5
 """Endings of files that the summary names."""
@@ -72,50 +73,42 @@ class Stopped(Exception):
     """Somebody asked to stop."""
 
 
+@dataclass(slots=True)
 class IngestRun:
     """The steps of one ingest, while it has the writer's turn."""
 
-    def __init__(
-        self,
-        store: DocumentStore,
-        writing: Writing,
-        *,
-        encoder: Encoder,
-        reader: Reader,
-        rebuild: bool,
-        outdated: str,
-        on_progress: Callable[[Progress], None] | None,
-        should_stop: Callable[[], bool] | None,
-    ) -> None:
-        self._started = time.perf_counter()
-        self._store = store
-        self._writing = writing
-        self._encoder = encoder
-        self._reader = reader
-        self._rebuild = rebuild
-        self._outdated = outdated
-        self._on_progress = on_progress or (lambda _: None)
-        self._should_stop = should_stop or (lambda: False)
-        self._indexed = {info.source: info for info in store.sections.documents()}
-        self._written = {info.source: info for info in writing.documents()}
-        self._found = FoundDocuments((), (), (), ())
-        self._moved: dict[str, str] = {}  # sources that are gone, by the hash of their files
-        self._done: dict[str, list[str]] = {"added": [], "changed": [], "unchanged": [], "deleted": []}
-        self._problems: list[Problem] = []
-        self._warnings: list[str] = []
-        self._languages = Counter[str]()
-        self._total = self._embedded = 0
-        self.stopped = False
+    store: DocumentStore
+    writing: Writing
+    reader: Reader
+    encoder: Encoder
+    rebuild: bool
+    outdated: str
+    on_progress: Callable[[Progress], None]
+    should_stop: Callable[[], bool]
+    stopped: bool = False
+    _started: float = field(default_factory=time.perf_counter)
+    _indexed: dict[str, DocumentInfo] = field(default_factory=dict)  # by source
+    _written: dict[str, DocumentInfo] = field(default_factory=dict)
+    _moved: dict[str, str] = field(default_factory=dict)  # sources that are gone, by the hash of their files
+    _found: FoundDocuments = field(default_factory=FoundDocuments)
+    _done: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in OUTCOMES})
+    _problems: list[Problem] = field(default_factory=list)
+    _warnings: list[str] = field(default_factory=list)
+    _languages: Counter[str] = field(default_factory=Counter)
+    _total: int = 0
+    _embedded: int = 0
 
     def plan(self, found: FoundDocuments) -> list[Candidate]:
         """The documents that should be in the index; for a rebuild also those that were not looked for.
 
         A rebuild that was broken off loses what is not wanted any more.
         """
+        self._indexed = {info.source: info for info in self.store.sections.documents()}
+        self._written = {info.source: info for info in self.writing.documents()}
         self._found, wanted = found, list(found.candidates)
         self._problems += found.problems
         self._moved = {self._written[source].hash: source for source in found.gone if source in self._written}
-        if self._rebuild:
+        if self.rebuild:
             present = {candidate.source for candidate in wanted}.union(found.gone)
             others = (info for info in self._indexed.values() if info.source not in present)
             wanted += (Candidate(info.source, info.root) for info in others)
@@ -143,17 +136,17 @@ class IngestRun:
     def cut(self, candidate: Candidate, content: Source) -> CutDocument:
         """A document as sections and sentences; text that reads as before comes with its vector."""
         source = candidate.source
-        sections, sentences = self._reader.cut(content.text, source=source, own_lines=content.lines)
+        sections, sentences = self.reader.cut(content.text, source=source, own_lines=content.lines)
         self._languages[sections[0].metadata.get("language", ENGLISH) if sections else ENGLISH] += 1
-        warnings = [*self._reader.warnings(sections)]
+        warnings = [*self.reader.warnings(sections)]
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
             warnings.append(f"not included, too often or too long: {names}.")
         self._warnings += (f"{source}: {warning}" for warning in warnings)
-        texts = embedding_texts(sections, sentences, encoder=self._encoder)
+        texts = embedding_texts(sections, sentences, encoder=self.encoder)
         former = source if source in self._written else self._moved.get(content.hash, "")
-        is_new = self._rebuild or not former
-        known = {} if is_new else known_vectors(self._store, former, encoder=self._encoder)
+        is_new = self.rebuild or not former
+        known = {} if is_new else known_vectors(self.store, former, encoder=self.encoder)
         return CutDocument(candidate, content, sections, sentences, texts, known)
 
     def read_all(self) -> None:
@@ -167,16 +160,16 @@ class IngestRun:
             self.check_stop()
             self._tell("embedding", self._embedded + done, self._embedded + total)
 
-        vectors = encode(batch, encoder=self._encoder, on_progress=tell)
+        vectors = encode(batch, encoder=self.encoder, on_progress=tell)
         self._embedded += len(vectors)
         return vectors
 
-    def store(self, batch: Sequence[CutDocument], vectors: Mapping[str, Vector]) -> None:
+    def write(self, batch: Sequence[CutDocument], vectors: Mapping[str, Vector]) -> None:
         """Write the documents of a batch, one by one."""
         for document in batch:
             self.check_stop()
             source = document.candidate.source
-            self._writing.replace(document.with_vectors(vectors))
+            self.writing.replace(document.with_vectors(vectors))
             self._done["changed" if source in self._indexed else "added"].append(source)
             self._tell("storing", self._count, self._total, source)
             self._tell_renewing(self._count)
@@ -188,12 +181,12 @@ class IngestRun:
         self._done["deleted"] += self._found.gone
         self.check_stop()
         self._tell("indexing", self._count, self._total)
-        self._writing.publish()
+        self.writing.publish()
         self._tell_renewing(self._total)
 
     def report(self) -> IngestReport:
         """What was done."""
-        documents = self._store.sections.documents()
+        documents = self.store.sections.documents()
         return IngestReport(
             **{name: tuple(sources) for name, sources in self._done.items()},
             problems=tuple(self._problems),
@@ -205,20 +198,20 @@ class IngestRun:
             warnings=tuple(self._warnings),
             left_out=tuple(self._found.left_out),
             languages=dict(self._languages),
-            outdated=self._outdated,
-            rebuilt=self._rebuild,
+            outdated=self.outdated,
+            rebuilt=self.rebuild,
             total=self._total,
         )
 
     def check_stop(self) -> None:
         """Raise `Stopped` where somebody asked for it, or `StoreError` where nothing more can be written."""
-        if self._should_stop():
+        if self.should_stop():
             raise Stopped
-        self._writing.check()
+        self.writing.check()
 
     def _delete(self, sources: Iterable[str]) -> None:
         for source in sources:
-            self._writing.delete(source)
+            self.writing.delete(source)
             self._written.pop(source, None)
 
     def _load(self, candidate: Candidate, *, known: str) -> Source | None:
@@ -228,21 +221,21 @@ class IngestRun:
         """
         if candidate.path is not None:
             try:
-                return self._reader.read(candidate.path, source=candidate.source, known=known)
+                return self.reader.read(candidate.path, source=candidate.source, known=known)
             except ReaderError as error:
-                if not self._rebuild or candidate.source not in self._indexed:
+                if not self.rebuild or candidate.source not in self._indexed:
                     raise
                 self._problems.append(Problem.of(error))
-        stored = self._store.sections.document(candidate.source)
+        stored = self.store.sections.document(candidate.source)
         return Source(stored.text, stored.info.hash)
 
     @property
     def _count(self) -> int:
-        return sum(len(self._done[name]) for name in ("added", "changed", "unchanged"))
+        return sum(len(self._done[name]) for name in OUTCOMES[:-1])
 
     def _tell_renewing(self, done: int) -> None:
-        if self._outdated:
+        if self.outdated:
             self._tell("renewing", done, self._total)
 
     def _tell(self, stage: Stage, done: int, total: int, document: str = "") -> None:
-        self._on_progress(Progress(stage, done, total, document))
+        self.on_progress(Progress(stage, done, total, document))

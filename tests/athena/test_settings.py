@@ -43,6 +43,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "neo4j_password": ("p", "p"),
     "neo4j_database": ("manuals", "manuals"),
     "formats": ("md,pdf", "md,pdf"),
+    "language": ("de", "de"),
     "max_file_mb": ("2.5", 2.5),
     "max_converted_mb": ("20", 20.0),
     "convert_timeout_s": ("5", 5.0),
@@ -113,6 +114,7 @@ GOOD: dict[str, tuple[str, Any]] = {
 
 BAD = {
     "formats": "md,doc",
+    "language": "German",
     "max_file_mb": "0",
     "max_upload_files": "-1",
     "embedding_threads": "-1",

@@ -72,7 +72,7 @@ def test_everything_that_is_found_and_not_read_has_a_reason(tmp_path: Path) -> N
         "LICENSE": "of unknown ending",
         "img/pic.png": "of unknown ending",
         "large.md": "over 0.001 MB",
-        "link.md": "symbolic links",
+        "link.md": "reached by a symbolic link",
         "note.txt": "plain text (read with --formats md,txt, or by name)",
         "old/": "ignored by .gitignore",
         "x.ipynb": "Jupyter (read with --formats md,ipynb, or by name)",

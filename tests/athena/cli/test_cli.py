@@ -178,7 +178,7 @@ def test_some_files_failing_ends_with_3_and_the_others_are_indexed(tmp_path: Pat
     folder = tmp_path / "mixed"
     folder.mkdir()
     (folder / "good.md").write_text(RADIO, encoding="utf-8")
-    (folder / "bad.md").write_bytes(b"\xff\xfe")
+    (folder / "bad.md").write_bytes(b"caf\xe9 noir")
     arguments = ("ingest", str(folder), "--data-dir", str(tmp_path / "data"))
     result = run(*arguments, "--json")
     assert result.exit_code == 3
@@ -207,13 +207,16 @@ def test_other_formats_are_read_where_they_are_named(tmp_path: Path) -> None:
     where = ("--data-dir", str(tmp_path / "data"))
     result = run("ingest", str(folder), *where)
     assert result.exit_code == 0
-    assert "Left out: 1 Jupyter file. Name the files, or add --formats md,ipynb" in result.output
+    assert "Left out: 1 Jupyter (read with --formats md,ipynb, or by name)" in result.output
     result = run("ingest", str(folder), "--formats", "md,ipynb", *where)
-    assert "Converted: 'fan.ipynb' from Jupyter; left out: 1 output" in result.output
+    assert "1 added" in result.output
     (folder / "fan.ipynb").write_text(notebook(("markdown", "# Fan\n\nIt is silent.")))
     report = ok("ingest", str(folder), *where)
-    assert report["converted"] == [{"source": "fan.ipynb", "format": "Jupyter", "pages": 0, "left_out": []}]
-    assert report["left_out"] == []
+    assert (report["changed"], report["left_out"]) == (["fan.ipynb"], [])
+    (folder / "b.png").touch()
+    assert ok("ingest", str(folder), *where)["left_out"] == [
+        {"source": "b.png", "reason": "of unknown ending"}
+    ]
 
 
 def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -557,7 +560,7 @@ def test_eval_check_fails_where_something_is_wrong(beir: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "encoding"), [("fan.md", "latin-1"), ("fan.txt", "utf-8")], ids=["encoding", "format"]
+    ("name", "encoding"), [("fan.md", "utf-16"), ("fan.txt", "utf-8")], ids=["encoding", "format"]
 )
 def test_a_set_is_checked_against_what_is_indexed_whatever_its_files_are(
     beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, encoding: str

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from readers.converting.converted import Converted, as_document
 
 from ui.shared.markdown_tree import Span, Tree, converted_from, document_tree, markdown_tree, tree_text
 
@@ -194,15 +193,15 @@ def test_where_a_page_of_a_converted_document_begins_its_number_stands() -> None
     ]
 
 
-MADE = as_document(Converted("# Lamp\n\nTurn the ring.", left_out=("1 image",)), title="DOCX")
+MADE = '---\ntitle: "Lamp"\n---\n\n# Lamp\n\nTurn the ring.\n'
 OWN = "---\ntitle: Lamp\n---\n\n# Lamp\n"
 
 
 def test_a_conversion_is_said_in_words() -> None:
-    assert converted_from(MADE) == "Converted from DOCX; left out: 1 image"
-    assert converted_from(OWN) == ""
+    assert converted_from("a/lamp.docx") == "Converted from DOCX"
+    assert converted_from("a/lamp.mdx") == ""
 
 
 def test_front_matter_is_left_out_only_where_a_conversion_wrote_it() -> None:
-    assert document_tree(MADE) == markdown_tree("# Lamp\n\nTurn the ring.\n")
-    assert document_tree(OWN) == markdown_tree(OWN)
+    assert document_tree(MADE, source="lamp.docx") == markdown_tree("# Lamp\n\nTurn the ring.\n")
+    assert document_tree(OWN, source="a.md") == markdown_tree(OWN)
