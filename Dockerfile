@@ -21,14 +21,13 @@ COPY ui ui
 RUN /opt/athena/bin/pip install --quiet --no-deps --no-build-isolation .
 
 FROM python:3.11.17-slim-bookworm
-RUN useradd --create-home --uid 10001 athena && install -d -o athena -g athena /data /models
+RUN useradd --create-home --uid 10001 athena && install -d -o athena -g athena /data
 COPY --from=build /opt/athena /opt/athena
 USER athena
 WORKDIR /home/athena
 # All addresses of the container; which of the machine's are published is up to whoever starts it.
-ENV PATH=/opt/athena/bin:$PATH ATHENA_HOST=0.0.0.0 ATHENA_PORT=8501 ATHENA_DATA_DIR=/data \
-  ATHENA_MODEL_CACHE=/models HF_HOME=/models/huggingface
-VOLUME /data /models
+ENV PATH=/opt/athena/bin:$PATH ATHENA_HOST=0.0.0.0 ATHENA_PORT=8501 ATHENA_DATA_DIR=/data
+VOLUME /data
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]

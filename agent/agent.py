@@ -49,7 +49,6 @@ from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
     from athena import Athena
-    from pipeline.answer import Retrieval
     from pipeline.answering.prompts import Source
     from pipeline.answering.turns import ChatParts, RunningTurn
     from pipeline.steps.trace import RunningStep
@@ -135,14 +134,6 @@ class Agent:
             return None
         return tuple(read.sources.values())
 
-    def read_again(self, turn: RunningTurn, parts: ChatParts) -> Retrieval:
-        """What was read for an answer that is written on."""
-        read = Read(self.athena, parts, turn)
-        for step in _calls(turn.begun.steps if turn.begun else ()):
-            read.observation(step, tokens=self.athena.settings.agent_tokens)
-        found = read.retrieval() or read.search(turn.question or turn.message)
-        return replace(found, question=turn.question or turn.message)
-
     def _offered(self, parts: ChatParts, read: Read) -> Mapping[str, AgentTool]:
         self.servers.try_again()
         tools = {**self.all_tools, "search": search_tool(read.search)}
@@ -154,10 +145,6 @@ class Agent:
 def _nothing(_query: str) -> Any:
     """The search of no turn."""
     raise ConfigurationError("This search belongs to no question.", "Use it by `athena.chat(agent=…)`.")
-
-
-def _calls(steps: Sequence[object]) -> list[ToolStep]:
-    return [step for step in steps if isinstance(step, ToolStep)]
 
 
 def _with_recalled(turn: RunningTurn, parts: ChatParts, ids: Sequence[str]) -> Recollection:
@@ -196,9 +183,8 @@ class _Run:
         self.form = formatter(persona.system_header, persona.tone, offered)
 
     def calls(self) -> list[ToolStep]:
-        """What was called, in order; also before the answer was stopped that is gone on with."""
-        begun = self.turn.begun.steps if self.turn.begun else ()
-        return _calls([*begun, *self.turn.trace.steps])
+        """What was called, in order."""
+        return [step for step in self.turn.trace.steps if isinstance(step, ToolStep)]
 
     def go(self) -> Events[str]:
         """Run it: "" where it answered or was stopped, else why it gave up."""
@@ -229,17 +215,9 @@ class _Run:
     # -- before the model: what the memory or the manuals know ----------------------------------------
 
     def _look_first(self) -> Events[None]:
-        """The look that comes before all others; where an answer is gone on with, its calls again."""
-        begun = _calls(self.turn.begun.steps) if self.turn.begun else []
-        for step in begun:
-            self.steps_left -= 1
-            said = Called(thought="", action=step.tool, action_input=dict(step.arguments))
-            self._told(said, self._observed(step))
-        if not begun:
-            for name, arguments in self._first_looks():
-                yield from self._act(
-                    Called(thought="I look it up first.", action=name, action_input=arguments)
-                )
+        """The look that comes before all others."""
+        for name, arguments in self._first_looks():
+            yield from self._act(Called(thought="I look it up first.", action=name, action_input=arguments))
 
     def _first_looks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The memory where the question is personal; else the documents, then it where it knows more."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from athena.loading import part
 from athena.once import made_once
 from athena.settings import Settings
-from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Pulling
+from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import EncoderOptions, LanguageModelOptions
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Models:
             same_server = part(before, EncoderOptions) == part(settings, EncoderOptions)
             if before.embedding_model != settings.embedding_model or not (same_server or self._encodes_here):
                 self.__dict__.pop("encoder", None)
-            if (before.cross_encoder, before.model_cache) != (settings.cross_encoder, settings.model_cache):
+            if before.cross_encoder != settings.cross_encoder:
                 self._cross_encoder = None
 
     @made_once
@@ -71,7 +70,7 @@ class Models:
         return "encoder" not in self.__dict__ or self.embeds_here
 
     def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
-        """The cross-encoder and why; None where it is not on disk."""
+        """The cross-encoder and why it was chosen; None where there is none."""
         if self._given.reranker is not None:
             from pipeline.models.given import reranker_of
 
@@ -79,19 +78,7 @@ class Models:
         from pipeline.models.cross_encoder import find_cross_encoder
 
         if self._cross_encoder is None:
-            settings = self._settings
-            self._cross_encoder = find_cross_encoder(settings.cross_encoder, model_cache=settings.model_cache)
-        return self._cross_encoder
-
-    def fetch_cross_encoder(
-        self, on_progress: Callable[[Pulling], None] | None = None
-    ) -> tuple[CrossEncoder | None, ModelChoice]:
-        """The same, downloaded or converted where it is not on disk, as somebody asked for it."""
-        from pipeline.models.cross_encoder import fetch_cross_encoder
-
-        # Not under the lock: a download takes minutes, and answers are written without it meanwhile.
-        name, cache = self._settings.cross_encoder, self._settings.model_cache
-        self._cross_encoder = fetch_cross_encoder(name, model_cache=cache, on_progress=on_progress)
+            self._cross_encoder = find_cross_encoder(self._settings.cross_encoder)
         return self._cross_encoder
 
     def language_model(self, wanted: str | GivenModel | None = None) -> tuple[LLM | None, ModelChoice]:

@@ -66,7 +66,6 @@ class Settings(
     # Where things are
     data_dir: Path = Field(Path(".athena"), description="folder of the index, conversations and uploads")
     corpus: Path = Field(MANUALS, description="the Markdown folder that `make run` indexes")
-    model_cache: Path | None = Field(None, description="folder of converted models; default: user cache")
     store: Literal["embedded", "server"] = Field(
         "embedded", description="embedded (files in the data folder) or server (MongoDB and Weaviate)"
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Hear = Callable[[Question], Heard]
 KNOWN = (
-    *("section", "marked", "parts", "headed", "alone"),
+    *("section", "marked", "parts", "alone"),
     *("groundedness", "answer_right", "similarity"),
 )
 LOWER = ("answerable_refused", "answerable_closest", "near_answered")  # is better: not for a comparison

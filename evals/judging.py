@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from athena import Athena
     from pipeline.chat import ChatRecipe
 
-MARKER = re.compile(r"\[(\d+)\]")
 NOBODY = "nobody, as it is an evaluation"  # a user who never said anything
 
 
@@ -68,7 +67,6 @@ class Judged:
     marked: bool | None = None  # whether what is marked in the first quote does; None where that holds none
     alone: bool | None = None  # `section` of the question that needs no history
     parts: bool | None = None  # whether a quote that is seen holds each part's answer
-    headed: bool | None = None  # whether it stands below the part's own words
     relevant: bool | None = None  # whether the first quote is of a document that the qrels name
     groundedness: float | None = None  # of what was said: `evals.feedback`
     answer_right: bool | None = None  # of what a model wrote: `evals.rules`
@@ -208,9 +206,6 @@ def _with_gold(judged: Judged, query: Question, heard: Heard, alone: Heard | Non
         marked=_marks(heard.quotes[0], query.gold) if first and heard.quotes[0].marked else None,
         alone=_in_first(query, alone) if alone else None,
         parts=all(_holds_any(seen, part) for part in query.parts) if query.parts else None,
-        headed=all(_holds_any(_below(part, query, heard), part) for part in query.parts)
-        if query.parts
-        else None,
     )
 
 
@@ -235,19 +230,6 @@ def _in_first(query: Question, heard: Heard) -> bool:
         for section in sections
         for gold in query.gold
     )
-
-
-def _below(part: Part, query: Question, heard: Heard) -> list[Shown]:
-    """The quotes below a line with the part's words, up to the one with another part's."""
-    others = [other.text for other in query.parts if other != part]
-    markers: list[str] = []
-    inside = False
-    for line in heard.text.splitlines():
-        if line.startswith(">"):
-            markers += MARKER.findall(line) if inside else []
-        elif contains(line, part.text) or any(contains(line, other) for other in others):
-            inside = contains(line, part.text)
-    return [quote for quote in heard.quotes if str(quote.marker) in markers]
 
 
 def holds_gold(text: str, source: str, gold: Span) -> bool:

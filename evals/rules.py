@@ -1,7 +1,7 @@
 """Is an answer right? By rule, from its passages and a reference answer, without a language model.
 
 It is accepted where all that it states is supported by the passages, and it says what the reference says: its
-numbers with their units, its ids and commands, and enough of its words. Where the documents do not answer,
+numbers, its ids and commands, and enough of its words. Where the documents do not answer,
 only an abstention is right.
 """
 
@@ -14,14 +14,14 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.answering.citations import sentences_of
-from pipeline.answering.exact_facts import facts_of, missing_numbers
+from pipeline.answering.literals import literals_of, missing_numbers
 from pipeline.answering.verification import Judge, plain_sentence, states_something
 from pipeline.models.embedding import OnnxEncoder
 from pipeline.terms import content_terms, share, text_terms
 
 SAID = 0.5  # of the reference's content terms; chosen on `evals/data/judge/dev.jsonl`
 CAN_SEE = (
-    "Rules see numbers, units, ids, commands and words. They cannot see that a sentence of the right words "
+    "Rules see numbers, ids, commands and words. They cannot see that a sentence of the right words "
     "says something else, that other words say the same, or that an answer is badly put."
 )
 ABSTAINS = re.compile(
@@ -89,7 +89,6 @@ def _supported(sentence: str, judge: Judge) -> bool:
 
 def _lacking(text: str, reference: str) -> list[str]:
     """What the reference states exactly and the text does not: numbers, ids, commands."""
-    wanted, given = facts_of(reference), facts_of(text)
-    plain = " ".join(text.split()).casefold()
+    wanted, plain = literals_of(reference), " ".join(text.split()).casefold()
     names = [name for name in (*wanted.identifiers, *wanted.commands) if name not in plain]
-    return [*missing_numbers(wanted, given), *sorted(names)]
+    return [*missing_numbers(wanted, literals_of(text)), *sorted(names)]

@@ -1,6 +1,8 @@
-"""The one analyser: a text's terms for the lexical index, and which parts of a node are indexed and embedded.
+"""The one analyser: the terms of a text for the lexical index, and the parts of a node that are embedded.
 
-Every backend indexes these terms as they are (split at blanks), so that all of them find the same.
+Every store indexes these terms as they are, split at blanks, so that all stores find the same.
+To add a language: Snowball's languages need a row in `SNOWBALL`; scripts without blanks between words belong
+into `_DENSE`.
 """
 
 from __future__ import annotations
@@ -8,61 +10,103 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import Stemmer
 
-from pipeline.markup.readable import readable, readable_block
+from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 2
-"""Rises with every change of what `analyse` returns: lexical indexes of another version are rebuilt."""
+ANALYSER_VERSION = 3
+"""Increase it with every change of the terms of a node: lexical indexes of another version are rebuilt."""
 
-EMBEDDING_RECIPE = 3
-"""Rises with every change of what is embedded of a node, or of how a model's output becomes its vector.
+EMBEDDING_RECIPE = 4
+"""Increase it with every change of the text that is embedded of a node, or of how a model's output becomes a
+vector: indexes of another recipe are embedded again."""
 
-Indexes of another recipe are embedded again. Today: `embedding_text` below (without marks since 2, long
-headings cut since 3), of a section as much of it as `Encoder.opening` says (128 tokens of the bundled
-model), of a sentence all; the mean over tokens."""
-
-MAX_TERM_CHARACTERS = 64  # longer ones are noise (base64, URLs): cut
-EMBEDDED_HEADINGS = 2  # the innermost headings that go into an embedding
-EMBEDDED_CHARACTERS = 300  # of these headings, the last; of a table's header, the first
-OPENING_CHARACTERS = (
-    20_000  # of a section, in which its marks are looked for: more than any model reads of it
-)
+MAX_TERM_CHARACTERS = 64  # longer ones are noise (URLs): cut
+EMBEDDED_HEADINGS = 2  # the innermost headings, which are embedded after the title
+EMBEDDED_CHARACTERS = 300  # of the heading path, the last; of a table's header, the first
+MOST_SYMBOLS = 3  # of a name
+LONGEST_TITLE = 200  # characters of a question that may be a page's title
 PATH_SEPARATOR = " > "
 
+SNOWBALL = {
+    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "eu": "basque", "ca": "catalan", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian",
+    "ne": "nepali", "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""The name of Snowball's stemmer by ISO 639-1 code; words of other languages are not stemmed."""
+_ELIDING = frozenset({"ca", "fr", "it"})
+
+_DENSE = re.compile(
+    r"[\u0e00-\u0e7f\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
+"""Thai, Japanese, Chinese and Korean: their words are not, or not always, set apart by blanks."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_ELISION = re.compile(r"(?:[a-z]{1,2}|qu|all|dell|nell|sull)['’]")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _LONG_INITIALS = re.compile(r"\b[A-Z](?:\.[A-Z]){3,}\b\.?(?=\W|$)")  # not U.S., which models know
 _FEWEST_SMALL_INITIALS = 4  # fewer may be a file's name (`a.b.c`) or an attribute (`x.y`)
 _CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
 _SPACED_CODE = re.compile(r"\b(?<![.'’-])([A-Z]{1,4}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
 """`C 105`: in capitals alone, because `in 2024` is none."""
+_VERSION = re.compile(r"v(\d[\d.]*)")
+_SYMBOLS = re.compile(r"[-$&|=!<>:?%^~+*/]{2,}[\w-]*|\$_")
+_OPTION = re.compile(r"--[^\W\d_][\w-]*")
+_DOUBLED = frozenset({"&&", "||", "??", "==", "===", "<<", ">>", "::", "$$"})
+"""Symbols that are names although they repeat one character, as Markdown's rules and underlines do."""
+_BOUNDS = frozenset(" \t\r\n`'\"(),;|[]")
 _CACHED_WORDS = 65_536  # about 15 MB
 
 
-def analyse(text: str, language: str = "en") -> list[str]:  # noqa: ARG001
-    """The terms of a text, in order: lower case, compatible forms unified (NFKC), English stems.
+def analyse(text: str, language: str = "en") -> list[str]:
+    """The terms of a text, in order: lower case, compatible forms unified (NFKC), stems of the language.
 
-    A compound is taken apart (`tank-valve` → tank, valv; `--top-k` → top, k); one with a digit in it, as
-    ids, versions and decimals have, is kept whole, too (`ECS-LN2-T1` → ecs, ln2, t1, ecs-ln2-t1).
-    Initials are one word (`S.P.A.C.E.` → space); `C105`, `C 105` and `C-105s` are analysed as `C-105`.
+    Compounds are taken apart (`tank-valve` → tank, valv), and with a digit also kept whole, as ids, versions
+    and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5). Long options and names made of symbols are
+    terms, too (`--top-k` → --top-k, top, k; `$?` → $?). Initials are one word (`S.P.A.C.E.` → space). `C105`,
+    `C 105` and `C-105s` are analysed as `C-105`. Scripts without blanks between words become overlapping
+    pairs of characters (`所有権` → 所有, 有権).
     """
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return list(chain.from_iterable(map(_terms, _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text)))))
+    if text.isascii():
+        return _words(text, language)
+    text = unicodedata.normalize("NFKC", text)
+    terms: list[str] = []
+    position = 0
+    for run in _DENSE.finditer(text):
+        terms += _words(text[position : run.start()], language)
+        terms += _pairs(run[0])
+        position = run.end()
+    terms += _words(text[position:], language)
+    return terms
+
+
+def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str]:
+    """The terms to search a question's words with, in an index with documents in these languages.
+
+    A word is stemmed in each language. One more term stands for the question as a whole: it finds the page
+    whose title has the same letters and digits.
+    """
+    terms = analyse(question, languages[0] if languages else "en")
+    known = set(terms)
+    for language in languages[1:]:
+        terms += [term for term in dict.fromkeys(analyse(question, language)) if term not in known]
+        known.update(terms)
+    key = title_key(question) if len(question) <= LONGEST_TITLE else ""
+    return [*terms, f"={key}"] if key else terms
 
 
 def title_key(text: str) -> str:
-    """The letters and digits of a title, casefolded: titles that differ in blanks and signs have one key."""
+    """The letters and digits of a title or question, in one case: equal keys mean the same title."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -75,70 +119,112 @@ def embedding_question(question: str) -> str:
 
 
 def lexical_text(node: Node) -> str:
-    """The parts of a node that are indexed: heading path, table header and text in one field, analysed."""
+    """The terms of a node, separated by blanks: headings, names of the page, table header and text."""
     return lexical_terms(node.text, node.metadata)
 
 
 def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
-    """The terms of a node's parts, separated by blanks."""
-    headings, header = _analysed(" ".join(metadata.get("heading_path", ()))), _analysed(_header(metadata))
-    return " ".join(headings + header + tuple(analyse(_seen(text, metadata))))
+    """The terms of a node's parts, separated by blanks.
+
+    A page's first section also has one term for each of the page's names as a whole, `=` and `title_key`.
+    """
+    language = metadata.get("language", "en")
+    aliases: Sequence[str] = metadata.get("aliases", ())
+    names = " ".join([*metadata.get("heading_path", ()), *aliases])
+    terms = [*_analysed(names, language), *_analysed(metadata.get("keywords", ""), language)]
+    terms += _analysed(display(metadata.get("header", "")), language)
+    terms += analyse(_seen(text, metadata), language)
+    if metadata.get("order") == 0:
+        terms += {f"={title_key(name)}": None for name in (metadata.get("title", ""), *aliases)}
+    return " ".join(terms)
 
 
 def embedding_text(node: Node) -> str:
-    """The parts of a node that are embedded: its innermost headings, then its table's header and its text."""
+    """The parts of a node that are embedded: title and innermost headings, a table's header, the text."""
     metadata = node.metadata
-    headings = PATH_SEPARATOR.join(list(metadata.get("heading_path", ()))[-EMBEDDED_HEADINGS:])
-    headings = headings[-EMBEDDED_CHARACTERS:]
-    header = _header(metadata)[:EMBEDDED_CHARACTERS]
-    text = node.text if "kind" in metadata else node.text[:OPENING_CHARACTERS]
-    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(text, metadata)
+    path = list(metadata.get("heading_path", ()))
+    headings = PATH_SEPARATOR.join(path[:1] + path[1:][-EMBEDDED_HEADINGS:])[-EMBEDDED_CHARACTERS:]
+    header = display(metadata.get("header", ""))[:EMBEDDED_CHARACTERS]
+    return (
+        (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
+    )
 
 
 def _seen(text: str, metadata: Mapping[str, Any]) -> str:
-    """A node's text as readers see it: code as it is, all else without marks; never nothing at all."""
-    match metadata.get("kind"):
-        case "code":
-            return text
-        case None:  # a section
-            return readable(text) or text
-        case _:
-            return readable_block(text) or text
+    """A node's text as readers see it."""
+    shown = metadata.get("shown", text)
+    return display(shown) or text  # never nothing at all
 
 
-def _header(metadata: Mapping[str, Any]) -> str:
-    return readable_block(metadata.get("header", ""))
+def _words(text: str, language: str) -> list[str]:
+    """The terms of a text whose words are set apart by blanks."""
+    words = _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text))
+    return [*_symbols(text), *chain.from_iterable(map(_terms, words, repeat(language)))]
+
+
+def _symbols(text: str) -> Iterator[str]:
+    """Long options, and names made of two or three symbols that stand alone or in backticks."""
+    for found in _SYMBOLS.finditer(text):
+        name, start, end = found[0], found.start(), found.end()
+        before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+        if _OPTION.fullmatch(name):
+            if not before.isalnum():
+                yield name.lower()[:MAX_TERM_CHARACTERS]
+        elif _is_name(name) and {before, after} <= _BOUNDS:
+            yield name
+
+
+def _is_name(symbols: str) -> bool:
+    """Whether a run of symbols may be a name, and is no rule, underline or emphasis."""
+    differ = len(set(symbols)) > 1 and not set(symbols) <= set("?!")
+    return len(symbols) <= MOST_SYMBOLS and (differ or symbols in _DOUBLED)
+
+
+def _pairs(run: str) -> list[str]:
+    """The overlapping pairs of a run's characters; a single character is a term itself."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 @lru_cache(maxsize=1024)
-def _analysed(text: str) -> tuple[str, ...]:
+def _analysed(text: str, language: str) -> tuple[str, ...]:
     """The terms of a text that many nodes share: a heading path, a table's header."""
-    return tuple(analyse(text))
+    return tuple(analyse(text, language))
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
-def _terms(word: str) -> tuple[str, ...]:
+def _terms(word: str, language: str) -> tuple[str, ...]:
+    """The terms of one word."""
     if _INITIALS.fullmatch(word) and (word.isupper() or len(word) >= 2 * _FEWEST_SMALL_INITIALS - 1):
         word = word.replace(".", "")
     word = word.lower()
+    if language in _ELIDING:
+        word = _ELISION.sub("", word, count=1)
+    if version := _VERSION.fullmatch(word):
+        word = version[1]
     if code := _CODE.fullmatch(word):
         word = f"{code[1]}-{code[2]}"
     parts = _PART.findall(word)
-    terms = tuple(_stem(part)[:MAX_TERM_CHARACTERS] for part in parts)
-    if len(parts) > 1 and any(character.isdigit() for character in word):
+    terms = tuple(_stem(part, language)[:MAX_TERM_CHARACTERS] for part in parts)
+    if len(parts) > 1 and any(map(str.isdigit, word)):
         terms += (word[:MAX_TERM_CHARACTERS],)
     return terms
 
 
-class _ThreadStemmer(threading.local):
-    """A stemmer a thread: PyStemmer's objects must not be shared."""
+class _Stemmers(threading.local):
+    """The stemmers of one thread by language: PyStemmer's objects must not be shared."""
 
     def __init__(self) -> None:
-        self.stemmer = Stemmer.Stemmer("english")
+        self.by_language: dict[str, Stemmer.Stemmer] = {}
 
 
-_thread = _ThreadStemmer()
+_thread = _Stemmers()
 
 
-def _stem(word: str) -> str:
-    return str(_thread.stemmer.stemWord(word.replace("’", "'")))
+def _stem(word: str, language: str) -> str:
+    """The stem of a word; the word itself in a language without a stemmer."""
+    if language not in SNOWBALL:
+        return word
+    stemmers = _thread.by_language
+    if language not in stemmers:
+        stemmers[language] = Stemmer.Stemmer(SNOWBALL[language])
+    return str(stemmers[language].stemWord(word.replace("’", "'")))

@@ -182,7 +182,7 @@ class Support:
     markers: tuple[int, ...]
     supported: bool
     score: float  # 0..1
-    missing: tuple[str, ...] = ()  # numbers, units, ids, commands, negations that no cited span has
+    missing: tuple[str, ...] = ()  # numbers, ids, commands that no cited span has
 
     @property
     def problem(self) -> str:

@@ -26,19 +26,15 @@ from pipeline.answering.replies import (
 )
 from pipeline.answering.turns import ChatMemory, ChatParts, RunningTurn
 from pipeline.answering.written_answers import (
-    COMPLETE_BY_NOW,
     assembled,
     before_turn,
-    called_tools,
-    can_go_on,
-    options_of,
     verified,
     written,
 )
 from pipeline.asking.follow_ups import condense, for_memory, topic_leads
 from pipeline.asking.questions import asked_in, check_length, is_pasted
 from pipeline.asking.small_talk import small_talk
-from pipeline.errors import AthenaError, ModelError, ModelUnavailable
+from pipeline.errors import AthenaError, ModelError
 from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
@@ -51,7 +47,6 @@ from pipeline.steps.events import (
     RunFailed,
     SourcesFound,
     StepFinished,
-    TokenArrived,
     streamed,
 )
 from pipeline.steps.records import (
@@ -64,7 +59,6 @@ from pipeline.steps.records import (
     RecalledId,
     RecallStep,
     RememberStep,
-    SearchStep,
     Step,
     VerifyStep,
     step_of,
@@ -83,7 +77,6 @@ if TYPE_CHECKING:
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
-NO_MODEL_TO_GO_ON = "No language model is connected that could go on with the answer."
 NOTED = "Noted: I find it again when you ask about it."
 NOT_IN_DOCUMENTS = " The documents do not seem to say anything about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
@@ -123,8 +116,6 @@ class ChatRecipe:
 
     def _answer(self, turn: RunningTurn) -> Events[Answer]:
         memory, kept_in = self.parts.memory, self.conversation_id
-        if turn.begun is not None:
-            return (yield from self._write_on(turn, turn.begun))
         if turn.instead_of:  # from now on the version before is aside
             self.conversation.keep_so_far(turn)
         if memory and memory.concerns(turn.message, conversation_id=kept_in, turn_id=turn.turn_id):
@@ -156,21 +147,6 @@ class ChatRecipe:
             return (yield from self._quote(turn, notice=self._no_model))
         if turn.found.answerability.verdict == "closest" and not leads:
             turn.notices += (MAY_NOT_ANSWER,)
-        return (yield from self._generate(turn))
-
-    def _write_on(self, turn: RunningTurn, begun: Answer) -> Events[Answer]:
-        """The rest of an answer that broke off, from what its own search finds again."""
-        turn.question = begun.condensed_question
-        turn.alternative = step_of(begun.steps, SearchStep).alternative_query
-        if self.parts.memory is not None:
-            yield from self._recall(turn, self.parts.memory)
-        if self.parts.agent is not None and called_tools(begun):
-            if not begun.text.strip() and (sources := (yield from self._with_agent(turn))) is not None:
-                return (yield from self._cite(turn, sources))
-            turn.retrieval = self.parts.agent.read_again(turn, self.parts)
-            turn.file_hashes = self._file_hashes()
-        if turn.retrieval is None or not turn.retrieval.passages:
-            yield from self._retrieve(turn)
         return (yield from self._generate(turn))
 
     def _with_agent(self, turn: RunningTurn) -> Events[Sequence[Source] | None]:
@@ -235,7 +211,6 @@ class ChatRecipe:
                 question,
                 options=turn.options,
                 stop=turn.stop,
-                hypothesis=step_of(turn.begun.steps, HydeStep).hypothesis if turn.begun else None,
                 alternative=alternative,
                 emit=noted,
             )
@@ -272,8 +247,6 @@ class ChatRecipe:
         prompt = yield from turn.trace.take(PromptStep(), assembled, turn, self.parts)
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
-        if turn.text:
-            yield TokenArrived(turn.text)
         begun = GenerateStep(model=self.parts.choice.name)
         try:
             generation = yield from turn.trace.stream(
@@ -393,24 +366,6 @@ class ChatRecipe:
             turn.notices += (PASTED,)
         return self._watched(turn)
 
-    def go_on(self, turn_id: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
-        """Write on an answer that broke off, in its place and as it began; the events are those of `run`.
-
-        Raises `ModelUnavailable` where no model is connected, `UnknownConversation` where it is not stored,
-        `AthenaError` where nothing is missing of it.
-        """
-        if self.parts.llm is None:
-            raise ModelUnavailable(NO_MODEL_TO_GO_ON, self.parts.choice.fix)
-        so_far, broken = before_turn(conversation_of(self.parts, self.conversation_id), turn_id)
-        if not can_go_on(broken.answer):
-            raise AthenaError(COMPLETE_BY_NOW, "Reload the page.")
-        self.history = History.of(so_far)
-        turn = self._begin(broken.question, stop)
-        turn.turn_id = turn_id
-        turn.begun = turn.partial = broken.answer
-        turn.options = options_of(broken.answer, self.parts.options)
-        return self._watched(turn)
-
     def _begin(self, message: str, stop: threading.Event | None) -> RunningTurn:
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
         return RunningTurn(
@@ -439,7 +394,7 @@ class ChatRecipe:
         try:
             found = yield from self._answer(turn)
             planned = any(isinstance(step, RememberStep) for step in turn.trace.steps)
-            if self.parts.memory is not None and not planned and turn.begun is None:
+            if self.parts.memory is not None and not planned:
                 turn.trace.steps.append(self.parts.memory.planned(turn.message))
             answer = self.conversation.keep_if_possible(turn, found)
             self.history.take(answer)
@@ -467,7 +422,7 @@ class ChatRecipe:
             self.history.remember(turn.message, kept.text)
 
     def _tell(self, turn: RunningTurn) -> None:
-        if self.parts.memory is not None and turn.outcome is not None and turn.begun is None:
+        if self.parts.memory is not None and turn.outcome is not None:
             self.parts.memory.remember(turn.finished)
         for listen in self.parts.listeners:
             listen(turn.finished)

@@ -1,120 +1,153 @@
 """A Markdown text's headings and the blocks of text between them, with their offsets.
 
-The parser is markdown-it-py: CommonMark with tables, blocks only (inline markup is parsed for
-headings alone), by rules that note the exact offsets. It is given the lines as readers see them
-(`pipeline/markup/lines.py`); a block of nothing but marks is none.
+The parser is markdown-it-py: CommonMark with tables, blocks only (inline markup is parsed for headings
+alone). It reads a mask (`readers/dialects.py`), whose offsets are the file's.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pipeline.markup.inline import closed_names, inline_marks
-from pipeline.markup.lines import Line, read_lines
-from pipeline.markup.readable import readable_block
-from readers.blocks import NEWLINE, Block, Heading, Kind, blank_gaps
-from readers.rules import LastTokens, Recorder, block_parser
+from readers.blocks import NEWLINE, Block, Heading, Kind, shortened
+from readers.dialects import display, is_seen
+from readers.rules import MAX_HEADER, LastTokens, Recorder, block_parser
 
 MAX_INLINE_CHARACTERS = 2_000
 """Longer headings keep their markup: inline parsing is quadratic on hostile input."""
-
 MAX_TITLE = 300
 """Longer headings are paragraphs: a name goes with each section and sentence below it."""
 MAX_LINES = 250_000
 """Of one file as Markdown; for each the parser needs 500 bytes and up to 70 µs, however short it is."""
 
 _INLINE_MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
-_SPACES = re.compile(r"\s+")
-_INCLUDES = re.compile(
-    r"(?>(?:\s*+\{\{#(?:include|rustdoc_include|playground|playpen)\b[^{}\n]*+\}\})+)\s*+|\s*+-+8<-+[^\n]*+\s*+"
-)
-"""Code of which nothing is there but where to find it."""
+_BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
+_ROW_TAG = re.compile(r"<(/?)(table|tr)\b[^<>]*>", re.IGNORECASE)
+LOOKED_BACK = 200
+"""Characters of a line around an HTML table that are looked at for other text."""
+_LAYOUT = re.compile(r"\n[ \t]*(?:#|```)")
+"""In an HTML table: its cells are pages of Markdown."""
 
 
-def parse_blocks(text: str, *, start: int = 0) -> list[Block | Heading]:
-    """The headings and the non-blank blocks of `text[start:]`, in order; offsets count in `text`.
+def parse_blocks(
+    masked: str, *, text: str = "", start: int = 0, indented_code: bool = True
+) -> list[Block | Heading]:
+    """The headings and the non-blank blocks of `masked[start:]`, in order; offsets count in `masked`.
 
-    What comes after `MAX_LINES` lines is one block, read as it is.
+    With `text`, which `masked` is the mask of, each row of an HTML table is a block. All lines after
+    `MAX_LINES` are one block of code.
     """
-    end = markdown_end(text, start)
-    items = _parsed(text[:end], start)
-    rest = Block(Kind.CODE, end, len(text))
-    return [*items, rest] if text[end:].strip() else items
+    end = markdown_end(masked, start)
+    body = masked[start:end].replace("\0", "\ufffd")
+    if "\r" in body:
+        body = body.replace("\r\n", " \n").replace("\r", "\n")
+    rows: list[Block] = []
+    pieces, position = [], 0
+    for first, last, found in _html_tables(text, masked, start, end):
+        rows += found
+        blank = re.sub(r"[^\n]", " ", body[first - start : last - start])
+        pieces += [body[position : first - start], blank]
+        position = last - start
+    body = "".join([*pieces, body[position:]])
+    recorder = Recorder(body, base=start)
+    parser = block_parser(indented_code=indented_code)
+    parser.block.parse(body, parser, {"recorder": recorder}, LastTokens())
+    items = list(map(_finished, recorder.items))
+    if rows:
+        items = sorted([*items, *rows], key=lambda item: item.start)
+    rest = Block(Kind.CODE, end, len(masked))
+    return [*items, rest] if masked[end:].strip() else items
 
 
 def markdown_end(text: str, start: int = 0) -> int:
-    """Where the lines end that are read as Markdown."""
+    """The offset at which the lines end that are read as Markdown."""
     last = next(islice(NEWLINE.finditer(text, start), MAX_LINES - 1, None), None)
     return last.end() if last else len(text)
 
 
-def _parsed(text: str, start: int) -> list[Block | Heading]:
-    lines = list(read_lines(text, start=start))
-    body = "\n".join(text[line.start : line.end] for line in lines)
-    recorder = Recorder(text, base=start, shifts=_shifts(lines, start) if body != text[start:] else None)
-    parser = block_parser()
-    parser.block.parse(body.replace("\0", "\ufffd"), parser, recorder.env, LastTokens())
-    closed = _closed_names(text, recorder.items)
-    return list(_finished(recorder.items, text, closed, recorder.env))
-
-
-def _finished(
-    items: Iterable[Block | Heading], text: str, closed: frozenset[str], env: dict[str, object]
-) -> Iterator[Block | Heading]:
-    """Headings with their plain text, now that every link definition is known; blocks with their marks."""
+def without_quote_marks(masked: str, items: Iterable[Block | Heading]) -> str:
+    """`masked` with blanks for the `>` of quotes around a block, which the block's later lines have."""
+    pieces: list[str] = []
+    position = 0
     for item in items:
-        if isinstance(item, Heading):
-            title = _plain_text(item.title, env)
-            if len(title) <= MAX_TITLE:
-                yield Heading(item.level, title, item.start, item.end)
-            else:
-                yield from _marked(Block(Kind.PROSE, item.start, item.end), text, closed)
-        elif item.kind is not Kind.CODE:
-            yield from _marked(item, text, closed)
-        elif not _INCLUDES.fullmatch(text, item.start, item.end):
-            yield item
+        if isinstance(item, Block) and item.quotes:
+            text = re.sub(
+                rf"(?<=[\r\n])(?>[ \t]*>){{1,{item.quotes}}}", _blank, masked[item.start : item.end]
+            )
+            pieces += [masked[position : item.start], text]
+            position = item.end
+    return "".join([*pieces, masked[position:]])
 
 
-def _marked(block: Block, text: str, closed: frozenset[str]) -> Iterator[Block]:
-    """The block with its marks; nothing where it has no word beside them."""
-    inside = blank_gaps(text, block)
-    marks = inline_marks(inside, closed=closed)
-    if not marks:
-        yield block
-    elif _has_words(inside, marks):
-        yield replace(block, marks=tuple((block.start + first, block.start + last) for first, last in marks))
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
-def _has_words(text: str, marks: Sequence[tuple[int, int]]) -> bool:
-    starts = [0, *(last for _, last in marks)]
-    ends = [*(first for first, _ in marks), len(text)]
-    return any(any(map(str.isalnum, text[start:end])) for start, end in zip(starts, ends, strict=True))
+def _html_tables(text: str, masked: str, start: int, end: int) -> Iterator[tuple[int, int, list[Block]]]:
+    """Where each outermost HTML table begins and ends, and its rows; tags that the mask left are no tags.
+
+    A row without a table begins one: a section may begin or end within its table.
+    """
+    depth, first, row = 0, 0, -1
+    spans: list[tuple[int, int]] = []
+    tags = _ROW_TAG.finditer(text, start, end) if "<t" in text.lower() else ()
+    for tag in tags:
+        closing, is_table = bool(tag[1]), tag[2].lower() == "table"
+        if masked[tag.start()] == "<" or (closing and not depth):
+            continue
+        if not depth:
+            first, spans, row = tag.start(), [], -1
+        if row >= 0 and depth == 1:
+            spans.append((row, tag.start()))
+        if depth <= 1 or is_table:
+            row = tag.end() if not is_table and not closing else -1
+        depth += (1 - 2 * closing) if is_table else not depth
+        if spans and not depth and _is_block(masked, first, tag.end()):
+            yield first, tag.end(), list(_rows(spans, text, masked))
+    if spans and depth and _is_block(masked, first, spans[-1][1]):
+        yield first, spans[-1][1], list(_rows(spans, text, masked))
 
 
-def _closed_names(text: str, items: Iterable[Block | Heading]) -> frozenset[str]:
-    """The names of all closing tags outside of code."""
-    if "</" not in text:
-        return frozenset()
-    spans = (item for item in items if isinstance(item, Block) and item.kind is not Kind.CODE)
-    return frozenset[str]().union(*(closed_names(text[span.start : span.end]) for span in spans))
+def _is_block(masked: str, first: int, last: int) -> bool:
+    """Whether a table has its lines alone, and its cells are no pages of Markdown."""
+    before = "\n" + masked[:first] if first < LOOKED_BACK else masked[first - LOOKED_BACK : first]
+    after = masked[last : last + LOOKED_BACK] + "\n"
+    around = re.split(r"[\r\n]", before)[-1], re.split(r"[\r\n]", after)[0]
+    return not any(map(is_seen, around)) and not _LAYOUT.search(masked, first, last)
 
 
-def _plain_text(markup: str, env: dict[str, object]) -> str:
-    if "{" in markup:
-        markup = readable_block(markup) or markup
+def _rows(spans: list[tuple[int, int]], text: str, masked: str) -> Iterator[Block]:
+    header = None
+    for first, last in spans:
+        if not is_seen(masked[first:last]):
+            continue
+        yield Block(Kind.TABLE_ROW, first, last, header)
+        if header is None and "<th" in text[first:last].lower():
+            header = shortened("| " + " ".join(display(masked[first:last]).split()), MAX_HEADER)
+
+
+def _finished(item: Block | Heading) -> Block | Heading:
+    """A heading with its plain text, or as a paragraph where that is too long; other blocks as they are."""
+    if isinstance(item, Block):
+        return item
+    title = plain_text(item.title)
+    if len(title) > MAX_TITLE:
+        return Block(Kind.PROSE, item.start, item.end)
+    return Heading(item.level, title, item.start, item.end)
+
+
+def plain_text(markup: str) -> str:
+    """A line of masked Markdown without its markup."""
+    markup = display(markup)
     if len(markup) <= MAX_INLINE_CHARACTERS and _INLINE_MARKUP.search(markup):
-        tokens = _inline_parser().parseInline(markup, env)[0].children or []
-        rendered = _SPACES.sub(" ", _rendered(tokens)).strip()
-        if rendered:  # nothing but tags: better the tags than no name
-            return rendered
-    return _SPACES.sub(" ", markup).strip()
+        tokens = _inline_parser().parseInline(_BRACKETS.sub(r"\1", markup))[0].children or []
+        markup = " ".join(_rendered(tokens).split()) or markup
+    return " ".join(markup.split())
 
 
 def _rendered(tokens: list[Token]) -> str:
@@ -130,15 +163,6 @@ def _rendered(tokens: list[Token]) -> str:
             case _:
                 parts.append(token.content)
     return "".join(parts)
-
-
-def _shifts(lines: Sequence[Line], start: int) -> list[int]:
-    """For each of the parser's lines, how far its characters are from where they are in the text."""
-    shifts, position = [], start
-    for line in lines:
-        shifts.append(line.start - position)
-        position += line.end - line.start + 1
-    return [*shifts, shifts[-1]]
 
 
 @functools.cache

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-import functools
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
+from pathlib import PurePosixPath
 
-from readers.blocks import Block, Heading, Kind, blank_gaps
-from readers.commonmark import parse_blocks
+from readers.blocks import Block, Kind
+from readers.commonmark import parse_blocks, without_quote_marks
+from readers.dialects import FILL, is_seen, mask
 from readers.levels import Leaf, Section, Sentence, build_sentences
-from readers.punkt import ABBREVIATIONS, SentenceSplitter
+from readers.punkt import ABBREVIATIONS, Ends, ends_in, splitter
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
 
 DEFAULT_MAX_TOKENS = 254
 """MiniLM's 256, less its two special tokens."""
-
 FREE_LEAVES = 20_000
 """Leaves of a file that may be as short as they like; a vector alone has 768 bytes."""
 JOINED_CHARACTERS = 400
-"""What short leaves after them are joined to, at most."""
+"""Short leaves after them are joined into leaves of at most so many characters."""
+
+_LONG_MARK = re.compile(rf"{FILL}{{200,}}")
+"""Hidden data: a leaf on each side of it."""
+_BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + FILL
 
 
 class SentenceCutter:
     """Cuts sections into leaves; `text == source[start_char_idx:end_char_idx]` for each.
 
-    A sentence of a paragraph, a paragraph of a list item, a table row and the inside of a code or HTML
-    block are leaves; what has more than `max_tokens` tokens is divided. All text is in exactly one
-    leaf but for markup between them: bullets, fences, rules, quote marks, link definitions, and the marks
-    that readers do not see, such as tags. Those within a sentence stay in its text.
-    An ordered item's number is part of its leaf. A table's header row is a leaf, and in the metadata
-    (`header`) of the rows below it.
+    A sentence of a paragraph, a paragraph of a list item, a table row and the inside of a code block are
+    leaves; a longer text than `max_tokens` is divided. All text is in exactly one leaf but for markup between
+    leaves: bullets, fences, rules, quote marks, and marks that readers do not see, such as tags. Marks within
+    a sentence stay in its text, and are blanks or fillers in its `shown`. An ordered item's number is part of
+    its leaf. A table's header row is a leaf, and in the metadata (`header`) of the rows below it.
 
-    After the `FREE_LEAVES` of a file, short ones are joined with those beside them.
-
-    Other metadata: `source`, `title`, `heading_path` (the section's), `position` (from 0), `siblings`
-    (how many leaves the section has), `kind`, `start_line`, `end_line`, and `page` where the text has pages.
+    After the `FREE_LEAVES` of a file, short leaves are joined with their neighbours.
     """
 
     def __init__(
@@ -46,123 +46,78 @@ class SentenceCutter:
         max_tokens: int = DEFAULT_MAX_TOKENS,
         abbreviations: frozenset[str] = ABBREVIATIONS,
     ) -> None:
-        self._splitter = splitter = _splitter(abbreviations)
-        self._limit = TokenLimit(count_tokens, max_tokens)
-        text_cuts = (splitter.ends, CLAUSES, WORDS)
-        self._cuts: dict[Kind, tuple[Cut, ...]] = {
-            Kind.PROSE: (CLAUSES, WORDS),
-            Kind.LIST_ITEM: text_cuts,
-            Kind.TABLE_ROW: (CELLS, *text_cuts),
-            Kind.CODE: (LINES, CLAUSES, WORDS),
-            Kind.HTML: (LINES, *text_cuts),
-        }
+        self._abbreviations = abbreviations
+        self._limit = TokenLimit(lambda text: count_tokens(text.replace(FILL, "")), max_tokens)
 
     def cut(self, section: Section) -> list[Sentence]:
         """The sentences of a section, in order."""
-        return build_sentences(section, list(self._spans(section)))
+        section = section if section.blocks is not None else _parsed(section)
+        return build_sentences(section, list(self._leaves(section)))
 
     def cut_all(self, sections: Iterable[Section]) -> list[Sentence]:
         """The sentences of a file's sections, in order."""
         sentences: list[Sentence] = []
         for section in sections:
-            leaves = self._spans(section)
+            leaves = self._leaves(section)
             few = islice(leaves, max(0, FREE_LEAVES - len(sentences)))
             sentences += build_sentences(section, [*few, *self._joined(leaves, section.text)])
         return sentences
 
     def _joined(self, leaves: Iterable[Leaf], text: str) -> Iterator[Leaf]:
-        """The leaves of a text, short ones with those beside them; none longer than the limit for all."""
+        """The leaves of a text, short ones with their neighbours; none longer than the limit for all."""
         for group in _groups(leaves, JOINED_CHARACTERS):
             if len(group) == 1 or self._limit.allows(text[group[0].start : group[-1].end]):
-                yield _whole(group)
+                yield replace(group[0], end=group[-1].end)
             else:  # no token is shorter than a character
-                yield from map(_whole, _groups(group, self._limit.max_tokens))
+                for part in _groups(group, self._limit.max_tokens):
+                    yield replace(part[0], end=part[-1].end)
 
-    def _spans(self, section: Section) -> Iterator[Leaf]:
+    def _leaves(self, section: Section) -> Iterator[Leaf]:
         """The leaves, with offsets in the section's own text."""
+        language = str(section.metadata.get("language", ""))
+        english = language in ("", "en")
+        ends = splitter("en", self._abbreviations).ends if english else ends_in(language)
+        cuts = _cuts(ends)
+        shown = section.metadata.get("shown", section.text)
         for block in _blocks(section):
-            marked = MarkedBlock(block, section.text)
-            whole = (len(marked.inside),)
-            start = 0
-            for end in self._splitter.ends(marked.without_marks()) if block.kind is Kind.PROSE else whole:
-                yield from self._leaves(marked, (start, end))
-                start = end
-
-    def _leaves(self, block: MarkedBlock, span: Span) -> Iterator[Leaf]:
-        """The leaves of a span of the block, without whitespace and marks around them."""
-        masked, unit = block.inside[slice(*span)], block.text[slice(*span)]
-        for first, last in divide(unit, limit=self._limit, cuts=self._cuts[block.kind], masked=masked):
-            first, last = block.trimmed(span[0] + first, span[0] + last)
-            if first < last:
-                yield Leaf(block.kind, block.start + first, block.start + last, block.header)
+            piece = shown[block.start : block.end]
+            for start, end in _parts(piece, ends if block.kind is Kind.PROSE else None):
+                for first, last in divide(piece[start:end], limit=self._limit, cuts=cuts[block.kind]):
+                    span = _trimmed(piece, start + first, start + last)
+                    if span:
+                        yield Leaf(block.kind, block.start + span[0], block.start + span[1], block.header)
 
 
-class MarkedBlock:
-    """A block of a text, with what readers do not see in it; offsets count from the block's start."""
+def _cuts(ends: Ends) -> dict[Kind, tuple[Cut, ...]]:
+    """Where a block of each kind may be divided, the coarsest cuts first."""
+    return {
+        Kind.PROSE: (CLAUSES, WORDS),
+        Kind.LIST_ITEM: (ends, CLAUSES, WORDS),
+        Kind.TABLE_ROW: (CELLS, ends, CLAUSES, WORDS),
+        Kind.CODE: (LINES, CLAUSES, WORDS),
+    }
 
-    def __init__(self, block: Block, text: str) -> None:
-        self.kind: Kind = block.kind
-        self.header = block.header
-        self.start = block.start
-        self.text = text[block.start : block.end]
-        self.inside = blank_gaps(text, block)
-        """The text, of the same length, with blanks for what belongs to an enclosing quote."""
-        self._starts = [start - block.start for start, _ in block.marks]
-        self._ends = [end - block.start for _, end in block.marks]
 
-    def without_marks(self) -> str:
-        """The text, of the same length, with blanks for marks that stand between words."""
-        pieces, position = [], 0
-        for start, end in zip(self._starts, self._ends, strict=True):
-            before, after = self.inside[max(0, start - 1) : start], self.inside[end : end + 1]
-            if not before.strip() and not after.strip():
-                pieces += [self.inside[position:start], " " * (end - start)]
-                position = end
-        return "".join([*pieces, self.inside[position:]])
+def _parts(piece: str, ends: Ends | None) -> Iterator[Span]:
+    """The sentences of a block, or all of it; hidden data divides it, too."""
+    position = 0
+    marks = [found.span() for found in _LONG_MARK.finditer(piece)] if FILL in piece else []
+    for first, last in [*marks, (len(piece), len(piece))]:
+        bounds = [0, *ends(piece[position:first])] if ends else [0, first - position]
+        yield from ((position + start, position + end) for start, end in pairwise(bounds))
+        position = last
 
-    def trimmed(self, first: int, last: int) -> Span:
-        """The part of a span without the blanks and marks around it; an empty one where no word is left."""
-        whole = first, last
-        first, last = self._stripped(first, last)
-        if not self._starts:
-            return first, last
-        at = bisect_right(self._ends, first)
-        while at < len(self._starts) and self._starts[at] <= first < last:
-            first, last = self._stripped(min(self._ends[at], last), last)
-            at += 1
-        at = bisect_right(self._starts, last - 1) - 1
-        while at >= 0 and first < last <= self._ends[at]:
-            first, last = self._stripped(first, max(first, self._starts[at]))
-            at -= 1
-        if not any(map(str.isalnum, self.inside[first:last])):
-            return first, first
-        return self._with_whole_tags(first, last, within=whole)
 
-    def _with_whole_tags(self, first: int, last: int, *, within: Span) -> Span:
-        """The span with both ends of a tag around a caption, where it has one end of it."""
-        low, high = bisect_left(self._starts, first), bisect_right(self._ends, last)
-        if low < high:
-            while low > 0 and self._follows_caption(low) and self._starts[low - 1] >= within[0]:
-                low -= 1
-                first = self._starts[low]
-            while high < len(self._ends) and self._follows_caption(high) and self._ends[high] <= within[1]:
-                last = self._ends[high]
-                high += 1
-        return first, last
-
-    def _follows_caption(self, mark: int) -> bool:
-        """Whether a mark goes on with a tag behind a value that readers see."""
-        return self.inside[self._starts[mark]] in "\"'"
-
-    def _stripped(self, first: int, last: int) -> Span:
-        """The span without blanks around it."""
-        piece = self.inside[first:last]
-        start = first + len(piece) - len(piece.lstrip())
-        return start, max(start, first + len(piece.rstrip()))
+def _trimmed(piece: str, start: int, end: int) -> Span | None:
+    """The span without blanks and fillers around it; None where nothing is left for readers."""
+    if not is_seen(piece[start:end]):
+        return None
+    left = piece[start:end].lstrip(_BLANKS)
+    return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
 
 
 def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
-    """Leaves in groups of up to so many characters in all, at least one."""
+    """Leaves in groups of up to `most` characters in all, at least one."""
     group: list[Leaf] = []
     for leaf in leaves:
         if group and leaf.end - group[0].start > most:
@@ -173,36 +128,24 @@ def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
         yield group
 
 
-def _whole(group: Sequence[Leaf]) -> Leaf:
-    return replace(group[0], end=group[-1].end)
-
-
 def _blocks(section: Section) -> Iterator[Block]:
-    """The blocks of a section, by offsets in its text: those of the file's parse, or parsed now."""
-    if section.blocks is not None:
-        offset, length = section.start_char_idx, len(section.text)
-        yield from (_moved(block, -offset, limit=length) for block in section.blocks)
-        return
-    for item in parse_blocks(section.text):
-        # A heading in a node that is no section of ours: its words must not be lost.
-        yield Block(Kind.PROSE, item.start, item.end) if isinstance(item, Heading) else item
+    """The blocks of a section, by offsets in its text."""
+    offset, length = section.start_char_idx, len(section.text)
+    for block in section.blocks or ():  # cut where Python, unlike Markdown, trims what it calls whitespace
+        yield replace(block, start=max(0, block.start - offset), end=min(length, block.end - offset))
 
 
-def _moved(block: Block, by: int, *, limit: int) -> Block:
-    """The block moved; cut where the section is trimmed of what Python, unlike Markdown, calls whitespace."""
-    return replace(
-        block,
-        start=max(0, block.start + by),
-        end=min(limit, block.end + by),
-        gaps=_shifted(block.gaps, by),
-        marks=_shifted(block.marks, by),
+def _parsed(section: Section) -> Section:
+    """A section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
+    suffix = PurePosixPath(section.metadata.get("source", "")).suffix.lower()
+    masked = section.metadata.get("shown") or mask(section.text, suffix=suffix)
+    items = parse_blocks(masked, text=section.text, indented_code=suffix != ".mdx")
+    offset = section.start_char_idx
+    blocks = tuple(
+        replace(item, start=item.start + offset, end=item.end + offset)
+        if isinstance(item, Block)
+        else Block(Kind.PROSE, item.start + offset, item.end + offset)
+        for item in items
     )
-
-
-def _shifted(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
-    return tuple((start + by, end + by) for start, end in spans)
-
-
-@functools.cache
-def _splitter(abbreviations: frozenset[str]) -> SentenceSplitter:
-    return SentenceSplitter(abbreviations)
+    shown = without_quote_marks(masked, items)
+    return replace(section, blocks=blocks, metadata={**section.metadata, "shown": shown})

@@ -7,6 +7,7 @@ import logging
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import yaml
@@ -17,17 +18,20 @@ Scalar = str | int | float | bool
 
 MAX_CHARACTERS = 16_384
 """Longer blocks are text: nothing that size is metadata, and YAML takes long to say so."""
-
 LONGEST_VALUE = 300
 """Longer values are cut: they go with every section."""
 MOST_VALUES = 4_000
-"""Characters of all keys and values together; what comes after them is left out."""
+"""Characters of all keys and values together; the rest is left out."""
+MOST_ITEMS = 50
+"""Items of a list, such as tags."""
 
 _OPENING = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
 _CLOSING = {
     "---": re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"),
     "+++": re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n?|\n|\Z)"),
 }
+_TITLE = re.compile(r"(?:\A|[\r\n])title[ \t]*[:=][ \t]*([^\r\n]+)")
+_KEY = re.compile(r"\s*[\w-]+[ \t]*[:=](?:[ \t\r\n]|\Z)")
 # PyYAML's constructors let Python's own errors through, such as for `2024-13-45` or `!!bool x`.
 _FAULTS = (
     yaml.YAMLError,
@@ -44,10 +48,17 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Front matter's scalar values, and where the text after it starts."""
+    """Front matter's scalar values, its lists of texts, and where the text after it starts."""
 
     values: dict[str, Scalar] = field(default_factory=dict)
     end: int = 0
+    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def texts(self, *names: str) -> list[str]:
+        """The texts of these keys, of lists and of single values."""
+        single = {key: (str(value),) for key, value in self.values.items()}
+        found = (text.strip() for name in names for text in self.lists.get(name, single.get(name, ())))
+        return [text for text in found if text]
 
 
 class _Loader(yaml.SafeLoader):
@@ -63,24 +74,26 @@ class _Loader(yaml.SafeLoader):
 def read_front_matter(text: str, *, source: str, start: int = 0) -> FrontMatter:
     """The front matter at `start` of `text`; empty where there is none.
 
-    What is delimited like front matter but is no mapping stays text; a warning says so where
-    YAML or TOML refuse it.
+    A delimited block that is no mapping is text. A block that begins with a key and that YAML or TOML refuse
+    is no text either: its `title:` line is kept, and a warning says so.
     """
     opening = _OPENING.match(text, start)
-    if opening is None:
+    closing = _CLOSING[opening[1]].search(text, opening.end() - 1) if opening else None
+    if opening is None or closing is None or closing.start() - opening.end() > MAX_CHARACTERS:
         return FrontMatter(end=start)
-    closing = _CLOSING[opening[1]].search(text, opening.end() - 1)
-    if closing is None or closing.start() - opening.end() > MAX_CHARACTERS:
-        return FrontMatter(end=start)
+    inside = text[opening.end() : closing.start()]
     try:
-        values = _load(text[opening.end() : closing.start()], toml=opening[1] == "+++")
+        values = _load(inside, toml=opening[1] == "+++")
     except _FAULTS as error:
+        if not _KEY.match(inside):
+            return FrontMatter(end=start)
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        _logger.warning("front matter of %r is kept as text: %s", source, reason)
-        return FrontMatter(end=start)
+        _logger.warning("front matter of %r cannot be read, only its title is used: %s", source, reason)
+        title = _TITLE.search(inside)
+        values = {"title": title[1].strip().strip("\"'")} if title else {}
     if not isinstance(values, dict):
         return FrontMatter(end=start)
-    return FrontMatter(values=_few(_scalars(values)), end=closing.end())
+    return FrontMatter(_few(_scalars(values)), closing.end(), _lists(values))
 
 
 def _load(text: str, *, toml: bool) -> object:
@@ -90,22 +103,33 @@ def _load(text: str, *, toml: bool) -> object:
     return {} if loaded is None else loaded
 
 
-def _scalars(values: dict[object, object]) -> dict[str, Scalar]:
+def _scalars(values: Mapping[object, object]) -> dict[str, Scalar]:
     """The values that every store can keep: no lists, no mappings, no NaN, no giant numbers."""
     scalars: dict[str, Scalar] = {}
     for key, value in values.items():
         match value:
-            case bool():
-                scalars[_clean(str(key))] = value
             case str():
-                scalars[_clean(str(key))] = _clean(value)
+                scalars[_clean(key)] = _clean(value)
             case int() if abs(value) < 2**63:
-                scalars[_clean(str(key))] = value
+                scalars[_clean(key)] = value
             case float() if math.isfinite(value):
-                scalars[_clean(str(key))] = value
+                scalars[_clean(key)] = value
             case datetime.date() | datetime.time():
-                scalars[_clean(str(key))] = value.isoformat()
+                scalars[_clean(key)] = value.isoformat()
     return scalars
+
+
+def _lists(values: Mapping[object, object]) -> dict[str, tuple[str, ...]]:
+    """The lists of texts and numbers, each cut to `MOST_ITEMS`."""
+    return {
+        _clean(key): tuple(
+            shortened(_clean(item), LONGEST_VALUE)
+            for item in value[:MOST_ITEMS]
+            if isinstance(item, str | int)
+        )
+        for key, value in values.items()
+        if isinstance(value, list)
+    }
 
 
 def _few(values: dict[str, Scalar]) -> dict[str, Scalar]:
@@ -122,6 +146,6 @@ def _few(values: dict[str, Scalar]) -> dict[str, Scalar]:
     return kept
 
 
-def _clean(text: str) -> str:
-    """`text` without the lone surrogates that YAML's escapes can make."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _clean(value: object) -> str:
+    """The text of `value` without the lone surrogates that YAML's escapes can make."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What reading a file makes: sections, and the sentences in them, with ids that stay the same.
+"""Sections and the sentences in them, with ids that stay the same.
 
 document = uuid5(source); section = uuid5(document, heading path, occurrence);
 sentence = uuid5(section, position).
@@ -20,7 +20,8 @@ from readers.blocks import Block, Kind, Lines
 
 NAMESPACE = UUID("7a1f0c52-3c0e-5d8b-9a43-6f1f2b6f5e11")
 """The namespace of Athena's document ids; a change of it makes every index a different one."""
-INHERITED = ("source", "title", "heading_path")
+INHERITED = ("source", "title", "heading_path", "aliases", "keywords", "language")
+"""Metadata that sentences have from their section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf to be: `text[start:end]` of the section's own text."""
+    """A future leaf: `text[start:end]` of the section's own text."""
 
     kind: Kind
     start: int
@@ -70,53 +71,30 @@ class Leaf:
 
 def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
     """A sentence per leaf, in order."""
-    build = _SentenceBuilder(section, siblings=len(leaves))
-    return [build(leaf, position) for position, leaf in enumerate(leaves)]
-
-
-class _SentenceBuilder:
-    """Builds the sentences of one section."""
-
-    def __init__(self, section: Section, *, siblings: int) -> None:
-        self._section = section
-        self._siblings = siblings
-        self._lines = section.lines or _lines_of(section)
-        self._start = section.start_char_idx if section.lines else 0
-        self._inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
-
-    def __call__(self, leaf: Leaf, position: int) -> Sentence:
-        """The sentence of `leaf`."""
-        section = self._section
-        return Sentence(
-            node_id=sentence_id(section.node_id, position),
-            text=section.text[leaf.start : leaf.end],
-            metadata=self._metadata(leaf, position),
-            start_char_idx=section.start_char_idx + leaf.start,
-            end_char_idx=section.start_char_idx + leaf.end,
-            parent_node=section,
-        )
-
-    def _metadata(self, leaf: Leaf, position: int) -> dict[str, Any]:
+    lines, base = section.lines, section.start_char_idx
+    if lines is None:
+        first = int(section.metadata.get("start_line", 1))
+        lines, base = Lines(section.text, range(first, first + len(section.text) + 1)), 0
+    inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
+    sentences = []
+    for position, leaf in enumerate(leaves):
+        text = section.text[leaf.start : leaf.end]
         metadata = {
-            key: list(value) if isinstance(value, list) else value for key, value in self._inherited.items()
+            key: list(value) if isinstance(value, list) else value for key, value in inherited.items()
         }
-        metadata["position"] = position
-        metadata["siblings"] = self._siblings
-        metadata["kind"] = leaf.kind.value
+        metadata |= {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
         if leaf.header is not None:
             metadata["header"] = leaf.header
-        metadata["start_line"] = self._lines.number(self._start + leaf.start)
-        metadata["end_line"] = self._lines.number(self._start + leaf.end - 1)
-        page = self._lines.page(self._start + leaf.start) or self._section.metadata.get("page")
-        if page is not None:
+        metadata["start_line"] = lines.number(base + leaf.start)
+        metadata["end_line"] = lines.number(base + leaf.end - 1)
+        if page := lines.page(base + leaf.start) or section.metadata.get("page"):
             metadata["page"] = page
-        return metadata
-
-
-def _lines_of(section: Section) -> Lines:
-    """The lines of a section's own text, numbered from its first."""
-    first = int(section.metadata.get("start_line", 1))
-    return Lines(section.text, range(first, first + len(section.text) + 1))
+        if (shown := section.metadata.get("shown", "")[leaf.start : leaf.end]) and shown != text:
+            metadata["shown"] = shown
+        start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
+        node_id = sentence_id(section.node_id, position)
+        sentences.append(Sentence(node_id, text, metadata, start, end, section))
+    return sentences
 
 
 def document_id(source: str) -> str:

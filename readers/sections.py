@@ -5,69 +5,87 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from pipeline.markup.lines import read_lines
-from readers.blocks import Block, Heading, Kind, Lines, shortened
-from readers.commonmark import MAX_TITLE, parse_blocks
+from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
+from readers.commonmark import parse_blocks, without_quote_marks
+from readers.dialects import mask
 from readers.files import BOM
-from readers.front_matter import Scalar, read_front_matter
+from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
+from readers.names import key_of, page_names
 
 FREE_SECTIONS = 5_000
 """Sections of a file that may be as short as they like; each costs some kilobytes."""
 LEAST_SECTION = 1_000
-"""Characters that one of those after them has, before the next heading ends it."""
+"""Characters that each later section has before the next heading ends it."""
 
 
-def read_sections(text: str, *, source: str, own_lines: Sequence[int] = ()) -> list[Section]:
+def read_sections(
+    text: str, *, source: str, own_lines: Sequence[int] = (), language: str = ""
+) -> list[Section]:
     """The sections of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text.
 
-    CommonMark with tables, YAML or TOML front matter. A section is the text from a heading to the next
-    heading of any level. Headings inside lists and quotes begin no section, and a heading without text of
-    its own makes none; comments, tags and directives are not text. Text before the first heading is a section
-    of level 0 with an empty heading path.
+    CommonMark with tables, YAML or TOML front matter, and the dialects of `readers/dialects.py`. A section is
+    the text from a heading to the next heading of any level. Headings inside lists and quotes begin no
+    section, and a heading without text of its own makes none. Text before the first heading is a section of
+    level 0, whose heading path is the page's title.
 
-    A section's metadata are `source`, `title` (of the document), `heading_path`, `level`,
-    `start_line` and `end_line` (from 1, or by `own_lines`), `hash`, and `page` and `front_matter` where there
-    are any.
+    A section's metadata are `source`, `title`, `heading_path` (which begins with the title), `level`, `order`
+    (from 0), `parent` (the id of the heading above, or ""), `start_line` and `end_line` (from 1, or by
+    `own_lines`), `hash`, and where there are any `aliases`, `keywords`, `version`, `language` (ISO 639-1),
+    `page`, `front_matter` and `shown` (the mask of the text, where it is another).
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
-    items = parse_blocks(text, start=matter.end)
-    title = _title(items, matter.values, source)
-    file = _File(text, source, title, matter.values, Lines(text, own_lines))
-    outlines = _outlines(items, start=_first_seen(text, matter.end), end=len(text))
-    return [file.section(outline) for outline in outlines]
+    suffix = PurePosixPath(source).suffix.lower()
+    masked = " " * matter.end + mask(text[matter.end :], suffix=suffix)
+    items = parse_blocks(masked, text=text, start=matter.end, indented_code=suffix != ".mdx")
+    masked = without_quote_marks(masked, items)
+    names = page_names(source, matter, _first_heading(items))
+    page = {
+        "aliases": list(names.aliases),
+        "keywords": names.keywords,
+        "version": names.version,
+        "language": "" if language == "en" else language,
+        "front_matter": matter.values,
+    }
+    kept = {key: value for key, value in page.items() if value}
+    file = _File(text, masked, source, names.title, kept, Lines(text, own_lines))
+    outlines = _outlines(items, names.title, document=document_id(source), start=matter.end, end=len(text))
+    return [file.section(outline, order) for order, outline in enumerate(outlines)]
 
 
-def _first_seen(text: str, start: int) -> int:
-    """Where the first line is that is no mark, such as the imports of an MDX page."""
-    return next((line.start for line in read_lines(text, start=start) if not line.mark), len(text))
+def _first_heading(items: Sequence[Block | Heading]) -> str:
+    headings = (item.title for item in items if isinstance(item, Heading) and item.level == 1 and item.title)
+    return next(headings, "")
 
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """A section to be: where its text may lie, and what it is called."""
+    """A section to be: where its text may lie, its names, and the blocks in it."""
 
+    node_id: str
+    parent: str
     heading_path: tuple[str, ...]
-    occurrence: int
     level: int
     start: int
     end: int
     blocks: list[Block]
 
 
-def _outlines(items: Sequence[Block | Heading], *, start: int, end: int) -> Iterator[_Outline]:
-    """What lies between one heading and the next, where there is text.
+def _outlines(
+    items: Sequence[Block | Heading], title: str, *, document: str, start: int, end: int
+) -> Iterator[_Outline]:
+    """The sections between one heading and the next, where there is text.
 
     After `FREE_SECTIONS` a heading is a paragraph of the section above it where that is still short.
     """
-    occurrences: Counter[tuple[str, ...]] = Counter({(): 1})  # the text before any heading
-    parents: list[Heading] = []
-    current = _Outline((), 0, 0, start, end, [])
+    occurrences: Counter[tuple[str, ...]] = Counter()
+    current = top = _Outline(section_id(document, (title,), 0), "", (title,), 0, start, end, [])
+    above = [top]
     made = 0
     for item in items:
         if isinstance(item, Block):
@@ -78,71 +96,79 @@ def _outlines(items: Sequence[Block | Heading], *, start: int, end: int) -> Iter
             continue
         if current.blocks:
             made += 1
+            occurrences[title,] += current is top
             yield replace(current, end=item.start)
-        parents = [*(parent for parent in parents if parent.level < item.level), item]
-        path = tuple(heading.title for heading in parents if heading.title)
-        current = _Outline(path, occurrences[path], item.level, item.end, end, [])
+        above = [top, *(one for one in above[1:] if one.level < item.level)]
+        path = above[-1].heading_path
+        is_title = item.level == 1 and key_of(item.title) == key_of(title)
+        if item.title and not is_title:
+            path = (*path, item.title)
+        parent = "" if is_title else above[-1].node_id
+        node_id = section_id(document, path, occurrences[path])
         occurrences[path] += 1
+        current = _Outline(node_id, parent, path, item.level, item.end, end, [])
+        above.append(current)
     if current.blocks:
         yield current
 
 
-def _title(items: Sequence[Block | Heading], front_matter: Mapping[str, Scalar], source: str) -> str:
-    """The first heading of level 1, else the front matter's title, else the file's name."""
-    for item in items:
-        if isinstance(item, Heading) and item.level == 1 and item.title:
-            return item.title
-    return shortened(str(front_matter.get("title", "")).strip(), MAX_TITLE) or PurePosixPath(source).stem
-
-
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file, of which sections are built."""
+    """One file and its mask, of which sections are built."""
 
     text: str
+    masked: str
     source: str
     title: str
-    front_matter: Mapping[str, Scalar]
+    page: dict[str, Any]
     lines: Lines
 
-    def section(self, outline: _Outline) -> Section:
-        """The section of `outline`."""
+    def section(self, outline: _Outline, order: int) -> Section:
+        """The section of `outline`, without blanks and marks around its text."""
         start, end = self._trim(outline)
-        document = document_id(self.source)
-        return Section(
-            node_id=section_id(document, outline.heading_path, outline.occurrence),
-            text=self.text[start:end],
-            metadata=self._metadata(outline, start, end),
-            start_char_idx=start,
-            end_char_idx=end,
-            document_id=document,
-            blocks=tuple(outline.blocks),
-            lines=self.lines,
-        )
-
-    def _trim(self, outline: _Outline) -> tuple[int, int]:
-        """The span without whitespace around it; only the indent that makes code code stays."""
-        body = self.text[outline.start : outline.end]
-        start = outline.end - len(body.lstrip())
-        if outline.blocks[0].kind is Kind.CODE:
-            start = min(start, outline.blocks[0].start)
-        return start, outline.start + len(body.rstrip())
-
-    def _metadata(self, outline: _Outline, start: int, end: int) -> dict[str, Any]:
+        text, shown = self.text[start:end], self.masked[start:end]
         metadata: dict[str, Any] = {
             "source": self.source,
             "title": self.title,
             "heading_path": list(outline.heading_path),
             "level": outline.level,
+            "order": order,
+            "parent": outline.parent,
             "start_line": self.lines.number(start),
             "end_line": self.lines.number(end - 1),
-            "hash": _hash(self.title, list(outline.heading_path), self.text[start:end]),
+            "hash": _hash(self.title, outline.heading_path, self.page, text, shown),
+            **self.page,
         }
         if (page := self.lines.page(start)) is not None:
             metadata["page"] = page
-        if self.front_matter:
-            metadata["front_matter"] = dict(self.front_matter)
-        return metadata
+        if shown != text:
+            metadata["shown"] = shown
+        return Section(
+            outline.node_id,
+            text,
+            metadata,
+            start,
+            end,
+            document_id(self.source),
+            blocks=tuple(outline.blocks),
+            lines=self.lines,
+        )
+
+    def _trim(self, outline: _Outline) -> tuple[int, int]:
+        """The span from the first line with text for readers to the last, without blanks around it.
+
+        Only the indent that makes code code stays.
+        """
+        body = self.masked[outline.start : outline.end]
+        first, last = len(body) - len(body.lstrip()), len(body.rstrip())
+        first = max(body.rfind("\n", 0, first), body.rfind("\r", 0, first)) + 1
+        line_end = NEWLINE.search(body, last)
+        raw = self.text[outline.start + first : outline.start + (line_end.start() if line_end else len(body))]
+        start = outline.start + first + len(raw) - len(raw.lstrip())
+        end = outline.start + first + len(raw.rstrip())
+        if outline.blocks[0].kind is Kind.CODE:
+            start = min(start, outline.blocks[0].start)
+        return start, end
 
 
 def _hash(*parts: object) -> str:

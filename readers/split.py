@@ -24,7 +24,6 @@ def cut_after(pattern: str) -> Cut:
     return lambda text: array("q", (match.end() for match in compiled.finditer(text)))
 
 
-PARAGRAPHS = cut_after(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*")
 LINES = cut_after(r"\r\n?|\n")
 CELLS = cut_after(r"(?<!\\)\|")
 CLAUSES = cut_after(r"[,;:)\]–—]\s+")
@@ -48,17 +47,15 @@ class TokenLimit:
         return self.count_tokens(text) <= self.max_tokens
 
 
-def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut], masked: str | None = None) -> list[Span]:
+def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:
     """Spans that cover `text`, in order, each within the limit when stripped.
 
     Cut at the first of `cuts` as late as possible; where a single unit is too long, that unit at
-    the next one; finally anywhere. Cuts are looked for in `masked`, by default the text itself, which
-    has the same length.
+    the next one; finally anywhere.
     """
     if limit.allows(text.strip()):
         return [(0, len(text))]
-    masked = text if masked is None else masked
-    ends = _ends(masked, cuts)
+    ends = _ends(text, cuts)
     spans: list[Span] = []
     position, usual = 0, USUAL_CHARACTERS_PER_TOKEN * limit.max_tokens
     while position < len(text):
@@ -67,19 +64,11 @@ def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut], masked: str | N
             spans.append((position, end))
         else:
             end = ends[bisect_right(ends, position)]
-            spans += _divided(text, position, end, limit=limit, cuts=cuts, masked=masked)
+            # A single unit that is too long: the finer cuts; a single character stays.
+            inner = divide(text[position:end], limit=limit, cuts=cuts[1:]) if cuts else [(0, end - position)]
+            spans += [(position + first, position + last) for first, last in inner]
         position = end
     return spans
-
-
-def _divided(
-    text: str, start: int, end: int, *, limit: TokenLimit, cuts: Sequence[Cut], masked: str
-) -> list[Span]:
-    """The spans of a single unit that is too long, by the finer cuts."""
-    if not cuts:  # one character: nothing is left to cut
-        return [(start, end)]
-    inner = divide(text[start:end], limit=limit, cuts=cuts[1:], masked=masked[start:end])
-    return [(start + first, start + last) for first, last in inner]
 
 
 def _ends(text: str, cuts: Sequence[Cut]) -> Sequence[int]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import re
 import shutil
 import sys
@@ -52,7 +51,7 @@ def main() -> None:
         for name in FILES:
             shutil.copyfile(made / name, options.into / name)
             print(f"{sha256(options.into / name)}  {name}")
-        record(options.into / FILES[0])
+    print("If the model has another hash, write it into pipeline/models/onnx.py and bundled/README.md.")
 
 
 def check(path: Path, expected: str) -> None:
@@ -65,12 +64,6 @@ def check(path: Path, expected: str) -> None:
 def sha256(path: Path) -> str:
     """The hash of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def record(model: Path) -> None:
-    """Write the model's size and hash beside it, which `pipeline/models/onnx.py` reads."""
-    known = {"bytes": model.stat().st_size, "sha256": sha256(model)}
-    model.with_name(f"{model.name}.json").write_text(json.dumps(known) + "\n", encoding="utf-8")
 
 
 def make(source: Path, folder: Path, *, quantized: bool) -> Path:

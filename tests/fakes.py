@@ -14,6 +14,7 @@ class FakeEncoder:
     """Bags of words as unit vectors: texts that share words are near each other. Records what it embeds."""
 
     max_tokens = 256
+    languages: frozenset[str] | None = None
 
     def __init__(
         self, *, name: str = "fake-encoder", dimensions: int = 32, batch: int = 64, fingerprint: str = ""

@@ -136,7 +136,6 @@ LLAMA_ADAPTERS = (
     "pipeline/models/llm.py",
     "pipeline/stores/neo4j/connecting.py",
     "readers/llamaindex.py",
-    "readers/tokens.py",
     "evals/",
     "bench/",
 )

@@ -123,7 +123,6 @@ def test_every_documented_setting_in_the_env_file_reaches_the_app() -> None:
         "ATHENA_WEAVIATE_API_KEY",
         "ATHENA_CORPUS",
         "ATHENA_DATA_DIR",
-        "ATHENA_MODEL_CACHE",
         "ATHENA_HOST",
         "ATHENA_PORT",
     }

@@ -1,6 +1,7 @@
 """`python -m training mine | negatives | train | export | check`, from the repository's root.
 
-Reading clones and looking for negatives takes Athena alone, training and exporting the extra `[hf]`.
+Reading clones and looking for negatives takes Athena alone; training takes the extra `[hf]`, and exporting
+`onnx`, too.
 """
 
 from __future__ import annotations

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from evals.calibration.logistic import fit
 from evals.metrics import auroc
 from pipeline.models.cross_encoder import OnnxCrossEncoder
-from pipeline.models.cross_encoder_files import ModelFiles
 from pipeline.models.embedding import OnnxEncoder
 from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
 from training.data import Data, data_digest, load_data
 from training.examples import Example, held_out_examples
-from training.network import CROSS_ENCODER, LONGEST_PAIR, MODEL, RECIPE
+from training.network import MODEL, RECIPE
 
 Scores = NDArray[np.float64]  # of a question's passages; the first answers it
 
@@ -100,8 +99,7 @@ def all_held_out(data: Data) -> list[Example]:
 
 def scored(model: Path, examples: Sequence[Example]) -> list[Scores]:
     """The logits of an ONNX file for each example's passages."""
-    files = ModelFiles(model, BUNDLED_FOLDER / "tokenizer.json", LONGEST_PAIR, str(model))
-    encoder = OnnxCrossEncoder(files, name=CROSS_ENCODER.name)
+    encoder = OnnxCrossEncoder(model)
     return [encoder.score(one.question, one.passages).astype(np.float64) for one in examples]
 
 

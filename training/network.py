@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.models.cross_encoder import PAIR_TOKENS
 from pipeline.models.onnx import BUNDLED_FOLDER
 from training.minilm_graph import HEADS, LAYERS, WIDTH, Weights
 
 CROSS_ENCODER = BUNDLED_FOLDER.with_name("athena-cross-encoder")
 MODEL, RECIPE = "model-int8.onnx", "recipe.json"
 BEGIN_FROM = BUNDLED_FOLDER / MODEL
-LONGEST_PAIR = 96  # tokens, special ones included
+LONGEST_PAIR = PAIR_TOKENS  # special ones included
 LONGEST_QUESTION = 44
 BEGIN, BETWEEN = 101, 102  # [CLS] and [SEP]
 SECOND_KIND = Path(__file__).with_name("second_kind.npy")

@@ -392,7 +392,7 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
 
 def answers_text(report: AnswersReport) -> RenderableType:
     """The figures of all questions, and those that each kind of question is about."""
-    names = ("section", "first_quote", "any_quote", "marked", "parts", "headed", "alone")
+    names = ("section", "first_quote", "any_quote", "marked", "parts", "alone")
     about = [name for name in names if any(row[name] is not None for row in report.by_kind.values())]
     kinds = [_shares("kind", report.by_kind, about)] if any(report.by_kind) else []
     judged = [judged_text(report.judge)] if report.judge else []

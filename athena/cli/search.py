@@ -15,8 +15,8 @@ from athena.cli.answers import showing_results
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlobs, Rerank, Verbatim
 from athena.cli.running import as_set, opened, show
 from pipeline.answer import with_page
-from pipeline.markup.readable import readable
 from pipeline.stores.globs import as_globs
+from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval, Verdict
@@ -97,7 +97,7 @@ def _result_lines(rank: int, passage: Passage) -> list[RenderableType]:
         [with_page(node.metadata["source"], node.metadata.get("page")), *node.metadata["heading_path"]]
     )
     place = f"  lines {node.metadata['start_line']}-{node.metadata['end_line']}, score {passage.score:.3f}"
-    text = " ".join(readable(node.text).split())
+    text = " ".join(display(node.metadata.get("shown", node.text)).split())
     excerpt = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
     return [
         Text.assemble((f"{rank:>2}  ", "bold"), (breadcrumb, "bold"), (place, "dim")),

@@ -36,8 +36,7 @@ from evals.support import (
     report_on,
 )
 from pipeline.answering.citations import without_markers
-from pipeline.answering.exact_facts import COMMAND, IDENTIFIER, facts_of
-from pipeline.answering.polarity import negations
+from pipeline.answering.literals import COMMAND, IDENTIFIER, literals_of
 from pipeline.answering.sentence_support import signals_of
 from pipeline.answering.verification import THRESHOLD, states_something
 from pipeline.finding.verdict import sigmoid
@@ -190,14 +189,14 @@ RESTATED = {
 
 def other_number(text: str, chance: random.Random) -> str | None:
     """One number is another one."""
-    stated = facts_of(text).numbers
-    found = [match for match in DIGITS.finditer(text) if facts_of(match[0]).numbers & stated]
+    stated = {number for number, _ in literals_of(text).numbers}
+    found = [match for match in DIGITS.finditer(text) if match[0] in stated]
     if not found:
         return None
     match = chance.choice(found)
     value = str(int(float(match[0])) + chance.randint(1, 9))
     changed = text[: match.start()] + value + text[match.end() :]
-    return None if value in facts_of(text).numbers else changed
+    return None if value in {number for number, _ in literals_of(text).numbers} else changed
 
 
 def other_unit(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
@@ -236,7 +235,7 @@ def negated(text: str, chance: random.Random) -> str | None:  # noqa: ARG001
     if re.search(r"\bnot\b ", text):
         return re.sub(r"\bnot\b ", "", text)
     changed = AUXILIARY.sub(r"\1 not", text, count=1)
-    return changed if changed != text and not negations(text) else None
+    return changed if changed != text else None
 
 
 def restated(text: str, chance: random.Random) -> str | None:  # noqa: ARG001

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pipeline.markup.readable import Edit, edited, find_edits, merged, readers_markdown
+from readers.dialects import display, mask
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation, Unit
 
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-INDENT = re.compile(r"[ \t>]*")  # what a line of a list or of a quotation begins with
+INDENT = re.compile(r"[ \t>]*")  # of a line in a list or in a quotation
 REMNANT = re.compile(r"(\n[ \t|]*)+\Z")  # a row that was cut before its first word
 BLANK_LINES = re.compile(r"\n[ \t]*\n")
+MARK, DROPPED = "\ue001", "\ue002"
+"""Stand in a mask for an offset that is looked for, and for the indent that a line loses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some of a file's text, and where each of its characters came from."""
+    """Some of a file's text as readers see it; an offset in `masked` is one in the file from `start`."""
 
-    quote: str
-    start: int  # offset in the file of the quote's first character
-    opening: str = ""  # the table's header or the fence, which the quote does not have itself
-    edits: tuple[Edit, ...] = ()  # what is shown otherwise, ascending; offsets in the file
+    masked: str
+    start: int
+    opening: str = ""
+    """The table's header or the fence, which the quote does not have itself."""
+
+    @property
+    def quote(self) -> str:
+        """The text without marks."""
+        return display(self.masked.replace(DROPPED, ""))
 
     @property
     def text(self) -> str:
@@ -33,14 +42,10 @@ class Excerpt:
         return f"{self.opening}{self.quote}"
 
     def place(self, offset: int) -> int:
-        """Where an offset in the file is in `text`."""
-        place = len(self.opening) + max(0, offset - self.start)
-        for first, last, shown in self.edits:
-            if offset >= last:
-                place += len(shown) - (last - first)
-            elif offset > first:
-                place += min(len(shown), offset - first) - (offset - first)
-        return place
+        """The offset in `text` of the character that is at `offset` in the file."""
+        at = min(max(0, offset - self.start), len(self.masked))
+        marked = f"{self.masked[:at]}{MARK}{self.masked[at:]}"
+        return len(self.opening) + display(marked.replace(DROPPED, "")).index(MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,13 @@ class Led:
 
 
 def shown(unit: Unit, citation: Citation) -> Led:
-    """What is shown of a unit: its quote after its lead."""
-    return _led(unit.lead, citation.quote, citation.start, citation)
+    """The quote of a unit after its lead."""
+    return _led(unit.lead, citation.start, citation.start + len(citation.quote), citation)
 
 
 def readers_quote(citation: Citation) -> str:
-    """The quote as Markdown, without what is not for readers."""
-    return edited(citation.quote, _edits(citation.quote, citation.start, citation), base=citation.start)
+    """The quote as Markdown, without the marks that readers do not see."""
+    return display(_masked(citation, citation.start, citation.start + len(citation.quote)))
 
 
 def whole(unit: Unit, citation: Citation) -> Led | None:
@@ -68,28 +73,29 @@ def whole(unit: Unit, citation: Citation) -> Led | None:
         return None
     text = citation.section_text[start:end]
     lead = "\n\n".join(block for block in BLANK_LINES.split(unit.lead) if block.strip() not in text)
-    return _led(lead, text, unit.start, citation)
+    return _led(lead, unit.start, unit.end, citation)
 
 
-def _led(lead: str, quote: str, start: int, citation: Citation) -> Led:
-    before = text_before(citation, start)
+def _led(lead: str, start: int, end: int, citation: Citation) -> Led:
+    before, masked = text_before(citation, start), _masked(citation, start, end)
     lead, opening = _parted(lead.strip())
-    if not opening:
-        opening = _opening(quote, before)
-    quote = REMNANT.sub("", quote)
-    outdents = _outdents(quote, start, "" if in_code(before) else _indent(before.rpartition("\n")[2]))
-    edits = merged([*_edits(quote, start, citation), *outdents])
-    excerpt = Excerpt(edited(quote, edits, base=start), start, opening, tuple(edits))
-    return Led(readers_markdown(lead), excerpt)
+    indent = "" if in_code(before) else _indent(before.rpartition("\n")[2])
+    excerpt = Excerpt(_outdented(REMNANT.sub("", masked), indent), start, opening or _opening(masked, before))
+    return Led(display(mask(lead)), excerpt)
 
 
-def _edits(quote: str, start: int, citation: Citation) -> list[Edit]:
-    """What readers are shown otherwise: marks are known by all of their section, where it is there."""
+def _masked(citation: Citation, start: int, end: int) -> str:
+    """The mask of a span of the file: by all of its section, where the citation has that."""
+    suffix = PurePosixPath(citation.source).suffix
     base, text = citation.section_start, citation.section_text
-    if not text.startswith(quote, max(0, start - base)):
-        base, text = start, quote
-    found = find_edits(text, start - base, start - base + len(quote))
-    return [(first + base, last + base, shown) for first, last, shown in found]
+    if not text.startswith(citation.quote, max(0, citation.start - base)):
+        base, text = citation.start, citation.quote
+    return _mask(text, suffix)[start - base : end - base]
+
+
+@lru_cache(maxsize=64)
+def _mask(text: str, suffix: str) -> str:
+    return mask(text, suffix=suffix)
 
 
 def _parted(lead: str) -> tuple[str, str]:
@@ -147,15 +153,10 @@ def _indent(line: str) -> str:
     return indent if indent == line or ">" in indent else ""
 
 
-def _outdents(quote: str, start: int, indent: str) -> list[Edit]:
-    """The indent of the quote's first line in the others."""
-    edits: list[Edit] = []
-    at = start
-    for number, line in enumerate(quote.splitlines(keepends=True)):
-        if number and (length := _shared(line, indent)):
-            edits.append((at, at + length, ""))
-        at += len(line)
-    return edits
+def _outdented(text: str, indent: str) -> str:
+    """`text`, of the same length, with `DROPPED` for the indent that later lines share with the first."""
+    first, *others = text.splitlines(keepends=True) or [""]
+    return first + "".join(DROPPED * _shared(line, indent) + line[_shared(line, indent) :] for line in others)
 
 
 def _shared(line: str, indent: str) -> int:

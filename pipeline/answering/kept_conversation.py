@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,9 +12,8 @@ from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import left_of, looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.asking.follow_ups import FROM_MEMORY
-from pipeline.errors import AthenaError, StoreError
+from pipeline.errors import StoreError
 from pipeline.messages import Message
-from pipeline.steps.records import CondenseStep, RememberStep, Step, ThinkStep, ToolStep
 from pipeline.steps.spending import usage_of
 from pipeline.stores.conversations import Conversation, not_of, title_of
 from pipeline.stores.globs import as_scope
@@ -91,10 +90,10 @@ class KeptConversation:
         """Store a turn with all its steps, replacing what was stored of it before."""
         turn.outcome = replace(
             answer,
-            steps=self._steps(turn),
+            steps=tuple(turn.trace.steps),
             seconds=turn.trace.seconds,
             turn_id=turn.turn_id,
-            usage=usage_of(turn.spent, self.parts.prices, before=turn.begun.usage if turn.begun else None),
+            usage=usage_of(turn.spent, self.parts.prices),
         )
         if not self.id:
             self._begin(turn)
@@ -118,8 +117,7 @@ class KeptConversation:
 
     def keep_so_far(self, turn: RunningTurn) -> None:
         """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""
-        before = turn.begun if not turn.text else None
-        self.keep(turn, before or turn.answer(text=turn.text, status="stopped"))
+        self.keep(turn, turn.answer(text=turn.text, status="stopped"))
 
     def keep_so_far_if_possible(self, turn: RunningTurn) -> None:
         """The same; what cannot be stored now is stored the next time, or said at the end."""
@@ -155,40 +153,3 @@ class KeptConversation:
             if memory is not None:
                 memory.give_up(turn_id)
             raise
-
-    def _steps(self, turn: RunningTurn) -> tuple[Step, ...]:
-        """What was done; of an answer that is written on also what is not done again.
-
-        While its first part is still to be remembered, that is read again: it may be done by now.
-        """
-        if turn.begun is None:
-            return tuple(turn.trace.steps)
-        if _is_to_be_remembered(turn.begun):
-            with suppress(AthenaError):  # what is wrong with the store is said where the turn is stored
-                stored = self.parts.conversations.turn(turn.turn_id).answer
-                turn.begun = _with_remembered(turn.begun, stored)
-        return _all_steps(turn.begun, turn.trace.steps)
-
-
-def _all_steps(answer: Answer, done: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps done now, between those of an answer that are not done again.
-
-    Those are how its question came about, what tools found, and what was remembered of its first part.
-    """
-    before = (step for step in answer.steps if isinstance(step, CondenseStep | ThinkStep | ToolStep))
-    return (*before, *done, *_remembered(answer))
-
-
-def _is_to_be_remembered(answer: Answer) -> bool:
-    """Whether something is still to be remembered of an answer: its stored steps will say what."""
-    return any(step.pending for step in _remembered(answer))
-
-
-def _with_remembered(answer: Answer, stored: Answer) -> Answer:
-    """An answer with what was remembered of it by now, as it is stored."""
-    others = (step for step in answer.steps if not isinstance(step, RememberStep))
-    return replace(answer, steps=(*others, *_remembered(stored)))
-
-
-def _remembered(answer: Answer) -> Iterator[RememberStep]:
-    return (step for step in answer.steps if isinstance(step, RememberStep))

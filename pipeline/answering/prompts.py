@@ -167,17 +167,16 @@ def assemble_prompt(
     budget: Budget,
     leaves: Mapping[str, Sequence[Node]] = NO_LEAVES,
     memory: Sequence[Message] = (),
-    header: str = "",
     count: CountTokens = count_tokens,
 ) -> Prompt:
     """The prompt: system header and rules; the history that fits; memory; numbered sources and the message.
 
     Documents may say anything, so their text is never in the system message, and stands between lines that
     have a random word of this request. `leaves` are sections' sentences, by section: what was found of these
-    comes as wholes, as quotes do. A `header` takes the place of the persona's, where an answer is written on.
+    comes as wholes, as quotes do.
     """
     word = secrets.token_hex(WORD_BYTES)
-    header = header or system_prompt(persona.system_header, persona.tone)
+    header = system_prompt(persona.system_header, persona.tone)
     bare = count_tokens(header) + count_tokens(asking_prompt("", "", word=word))
     bare += sum(count_tokens(said.text) + MESSAGE_TOKENS for said in memory)
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)

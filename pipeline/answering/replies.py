@@ -12,9 +12,9 @@ from pipeline.answering.citations import citation_of, escaped_markers, quote_has
 from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
 from pipeline.answering.section_blocks import end_of, start_of
-from pipeline.markup.readable import readers_markdown
 from pipeline.steps.records import Quoted, QuoteStep
 from pipeline.words import CLOSEST, counted
+from readers.dialects import display, mask
 
 if TYPE_CHECKING:
     from pipeline.answering.turns import RunningTurn
@@ -132,7 +132,7 @@ def _unit(quote: Quote, marker: int) -> Unit:
 def block_quote(citation: Citation, unit: Unit | None) -> str:
     """As a block quote of Markdown the lead, the quote with its marker, and how much is left out."""
     quote = readers_quote(citation)
-    text = escaped_markers(f"{readers_markdown(unit.lead)}\n{quote}" if unit and unit.lead else quote)
+    text = escaped_markers(f"{display(mask(unit.lead))}\n{quote}" if unit and unit.lead else quote)
     left_out = _left_out(unit) if unit else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
     whole = f"{text}{beside}[{citation.marker}]" + (f"\n\n{left_out}" if left_out else "")

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from pipeline.analysis import analyse
 from pipeline.answer import Passage
-from pipeline.answering.exact_facts import Facts, facts_of, missing_numbers, together
-from pipeline.answering.polarity import inverted, opposites
+from pipeline.answering.literals import Literals, literals_of, missing_numbers
 from pipeline.finding.passages import passage_leaves
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
@@ -56,7 +55,7 @@ class Evidence:
             Leaf(number, node, frozenset(leaf_terms(node)), above[_headings(node)]) for number, node in leaves
         ]
         self._vectors = vectors
-        self._facts: dict[str, Facts] = {}
+        self._literals: dict[str, Literals] = {}
 
     def of(self, number: int) -> Evidence:
         """One passage alone."""
@@ -78,11 +77,11 @@ class Evidence:
         total = sum(map(self._weight, terms))
         return sum(map(self._weight, found)) / total if total else 0.0
 
-    def facts(self, leaf: Leaf) -> Facts:
+    def literals(self, leaf: Leaf) -> Literals:
         """The numbers, ids and commands of a leaf."""
-        if leaf.node.node_id not in self._facts:
-            self._facts[leaf.node.node_id] = facts_of(leaf.text)
-        return self._facts[leaf.node.node_id]
+        if leaf.node.node_id not in self._literals:
+            self._literals[leaf.node.node_id] = literals_of(leaf.text)
+        return self._literals[leaf.node.node_id]
 
     @cached_property
     def _counts(self) -> Counter[str]:
@@ -125,10 +124,8 @@ class Signals:
     closeness: float  # the highest cosine of a leaf, 0..1
     coverage: float  # share of its words, weighed, in the leaves that it rests on
     leaves: tuple[Leaf, ...]  # that it rests on, best first
-    numbers: tuple[str, ...] = ()  # that these lack, or have of something else
+    numbers: tuple[str, ...] = ()  # that these lack
     names: tuple[str, ...] = ()  # ids and versions that these lack, commands that no passage has
-    inverted: tuple[str, ...] = ()  # its "not", or theirs
-    opposites: tuple[str, ...] = ()  # its words of which these have the opposite
 
     @property
     def values(self) -> dict[str, float]:
@@ -136,8 +133,6 @@ class Signals:
         return {
             "numbers": float(bool(self.numbers)),
             "names": float(bool(self.names)),
-            "inverted": float(bool(self.inverted)),
-            "opposites": float(bool(self.opposites)),
             "uncovered": max(0.0, 1 - self.coverage / LEAST_COVERED),
             "far": max(0.0, 1 - self.closeness / LEAST_CLOSE),
         }
@@ -145,27 +140,24 @@ class Signals:
     @property
     def missing(self) -> tuple[str, ...]:
         """What the passages do not say, in words."""
-        return tuple(dict.fromkeys([*self.numbers, *self.names, *self.inverted, *self.opposites]))
+        return (*self.numbers, *self.names)
 
 
 def signals_of(sentence: str, vector: Vector, evidence: Evidence) -> Signals:
     """The signals of a sentence without its markers; `evidence` has a leaf at least."""
     terms = content_terms(sentence)
     closeness = evidence.closeness(vector)
-    stated = facts_of(sentence)
+    stated = literals_of(sentence)
     leaves = _resting_on(terms, closeness, evidence)
     leaves += _with_numbers(stated, leaves, terms, evidence)
-    spans = [leaf.text for leaf in leaves]
-    around = "\n".join(dict.fromkeys(leaf.headings for leaf in leaves))
+    texts = [*(leaf.text for leaf in leaves), *dict.fromkeys(leaf.headings for leaf in leaves)]
     covered = frozenset().union(*(leaf.terms | leaf.above for leaf in leaves))
     return Signals(
         closeness=max(0.0, float(closeness.max())),
         coverage=evidence.share(covered.intersection(terms), terms),
         leaves=tuple(leaves),
-        numbers=tuple(missing_numbers(stated, facts_of("\n".join([*spans, around])))),
-        names=_missing_names(stated, [*spans, around], evidence),
-        inverted=inverted(sentence, spans),
-        opposites=tuple(opposites(sentence, spans[:1], elsewhere=(leaf.terms for leaf in evidence.leaves))),
+        numbers=tuple(missing_numbers(stated, literals_of("\n".join(texts)))),
+        names=_missing_names(stated, texts, evidence),
     )
 
 
@@ -199,27 +191,26 @@ def _resting_on(terms: Sequence[str], closeness: NDArray[np.float32], evidence: 
 
 
 def _with_numbers(
-    stated: Facts, found: Sequence[Leaf], terms: Collection[str], evidence: Evidence
+    stated: Literals, found: Sequence[Leaf], terms: Collection[str], evidence: Evidence
 ) -> list[Leaf]:
-    """A leaf that has the numbers which the others lack, and others of the sentence's words."""
-    given = facts_of("\n".join(leaf.text for leaf in found))
-    lacking = len(missing_numbers(stated, given))
-    if not lacking:
-        return []
+    """Return the leaf that has most of the numbers which the found ones lack; [] where none has any.
+
+    It must have some of the sentence's other words, too.
+    """
+    lacking = stated.numbers.difference(*(evidence.literals(leaf).numbers for leaf in found))
     words = {term for term in terms if not term[:1].isdigit()}
     best: tuple[tuple[int, float], Leaf] | None = None
     for leaf in evidence.leaves:
-        facts = evidence.facts(leaf)
-        shared = evidence.share(words & (leaf.terms | leaf.above), words)
-        if leaf in found or not facts.quantities or shared < LENDING or not words & leaf.terms:
+        lent = len(lacking & evidence.literals(leaf).numbers)
+        if not lent or not words & leaf.terms:
             continue
-        left = len(missing_numbers(stated, together(given, facts)))
-        if left < lacking and (best is None or (-left, shared) > best[0]):
-            best = (-left, shared), leaf
+        shared = evidence.share(words & (leaf.terms | leaf.above), words)
+        if shared >= LENDING and (best is None or (lent, shared) > best[0]):
+            best = (lent, shared), leaf
     return [best[1]] if best else []
 
 
-def _missing_names(stated: Facts, texts: Sequence[str], evidence: Evidence) -> tuple[str, ...]:
+def _missing_names(stated: Literals, texts: Sequence[str], evidence: Evidence) -> tuple[str, ...]:
     flat = _flat(texts)
     return (
         *sorted(name.upper() for name in stated.identifiers if not _stands_in(name, flat)),

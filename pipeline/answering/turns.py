@@ -101,9 +101,6 @@ class ChatAgent(Protocol):
         `keep` is called with what there is after each step. Where the turn is stopped, what was read by then.
         """
 
-    def read_again(self, turn: RunningTurn, parts: ChatParts) -> Retrieval:
-        """What was read for the answer that is written on."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatParts:
@@ -164,7 +161,6 @@ class RunningTurn:
     notices: tuple[str, ...] = ()
     turn_id: str = ""
     instead_of: str = ""  # id of the turn that it is another version of
-    begun: Answer | None = None  # that broke off before, and is written on
     partial: Answer | None = None  # of a generation that broke off, with its citations
     outcome: Answer | None = None  # how it ended, also where that could not be stored
     trace: Trace = field(default_factory=Trace)

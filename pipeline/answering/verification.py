@@ -27,8 +27,6 @@ from pipeline.terms import content_terms
 WEIGHTS = {
     "numbers": -4.6,
     "names": -5.0,
-    "inverted": -3.9,
-    "opposites": -2.6,
     "uncovered": -3.2,
     "far": -2.8,
 }

@@ -1,50 +1,115 @@
-"""What the pipeline asks of models, beyond LlamaIndex's own interfaces."""
+"""What every embedding model and cross-encoder offers, and which model was chosen for which role."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from pipeline.errors import ModelError
+from pipeline.models.onnx import count_tokens
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Vectors: TypeAlias = NDArray[np.float32]
 Scores: TypeAlias = "NDArray[np.float32]"
 
+CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
 
-class Encoder(Protocol):
-    """Texts in, unit vectors out."""
 
-    @property
-    def name(self) -> str:
-        """The model's name as the manifest keeps it."""
+class Encoder(ABC):
+    """An embedding model: texts in, unit vectors out. Every vector is checked; none is ever made up.
+
+    A subclass implements `max_tokens` and `_rows`.
+    """
+
+    languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
+    batch_texts = 64  # in one call of `_rows`
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # as the manifest keeps it
+        self.encode_query = lru_cache(CACHED_QUERIES)(self.encode_query)  # type: ignore[method-assign]
 
     @property
     def fingerprint(self) -> str:
-        """What tells its file from another of the same name; "" if finding out would be slow or a request."""
+        """Tells two versions of a model apart that share a name; "" where that is not known."""
+        return ""
 
     @property
     def dimensions(self) -> int:
         """The length of each vector."""
+        return len(self.encode_query("dimensions"))
 
     @property
+    @abstractmethod
     def max_tokens(self) -> int:
-        """How many tokens of a text are read; the rest is cut off."""
+        """How many tokens of a text the model reads; it ignores the rest."""
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, without the model's own special ones."""
+        """Count a text's tokens, without special ones; by default with the bundled WordPiece tokenizer."""
+        return count_tokens(text)
 
     def opening(self, text: str) -> str:
-        """What of a section's text is embedded: as much of its beginning as the model is good at."""
+        """Return the beginning of a section's text that is embedded for it; by default all of it."""
+        return text
+
+    def encode_query(self, text: str) -> Vectors:
+        """Embed a question: shape (dimensions,), unit length, read-only. The last results are cached."""
+        vector: Vectors = self._unit(self._rows([text], is_query=True), count=1)[0]
+        vector.flags.writeable = False
+        return vector
 
     def encode_passages(
         self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
-    ) -> NDArray[np.float32]:
+    ) -> Vectors:
         """Embed passages: shape (len(texts), dimensions), unit length; `on_progress` gets the number done."""
+        import numpy as np
 
-    def encode_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a question: shape (dimensions,), unit length."""
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        done = 0
+        for batch, rows in self._batches(texts):
+            found = self._unit(rows, count=len(batch))
+            if found.shape[1] != vectors.shape[1]:
+                raise self._unusable(f"vectors of {found.shape[1]} dimensions after {vectors.shape[1]}")
+            vectors[batch] = found
+            done += len(batch)
+            if on_progress:
+                on_progress(done)
+        return vectors
+
+    @abstractmethod
+    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
+        """Embed texts in one call: rows of numbers, of any length above 0, in the order of the texts."""
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Any]]:
+        """Yield the rows of passages in batches, each with the indexes of its texts."""
+        for start in range(0, len(texts), self.batch_texts):
+            batch = list(texts[start : start + self.batch_texts])
+            yield list(range(start, start + len(batch))), self._rows(batch, is_query=False)
+
+    def _unit(self, rows: Any, *, count: int) -> Vectors:
+        """Scale rows to unit length; raises `ModelError` where they are not `count` usable vectors."""
+        import numpy as np
+
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._unusable("vectors that are not numbers, or not of one length") from error
+        if vectors.ndim != 2 or len(vectors) != count:
+            raise self._unusable(f"numbers of the shape {vectors.shape} for {count} texts")
+        with np.errstate(over="ignore"):  # an infinite length is refused
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._unusable("a vector without a direction (zeros, or not finite)")
+        return np.asarray(vectors / lengths)
+
+    def _unusable(self, found: str) -> ModelError:
+        fix = "Check that it is an embedding model, and ingest again."
+        return ModelError(f"The embedding model '{self.name}' gave {found}.", fix)
 
 
 class CrossEncoder(Protocol):
@@ -55,16 +120,16 @@ class CrossEncoder(Protocol):
         """The model's name."""
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
-        """Logits, shape (len(passages),), higher is better; `sigmoid` of it is shown to people."""
+        """Return logits, shape (len(passages),), higher is better; people are shown their `sigmoid`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What `auto` found for one role and why: shown by `athena doctor` and on the page."""
+    """The model chosen for one role, and why: shown by `athena doctor` and on the page."""
 
     role: Literal["embedding", "cross-encoder", "language model"]
     name: str  # "" when there is none
-    provider: str  # "bundled", "ollama", "openai", "sentence-transformers", "none"
+    provider: str  # "bundled", "ollama", "openai", "sentence-transformers", "given", "none"
     detail: str
     fix: str = ""
     wrong: bool = False  # a setting names a server, and that does not answer
@@ -72,7 +137,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """How far a download is: what is being done, and the bytes of all parts that are known so far."""
+    """Progress of a download: the current step, and bytes over all parts that are known so far."""
 
     status: str
     done: int

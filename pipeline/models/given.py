@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
-from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     GivenModel: TypeAlias = "LLM | OwnModel"
     GivenEmbedding: TypeAlias = "BaseEmbedding | Encoder | OwnEncoder"
 
-BATCH_TEXTS = 64
 MAX_TOKENS = 256  # of a sentence, where a model does not say how much of a text it reads
 CHARACTERS_A_TOKEN = 4
 GIVEN = "given by the program"
@@ -103,13 +100,10 @@ def reranker_of(given: OwnReranker) -> tuple[CrossEncoder, ModelChoice]:
     return reranker, ModelChoice("cross-encoder", reranker.name, "given", GIVEN)
 
 
-class GivenEncoder:
-    """Any two functions of texts to vectors, as an `Encoder`: unit length, and checked.
+class GivenEncoder(Encoder):
+    """Any two functions of texts to vectors, as an `Encoder`."""
 
-    Tokens are counted with the bundled tokenizer.
-    """
-
-    fingerprint = ""
+    max_tokens = MAX_TOKENS
 
     def __init__(
         self,
@@ -119,67 +113,18 @@ class GivenEncoder:
         name: str,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.max_tokens = max_tokens
         self._passages = passages
         self._query = query
 
-    @cached_property
-    def dimensions(self) -> int:
-        """The length of each vector, found out with a short text."""
-        return len(self.encode_query("dimensions"))
-
-    def count_tokens(self, text: str) -> int:
-        """Tokens of a text by the bundled tokenizer."""
-        return len(self._counter.encode(text, add_special_tokens=False).ids)
-
     def opening(self, text: str) -> str:
-        """As much of a section's beginning as a model of `max_tokens` may read."""
+        """Return as much of a section's beginning as a model of `max_tokens` may read."""
         return text[: self.max_tokens * CHARACTERS_A_TOKEN]
 
-    def encode_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a question: shape (dimensions,), unit length."""
-        import numpy as np
-
-        return np.asarray(self._checked([self._query(text or " ")], count=1)[0])
-
-    def encode_passages(
-        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
-    ) -> NDArray[np.float32]:
-        """Embed passages: shape (len(texts), dimensions), unit length; `on_progress` gets the number done."""
-        import numpy as np
-
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), BATCH_TEXTS):
-            batch = [text or " " for text in texts[start : start + BATCH_TEXTS]]
-            rows = self._checked(self._passages(batch), count=len(batch))
-            if rows.shape[1] != self.dimensions:
-                raise self._wrong(f"vectors of {rows.shape[1]} dimensions after {self.dimensions}")
-            vectors[start : start + len(batch)] = rows
-            if on_progress:
-                on_progress(start + len(batch))
-        return vectors
-
-    def _checked(self, rows: Any, *, count: int) -> NDArray[np.float32]:
-        import numpy as np
-
-        try:
-            vectors = np.asarray(rows, dtype=np.float32)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise self._wrong("vectors that are not rows of numbers of one length") from error
-        if vectors.ndim != 2 or vectors.shape[0] != count:
-            raise self._wrong(f"an array of the shape {vectors.shape} for {count} texts")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
-            raise self._wrong("a vector without a direction (zeros or not numbers)")
-        return np.asarray(vectors / lengths)
-
-    def _wrong(self, what: str) -> ModelError:
-        return ModelError(f"The embedding model '{self.name}' gave {what}.", "Correct it, and ingest again.")
-
-    @cached_property
-    def _counter(self) -> Any:
-        return open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=None)
+    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
+        prepared = [text or " " for text in texts]
+        return [self._query(text) for text in prepared] if is_query else self._passages(prepared)
 
 
 class GivenReranker:

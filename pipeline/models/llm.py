@@ -43,7 +43,7 @@ KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
 PULL_SILENCE_S = 300.0  # Ollama checks what it got, gigabytes, without a word
 MOST_MODELS = 1000
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
-EMBEDDING_MODEL = re.compile(r"embed|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
+EMBEDDING_MODEL = re.compile(r"embed|rerank|minilm|(^|/)(bge|gte|e5|mxbai|paraphrase)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""The vectors of texts that were embedded just now: the sentences of an answer are compared several times."""
+"""A cache of passage vectors: the sentences of an answer are compared several times."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from cachetools import LRUCache
@@ -11,42 +11,20 @@ from cachetools import LRUCache
 from pipeline.models.base import Encoder
 from pipeline.stores.base import Vector
 
-KEPT_TEXTS = 2000  # of each encoder, the last ones: 4 MB with 384 dimensions
-
-
-class RecentVectors:
-    """The vectors of the texts that were used last; safe to use from several threads."""
-
-    def __init__(self, kept_texts: int = KEPT_TEXTS) -> None:
-        self._vectors: LRUCache[str, Vector] = LRUCache(kept_texts)
-        self._lock = threading.Lock()
-
-    def of(self, texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
-        """The vectors of some texts; those that are not kept are embedded together, each once."""
-        known = self._known(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        if missing:
-            embedded = dict(zip(missing, encoder.encode_passages(missing), strict=True))
-            self._keep(embedded)
-            known |= embedded
-        return [known[text] for text in texts]
-
-    def _known(self, texts: Iterable[str]) -> dict[str, Vector]:
-        with self._lock:
-            return {text: self._vectors[text] for text in texts if text in self._vectors}
-
-    def _keep(self, vectors: dict[str, Vector]) -> None:
-        with self._lock:
-            for text, vector in vectors.items():
-                self._vectors[text] = vector.copy()  # a row alone: it would hold the whole matrix
-
+CACHED_TEXTS = 2000  # per encoder: 4 MB with 384 dimensions
 
 _lock = threading.Lock()
-_recent: WeakKeyDictionary[Encoder, RecentVectors] = WeakKeyDictionary()
+_recent: WeakKeyDictionary[Encoder, LRUCache[str, Vector]] = WeakKeyDictionary()
 
 
 def passage_vectors(texts: Sequence[str], *, encoder: Encoder) -> list[Vector]:
-    """The vectors of some texts as passages, from memory where they were embedded a short while ago."""
+    """Return the vectors of texts as passages; those that are not cached are embedded together, each once."""
     with _lock:
-        recent = _recent.setdefault(encoder, RecentVectors())
-    return recent.of(texts, encoder=encoder)
+        cache = _recent.setdefault(encoder, LRUCache(CACHED_TEXTS))
+        known = {text: cache[text] for text in texts if text in cache}
+    if missing := [text for text in dict.fromkeys(texts) if text not in known]:
+        rows = encoder.encode_passages(missing)
+        known |= {text: row.copy() for text, row in zip(missing, rows, strict=True)}  # else all rows stay
+        with _lock:
+            cache.update((text, known[text]) for text in missing)
+    return [known[text] for text in texts]

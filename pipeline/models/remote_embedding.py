@@ -1,193 +1,139 @@
-"""Embeddings from a server: Ollama, OpenAI, and whatever speaks OpenAI's protocol.
-
-A text that the server does not embed is a clear error; no vector is ever made up.
-"""
+"""Embeddings from a server: Ollama, OpenAI and compatible ones, each by its own client."""
 
 from __future__ import annotations
 
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+import re
+from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
-import numpy as np
-from numpy.typing import NDArray
 
-from pipeline.errors import ModelError
-from pipeline.models.failures import (
-    Misbehaviour,
-    Provider,
-    Server,
-    require_address,
-    translate,
-    worth_retrying,
-)
-from pipeline.models.onnx import BUNDLED_FOLDER, open_tokenizer
-from pipeline.models.wire import Json, ask
+from pipeline.errors import ModelUnavailable
+from pipeline.models.base import Encoder
+from pipeline.models.failures import Misbehaviour, Provider, Server, require_address, translate
+from pipeline.models.llm import INSTALL_OPENAI
+from pipeline.models.wire import client_options, within
 from pipeline.options import EncoderOptions
 
-BATCH_TEXTS = 64
-RETRY_AFTER_S = 0.5
+Answer = TypeVar("Answer")
 OLLAMA_MAX_TOKENS = 512  # where the server does not say; the context of most BERT-like models
 OPENAI_MAX_TOKENS = 8191
-MOST_TOKENS = 1_000_000
+MOST_TIMEOUTS = 4  # in a call: OpenAI's client asks up to three times, about a second apart
 CHARACTERS_A_TOKEN = 2  # few, so that a cut text is within the limit whatever its language
+LOOPBACK = re.compile(r"localhost|::1|127(\.\d+){3}")
+WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
+FAILURES = (httpx.HTTPError, ConnectionError, Misbehaviour, *WRONG_SHAPE)
+
+TASK = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
+SENTENCE = "Represent this sentence for searching relevant passages: "
+PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
+    (r"e5.*instruct|qwen3-embedding", TASK, ""),
+    (r"\be5-", "query: ", "passage: "),
+    (r"nomic-embed-text|modernbert-embed", "search_query: ", "search_document: "),
+    (r"embeddinggemma", "task: search result | query: ", "title: none | text: "),
+    (r"arctic-embed(2|.*v2)", "query: ", ""),
+    (r"arctic-embed|mxbai-embed|\bbge-(small|base|large)(?!-zh)", SENTENCE, ""),
+)
+"""The prefixes that models were trained with, as their model cards give them."""
 
 
-class RemoteEncoder(ABC):
-    """What both protocols share: batches, one retry, checks, unit length.
+def prefixes(model: str) -> tuple[str, str]:
+    """Return the prefixes of queries and of passages that a model was trained with; "" where it has none."""
+    return next(((q, p) for name, q, p in PREFIXES if re.search(name, model.lower())), ("", ""))
 
-    Tokens are counted with the bundled WordPiece tokenizer: exact for the BERT-like models that Ollama
-    serves, an estimate for others.
-    """
 
-    def __init__(
-        self, model: str, *, provider: Provider, url: str, key: str, options: EncoderOptions
-    ) -> None:
-        self.name = f"{provider}/{model}"
-        self.fingerprint = ""  # only the server knows its files
+class RemoteEncoder(Encoder):
+    """The common part of both protocols: prefixes, cut texts, errors that say what to do."""
+
+    _errors: tuple[type[Exception], ...] = FAILURES  # and the client's own
+
+    def __init__(self, model: str, *, provider: Provider, url: str, options: EncoderOptions) -> None:
+        super().__init__(f"{provider}/{model}")
         self.url = url
         self._model = model
         self._server = Server(provider, url, model, options.request_timeout_s)
         require_address(self._server)
-        self._key = key
-        self._connect_timeout_s = options.connect_timeout_s
-
-    @cached_property
-    def dimensions(self) -> int:
-        """The length of each vector, asked once with a short text."""
-        return int(self._embed(["dimensions"]).shape[1])
+        self._prefixes = prefixes(model)
+        self._http = client_options(
+            connect_timeout_s=options.connect_timeout_s,
+            read_timeout_s=options.request_timeout_s,
+            protocol="whole",
+        ) | {"trust_env": not LOOPBACK.fullmatch(httpx.URL(url).host)}  # no proxy to this machine
 
     @property
-    def max_tokens(self) -> int:
-        """How many tokens of a text are read; the rest is cut off."""
-        return OPENAI_MAX_TOKENS
+    def fingerprint(self) -> str:
+        """The prefix of passages: an index made with another one is outdated."""
+        return self._prefixes[1]
 
-    def count_tokens(self, text: str) -> int:
-        """Tokens of a text by the bundled tokenizer."""
-        return len(self._counter.encode(text, add_special_tokens=False).ids)
-
-    def opening(self, text: str) -> str:
-        """All of a section's text is embedded; the model cuts off what it does not read."""
-        return text
-
-    def encode_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a question: shape (dimensions,), unit length."""
-        return np.asarray(self._embed([text])[0])
-
-    def encode_passages(
-        self, texts: Sequence[str], *, on_progress: Callable[[int], None] | None = None
-    ) -> NDArray[np.float32]:
-        """Embed passages: shape (len(texts), dimensions), unit length; `on_progress` gets the number done."""
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for start in range(0, len(texts), BATCH_TEXTS):
-            batch = texts[start : start + BATCH_TEXTS]
-            vectors[start : start + len(batch)] = self._checked(self._embed(batch))
-            if on_progress:
-                on_progress(start + len(batch))
-        return vectors
+    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
+        prefix = self._prefixes[0 if is_query else 1]
+        limit = self.max_tokens * CHARACTERS_A_TOKEN
+        prepared = [(prefix + text)[:limit] or " " for text in texts]  # servers refuse empty texts
+        return self._asked(lambda: self._embed(prepared))
 
     @abstractmethod
-    def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        """One call of the server: a vector a text, in order."""
+    def _embed(self, texts: list[str]) -> Any:
+        """Call the server once: a vector for each text, in order."""
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        limit = self.max_tokens * CHARACTERS_A_TOKEN
-        # Servers refuse empty texts; a space is the nearest to nothing.
-        prepared = [text[:limit] or " " for text in texts]
-        return self._normalised(self._answer(prepared), count=len(texts))
-
-    def _answer(self, texts: Sequence[str], *, retry: bool = True) -> list[list[float]]:
-        """Ask, and once more where the failure may pass by itself."""
+    def _asked(self, call: Callable[[], Answer]) -> Answer:
+        """Call the client; its errors, and those of an answer of the wrong shape, come as `ModelError`."""
         try:
-            return self._request(texts)
-        except (httpx.HTTPError, httpx.InvalidURL, Misbehaviour) as error:
-            if not (retry and worth_retrying(error)):
-                raise translate(error, server=self._server, begun=False) from error
-        time.sleep(RETRY_AFTER_S)
-        return self._answer(texts, retry=False)
-
-    def _post(self, path: str, body: dict[str, Any]) -> Json:
-        return ask(self._server, path, key=self._key, body=body, connect_timeout_s=self._connect_timeout_s)
-
-    def _normalised(self, rows: list[list[float]], *, count: int) -> NDArray[np.float32]:
-        if len(rows) != count or len({len(row) for row in rows}) != 1:
-            raise self._unusable(f"{len(rows)} vectors for {count} texts")
-        try:
-            vectors = np.asarray(rows, dtype=np.float32)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise self._unusable("vectors that are not made of numbers") from error
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or (lengths == 0).any():
-            raise self._unusable("a vector without a direction (zeros or not numbers)")
-        return np.asarray(vectors / lengths)
-
-    def _checked(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        if vectors.shape[1] != self.dimensions:
-            raise self._unusable(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
-        return vectors
-
-    def _unusable(self, what: str) -> ModelError:
-        return ModelError(
-            f"{self._server.place} gave {what}.",
-            "Check that it is an embedding model, and ingest again.",
-        )
-
-    @cached_property
-    def _counter(self) -> Any:
-        return open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=None)
+            with within(MOST_TIMEOUTS * (self._server.timeout_s + 1)):
+                return call()
+        except self._errors as error:
+            raise translate(error, server=self._server, begun=False) from error
 
 
 class OllamaEncoder(RemoteEncoder):
-    """An embedding model that Ollama serves (`POST /api/embed`)."""
+    """An embedding model that Ollama serves."""
 
     def __init__(self, model: str, *, options: EncoderOptions) -> None:
-        super().__init__(model, provider="ollama", url=options.ollama_url, key="", options=options)
+        import ollama
+
+        super().__init__(model, provider="ollama", url=options.ollama_url, options=options)
+        self._errors = (*FAILURES, ollama.ResponseError)
+        self._client = ollama.Client(self.url, **self._http)
 
     @cached_property
     def max_tokens(self) -> int:
         """The model's context length as Ollama reports it, asked once."""
-        try:
-            info = self._post("/api/show", {"model": self._model}).get("model_info", {})
-        except (httpx.HTTPError, httpx.InvalidURL, Misbehaviour) as error:
-            raise translate(error, server=self._server, begun=False) from error
-        known = info.items() if isinstance(info, dict) else ()
-        lengths = [value for key, value in known if key.endswith(".context_length")]
-        usable = lengths and isinstance(lengths[0], int) and 0 < lengths[0] < MOST_TOKENS
-        return int(lengths[0]) if usable else OLLAMA_MAX_TOKENS
+        info = self._asked(lambda: self._client.show(self._model)).modelinfo or {}
+        lengths = [value for key, value in info.items() if key.endswith(".context_length")]
+        return max(1, lengths[0]) if lengths and isinstance(lengths[0], int) else OLLAMA_MAX_TOKENS
 
-    def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        body = {"model": self._model, "input": list(texts), "truncate": True}
-        answer = self._post("/api/embed", body)
-        return _vectors(answer.get("embeddings") or [])
+    def _embed(self, texts: list[str]) -> Any:
+        return self._client.embed(self._model, texts, truncate=True).embeddings
 
 
 class OpenAIEncoder(RemoteEncoder):
-    """An embedding model of OpenAI or of a compatible server (`POST /embeddings`)."""
+    """An embedding model of OpenAI or of a compatible server."""
+
+    max_tokens = OPENAI_MAX_TOKENS
 
     def __init__(self, model: str, *, options: EncoderOptions) -> None:
-        super().__init__(
-            model,
-            provider="openai",
-            url=options.openai_url,
-            key=options.openai_api_key,
-            options=options,
+        if not options.openai_api_key and not options.openai_base_url:
+            raise ModelUnavailable(
+                f"The embedding model 'openai/{model}' needs a key.",
+                "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server.",
+            )
+        try:
+            import openai
+        except ImportError as error:
+            problem = (
+                f"The embedding model 'openai/{model}' needs the package openai, which is not installed."
+            )
+            raise ModelUnavailable(problem, INSTALL_OPENAI) from error
+        super().__init__(model, provider="openai", url=options.openai_url, options=options)
+        self._errors = (*FAILURES, openai.OpenAIError)
+        self._client = openai.OpenAI(
+            api_key=options.openai_api_key or "none",  # the client insists on one
+            base_url=self.url,
+            timeout=self._http["timeout"],
+            http_client=httpx.Client(**self._http),
         )
 
-    def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        body = {"model": self._model, "input": list(texts), "encoding_format": "float"}
-        rows = self._post("/embeddings", body).get("data") or []
-        if not isinstance(rows, list) or not all(
-            isinstance(row, dict) and isinstance(row.get("index"), int) for row in rows
-        ):
-            raise Misbehaviour("something that is not a list of vectors")
-        ordered = sorted(rows, key=lambda row: int(row["index"]))
-        return _vectors([row.get("embedding") for row in ordered])
-
-
-def _vectors(rows: object) -> list[list[float]]:
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise Misbehaviour("something that is not a list of vectors")
-    return rows
+    def _embed(self, texts: list[str]) -> Any:
+        answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
+        return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]

@@ -12,9 +12,9 @@ from typing import Any
 
 from pipeline.nodes import Node, to_json
 
-OF_DOCUMENT = ("source", "title", "front_matter")
+OF_DOCUMENT = ("source", "title", "front_matter", "aliases", "keywords", "language", "version")
 """Stored with a document, for its sections."""
-OF_SECTION = ("source", "title", "heading_path")
+OF_SECTION = ("source", "title", "heading_path", "aliases", "keywords", "language")
 """Taken by sentences from their section."""
 
 Metadata = Mapping[str, Any]

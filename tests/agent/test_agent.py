@@ -389,29 +389,6 @@ def _events(fan: Athena, agent: Agent, llm: FakeLLM, stop_at: int) -> tuple[list
     return events, chat
 
 
-def test_a_stop_at_every_event_leaves_a_turn_that_can_go_on(fan: Athena, agent: Agent) -> None:
-    def replies() -> FakeLLM:
-        return FakeLLM([call("search", query="LN2 tank"), ANSWERED, ANSWERED, ANSWERED])
-
-    whole, _ = _events(fan, agent, replies(), 0)
-    gone_on = 0
-    for stop_at in range(1, len(whole)):
-        events, chat = _events(fan, agent, replies(), stop_at)
-        assert isinstance(events[-1], AnswerFinished), events[-1]
-        [turn] = fan.conversations.get(chat.conversation_id).turns
-        if turn.answer.status == "complete" or not (calls(turn.answer) or turn.answer.text):
-            continue
-        gone_on += 1
-        rest = FakeLLM([ANSWERED if not turn.answer.text else "at 4000 rpm [1]."])
-        last = list(fan.chat(conversation_id=chat.conversation_id, llm=rest, agent=agent).go_on(turn.id))[-1]
-        assert isinstance(last, AnswerFinished), last
-        [again] = fan.conversations.get(chat.conversation_id).turns
-        assert again.answer.status == "complete" and "4000 rpm" in again.answer.text
-        assert again.answer.citations
-        assert calls(again.answer)[: len(calls(turn.answer))] == calls(turn.answer)
-    assert gone_on > 6
-
-
 def test_stop_works_in_the_middle_of_a_tool(fan: Athena, agent: Agent) -> None:
     started, ended, stop = threading.Event(), threading.Event(), threading.Event()
 

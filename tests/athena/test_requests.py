@@ -23,10 +23,7 @@ address = struct.pack("=HH4s8x", socket.AF_INET, socket.htons(80), bytes([192, 0
 plain = socket.socket()
 ctypes.CDLL(None).connect(plain.fileno(), address, 16)
 """
-FIRST_RUN = {
-    "ATHENA_CROSS_ENCODER": "cross-encoder/ms-marco-MiniLM-L-6-v2",  # not on disk
-    "ATHENA_OLLAMA_URL": "http://127.0.0.1:9",
-}
+FIRST_RUN = {"ATHENA_OLLAMA_URL": "http://127.0.0.1:9"}
 
 
 def run(program: list[str], folder: Path) -> list[str]:
@@ -79,7 +76,3 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_command_reaches_nothing(command: list[str], indexed: Path) -> None:
     assert run([*ATHENA, *command], indexed) == []
-
-
-def test_pulling_reaches_the_hub_as_was_asked(indexed: Path) -> None:
-    assert run([*ATHENA, "pull", "cross-encoder"], indexed) != []

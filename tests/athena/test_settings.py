@@ -25,7 +25,6 @@ FIELDS = Settings.model_fields
 GOOD: dict[str, tuple[str, Any]] = {
     "data_dir": ("elsewhere", Path("elsewhere")),
     "corpus": ("manuals", Path("manuals")),
-    "model_cache": ("models", Path("models")),
     "store": ("server", "server"),
     "mongodb_url": ("mongodb://u:p@db/", "mongodb://u:p@db/"),
     "mongodb_database": ("manuals", "manuals"),

@@ -10,28 +10,14 @@ import pytest
 from playwright.sync_api import expect
 
 from athena.chosen import FILE_NAME
-from tests.browser.conftest import SERVE, Opener, serving
+from tests.browser.conftest import Opener, serving
 from tests.browser.looks import looked_at
 from tests.browser.pages import App
 from tests.servers import OllamaServer, OpenAIServer, Reply
 
-FETCHING = """
-from athena.models import Models
-from pipeline.models.base import ModelChoice, Pulling
-import threading
-hub = threading.Event()
-
-def fetch(models, on_progress=None):
-    on_progress(Pulling("Fetching", 12_000_000, 24_000_000))
-    hub.wait(HUB_SECONDS)
-    return None, ModelChoice("cross-encoder", "", "none", "The hub is away.", "Try again.")
-
-Models.fetch_cross_encoder = fetch
-"""
 KEY = "sk-161803398"
 PERSONA = 'name = "Ceres"\ngreeting = "Ask about the greenhouse."\n'
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
-RERANKER = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 LIGHT, DARK = "rgb(251, 250, 248)", "rgb(18, 22, 27)"
 
 
@@ -103,20 +89,13 @@ def test_a_model_is_connected_tested_and_used_in_another_tab(address: str, open_
 def test_every_setting_is_changed_used_and_taken_back(
     indexed: Path, open_app: Opener, tmp_path: Path
 ) -> None:
-    """Without a restart: a key that is never shown again, HyDE, quotes, a persona; the reranker's state."""
+    """Without a restart: a key that is never shown again, HyDE, quotes, a persona."""
     shutil.copytree(indexed, tmp_path / "data")
     (tmp_path / "ceres.toml").write_text(PERSONA, encoding="utf-8")
-    program = FETCHING.replace("HUB_SECONDS", "2") + SERVE
-    with (
-        OpenAIServer(key=KEY) as model,
-        serving(
-            tmp_path / "data", program=program, cross_encoder=RERANKER, model_cache=str(tmp_path)
-        ) as address,
-    ):
+    with OpenAIServer(key=KEY) as model, serving(tmp_path / "data") as address:
         app = open_app(address, path="/settings")
         _a_key_is_kept(app, model)
         _answers_are_changed(app, tmp_path / "ceres.toml")
-        _the_reranker_is_fetched(app)
         looked_at(app, "settings-changed")
         app.page.get_by_role("link", name="Chat").click()
         expect(app.page.get_by_text("Ask about the greenhouse.")).to_be_visible()
@@ -159,13 +138,6 @@ def _answers_are_changed(app: App, persona: Path) -> None:
     expect(app.page.get_by_text("Quotes (8 → 3)")).to_be_visible()
     save(app)
     expect(app.page.get_by_text("Chosen here.")).to_have_count(5)
-
-
-def _the_reranker_is_fetched(app: App) -> None:
-    expect(app.page.get_by_text("Until it is, nothing is reranked.")).to_be_visible()
-    app.press("Fetch the cross-encoder from huggingface.co (24 MB)")
-    expect(app.page.get_by_text("12 of 24 MB")).to_be_visible()
-    expect(app.page.get_by_text("The hub is away. Try again.")).to_be_visible()
 
 
 def _typed(app: App, label: str, text: str) -> None:

@@ -26,8 +26,7 @@ from evals.experiments import Outcome, load_experiment, names, plan, plan_all, r
 from evals.results import ExperimentResult, load_results, merged
 from pipeline.errors import ConfigurationError, DatasetError, DiskFull
 from pipeline.models.base import ModelChoice
-from pipeline.models.cross_encoder import OnnxCrossEncoder
-from pipeline.models.cross_encoder_files import BUNDLED
+from pipeline.models.cross_encoder import BUNDLED, OnnxCrossEncoder
 
 THINGS = ("pump", "valve", "fan", "lamp", "tank", "radio", "filter", "hatch")
 KINDS = {

@@ -1,12 +1,124 @@
+"""The terms that texts and questions are indexed and searched by, and the texts that are embedded."""
+
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.schema import TextNode
 
-from pipeline.analysis import MAX_TERM_CHARACTERS, analyse, embedding_question, embedding_text, lexical_text
+from pipeline.analysis import (
+    MAX_TERM_CHARACTERS,
+    analyse,
+    analyse_query,
+    embedding_question,
+    embedding_text,
+    lexical_terms,
+    title_key,
+)
+from pipeline.nodes import StoredNode
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The tank-valves LEAKED", ["the", "tank", "valv", "leak"]),
+        ("TANK-LN2-T1", ["tank", "ln2", "t1", "tank-ln2-t1"]),
+        ("C105, C 105 and C-105s", ["c", "105", "c-105"] * 2 + ["and", "c", "105", "c-105"]),
+        ("in 2024", ["in", "2024"]),
+        ("version v3.5", ["version", "3", "5", "3.5"]),
+        ("section 2.2.1", ["section", "2", "2", "1", "2.2.1"]),
+        ("on 2024-01-06", ["on", "2024", "01", "06", "2024-01-06"]),
+        ("S.P.A.C.E. walk", ["space", "walk"]),
+        ("snake_case", ["snake", "case"]),
+        ("ﬁve", ["five"]),  # a ligature is unified
+    ],
+)
+def test_words_become_stems_and_ids_stay_whole(text: str, terms: list[str]) -> None:
+    assert analyse(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("what is `$?`", ["$?"]),
+        ("a && b, x => y", ["&&", "=>"]),
+        ("pnpm install --frozen-lockfile", ["--frozen-lockfile"]),
+        ("$_ in a loop", ["$_"]),
+    ],
+)
+def test_symbols_and_long_options_are_terms(text: str, names: list[str]) -> None:
+    assert [term for term in analyse(text) if not term.isalnum()] == names
+
+
+@pytest.mark.parametrize(
+    "text", ["---", "=====", "|---|:--|", "**bold**", "well-- so", "a -- b", "::: tip", "!!! x"]
+)
+def test_marks_of_markdown_are_no_terms(text: str) -> None:
+    assert all(term.isalnum() for term in analyse(text))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("de", "Die Häuser", ["die", "haus"]),
+        ("fr", "l'eau d'été", ["eau", "été"]),
+        ("ja", "Rustの所有権", ["rust", "の所", "所有", "有権"]),
+        ("zh", "所有权", ["所有", "有权"]),
+        ("ko", "소유권 규칙", ["소유", "유권", "규칙"]),
+        ("th", "ภาษา", ["ภา", "าษ", "ษา"]),
+        ("xx", "Running", ["running"]),
+    ],
+)
+def test_each_language_has_its_stems_and_dense_scripts_have_pairs(
+    language: str, text: str, terms: list[str]
+) -> None:
+    assert analyse(text, language) == terms
+
+
+def test_a_query_has_the_stems_of_all_languages_and_its_key() -> None:
+    assert analyse_query("Häuser") == ["häuser", "=häuser"]
+    assert analyse_query("Häuser", ("en", "de")) == ["häuser", "haus", "=häuser"]
+    assert analyse_query("") == []
+    assert analyse_query("?!") == []
+    assert not any(term.startswith("=") for term in analyse_query("why " * 60))
+
+
+def test_titles_are_the_same_by_letters_and_digits_alone() -> None:
+    assert title_key("Alertmanager Failed To Send Alerts") == title_key("AlertmanagerFailedToSendAlerts")
+    assert title_key("STRASSE 1") == title_key("Straße-1?")
+
+
+def test_a_first_section_has_a_term_for_each_name_of_its_page() -> None:
+    metadata: dict[str, Any] = {
+        "title": "Cold Tank",
+        "heading_path": ["Cold Tank"],
+        "aliases": ["T-1"],
+        "order": 0,
+    }
+    assert {"=coldtank", "=t1"} <= set(lexical_terms("Text.", metadata).split())
+    assert "=coldtank" not in lexical_terms("Text.", {**metadata, "order": 1}).split()
+
+
+def test_what_is_shown_is_indexed_and_names_of_the_page_with_it() -> None:
+    metadata = {
+        "title": "Fans",
+        "heading_path": ["Fans", "Cabin"],
+        "keywords": "cooling",
+        "header": "| Part | Limit |",
+        "shown": "\u2060\u2060\u2060H\u20602O",
+        "kind": "table_row",
+    }
+    terms = lexical_terms("<b>H</b>2O", metadata).split()
+    assert terms == ["fan", "cabin", "cool", "part", "limit", "h2o"]
+
+
+def test_the_title_and_the_innermost_headings_are_embedded() -> None:
+    path = ["Page", "One", "Two", "Three"]
+    node = StoredNode("id", "Text.", {"heading_path": path}, 0, 5, "document")
+    assert embedding_text(node) == "Page > Two > Three: Text."
 
 
 @given(st.text())
@@ -18,7 +130,7 @@ def test_terms_can_be_stored_separated_by_blanks(text: str) -> None:
 
 @given(st.text(), st.text())
 def test_texts_are_analysed_apart(one: str, other: str) -> None:
-    assert analyse(f"{one} \n {other}") == analyse(one) + analyse(other)
+    assert sorted(analyse(f"{one} \n {other}")) == sorted(analyse(one) + analyse(other))
 
 
 def test_threads_agree() -> None:
@@ -28,15 +140,7 @@ def test_threads_agree() -> None:
         assert list(pool.map(analyse, texts)) == [analyse(text) for text in texts]
 
 
-def test_the_texts_of_a_node() -> None:
-    metadata = {"heading_path": ["Manual", "Tanks", "LN2"], "header": "| Part | Limit |"}
-    node = TextNode(text="| T1 | 5 bar |", metadata=metadata)
-    assert embedding_text(node) == "Tanks > LN2: | Part | Limit |\n| T1 | 5 bar |"
-    assert lexical_text(node) == "manual tank ln2 part limit t1 5 bar"
-    assert embedding_text(TextNode(text="Alone.")) == "Alone."
-    assert lexical_text(TextNode(text="Alone.")) == "alon"
-
-
-def test_initials_are_embedded_as_one_word() -> None:
-    assert embedding_question("What is the S.P.A.C.E.C.R.A.F.T. module?") == "What is the SPACECRAFT module?"
-    assert embedding_question("the U.S. and a.b.c.d, e.g. F.A.Q") == "the U.S. and a.b.c.d, e.g. F.A.Q"
+def test_long_words_are_cut_and_initials_are_read_as_a_word() -> None:
+    assert analyse("x" * 500) == ["x" * MAX_TERM_CHARACTERS]
+    assert embedding_question("What is S.P.A.C.E.?") == "What is SPACE?"
+    assert embedding_question("in the U.S. today") == "in the U.S. today"

@@ -15,17 +15,14 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
-from pipeline.answering.citations import without_markers
 from pipeline.answering.kept_conversation import NOT_STORED
-from pipeline.answering.persona import Persona
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import FinishedTurn
-from pipeline.answering.written_answers import GO_ON, MESSAGE_CUT
-from pipeline.chat import NOT_KEPT, PASTED, ChatRecipe
+from pipeline.answering.written_answers import MESSAGE_CUT
+from pipeline.chat import NOT_KEPT, PASTED
 from pipeline.errors import (
     AthenaError,
     ModelTimeout,
-    ModelUnavailable,
     StoreError,
     UnknownConversation,
 )
@@ -47,9 +44,6 @@ from pipeline.steps.records import (
     GenerateStep,
     HydeStep,
     PromptStep,
-    RememberStep,
-    SelectStep,
-    step_of,
 )
 from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
@@ -200,7 +194,7 @@ def test_invented_markers_go_and_what_the_passages_say_is_supported_all_the_same
     assert answer.text == said.format("").replace("[1]", "[1][2]")
     assert [citation.verified for citation in answer.citations] == [False, False]
     assert [(support.supported, support.markers, support.missing) for support in answer.support] == [
-        (True, (), ()), (False, (), ()), (False, (1, 2), ("5000 rpm",))
+        (True, (), ()), (False, (), ()), (False, (1, 2), ("5000",))
     ]  # fmt: skip
     assert answer.text[answer.support[-1].start :] == "The fan hums at 5000 rpm [1][2]."
 
@@ -440,125 +434,6 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(new_chat: NewChat) -> None:
     assert_exact(answer)
     assert [turn.answer.status for turn in chat.turns] == ["stopped"]
     assert chat.turns[0].answer.text == answer.text
-
-
-def test_a_stopped_answer_goes_on_in_its_place(new_chat: NewChat) -> None:
-    llm = FakeLLM([LONG, "A broken fan shows OFFLINE [1]."], pause_s=0.01)
-    chat = new_chat(llm=llm)
-    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
-    (stopped,) = chat.turns
-    events = list(chat.recipe.go_on(stopped.id))
-    pieces = "".join(event.text for event in events if isinstance(event, TokenArrived))
-    assert pieces.startswith("It hums at 4000 rpm [1]. word ")
-    (turn,) = chat.turns
-    assert (turn.id, turn.answer.status, turn.question) == (stopped.id, "complete", QUESTION)
-    assert re.fullmatch(
-        r"It hums at 4000 rpm \[1\]\.( word)+ A broken fan shows OFFLINE \[2\]\.", turn.answer.text
-    )
-    assert_exact(turn.answer)
-    *_, so_far, asked = llm.messages[-1]
-    assert (so_far.role, asked.role, asked.content) == (MessageRole.ASSISTANT, MessageRole.USER, GO_ON)
-    assert pieces.startswith(str(so_far.content))
-    assert step_of(turn.answer.steps, PromptStep).messages[-1].text == GO_ON
-    assert [said.text for said in chat.recipe.history.said()] == [QUESTION, without_markers(turn.answer.text)]
-    assert len([message for message in llm.messages[-1] if QUESTION in str(message.content)]) == 1
-    with pytest.raises(AthenaError, match=r"complete by now\. Reload the page\."):
-        ChatRecipe(chat.recipe.parts, chat.recipe.conversation_id).go_on(stopped.id)
-    assert chat.turns == (turn,)
-
-
-def test_an_answer_goes_on_in_its_own_scope(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
-    llm = FakeLLM([LONG, "It moves the air [1].", "None."], pause_s=0.01)
-    chat = new_chat(llm=llm, options=RetrievalOptions(paths=("systems", "index.md")))
-    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
-    (stopped,) = chat.turns
-    conversations.set_scope(chat.recipe.conversation_id, ("comms.md",))
-    again = new_chat(llm=llm, options=RetrievalOptions(), conversation_id=chat.recipe.conversation_id)
-    list(again.recipe.go_on(stopped.id))
-    (turn,) = again.turns
-    assert turn.answer.citations[0] == stopped.answer.citations[0]
-    assert turn.answer.settings["paths"] == ["systems", "index.md"]
-    assert conversations.get(again.recipe.conversation_id).info.scope == ("comms.md",)
-    assert again.answer("Which antenna points at Earth?").settings["paths"] == "comms.md"
-
-
-def test_an_answer_goes_on_as_it_began(new_chat: NewChat) -> None:
-    """With its own options and its own system message, whatever is chosen by now."""
-    llm = FakeLLM([LONG, "It moves the air [1]."], pause_s=0.01)
-    options = RetrievalOptions(candidates=7, top_k=2, spelling=False, context_tokens=300)
-    chat = new_chat(llm=llm, options=options)
-    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
-    (stopped,) = chat.turns
-    again = new_chat(
-        llm=llm,
-        options=RetrievalOptions(top_k=5),
-        persona=Persona(name="Ariadne", tone="Be long."),
-        conversation_id=chat.recipe.conversation_id,
-    )
-    list(again.recipe.go_on(stopped.id))
-    (turn,) = again.turns
-    assert turn.answer.status == "complete"
-    assert turn.answer.settings == stopped.answer.settings
-    assert len(step_of(turn.answer.steps, SelectStep).selected) <= 2
-    first, *_ = llm.messages[-1]
-    assert "Be brief." in str(first.content)
-    assert first.content == llm.messages[0][0].content
-
-
-def test_an_answer_that_goes_on_keeps_what_is_not_done_again(
-    new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.answering.written_answers.KEEP_EVERY_S", 0.0)
-    chat = new_chat(llm=FakeLLM([LONG, "It moves the air [1]."], pause_s=0.01))
-    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
-    (stopped,) = chat.turns
-    _note(conversations, stopped.id, RememberStep(preset="agent", pending=True))
-    remembered, events = RememberStep(preset="agent", added=("m1",)), chat.recipe.go_on(stopped.id)
-    next(events)  # it is at work when the first part is remembered
-    _note(conversations, stopped.id, remembered)
-    read, turn_of = [], conversations.turn
-    monkeypatch.setattr(conversations, "turn", lambda turn_id: (read.append(turn_id), turn_of(turn_id))[1])
-    last = list(events)[-1]
-    assert read == [stopped.id], "it is read until that is known, and not at each save"
-    (turn,) = chat.turns
-    steps = turn.answer.steps
-    assert steps[0] == step_of(stopped.answer.steps, CondenseStep)
-    assert steps[-1] == remembered
-    assert [step.name for step in steps] == [
-        "condense",
-        *RETRIEVING,
-        "prompt",
-        "generate",
-        "verify",
-        "remember",
-    ]
-    assert isinstance(last, AnswerFinished)
-    assert last.answer.steps == steps
-
-
-def _note(conversations: EmbeddedConversations, turn_id: str, step: RememberStep) -> None:
-    def noted(answer: Answer) -> Answer:
-        others = (item for item in answer.steps if not isinstance(item, RememberStep))
-        return replace(answer, steps=(*others, step))
-
-    conversations.change_answer(turn_id, noted)
-
-
-def test_an_answer_that_cannot_go_on_stays_as_it_is(new_chat: NewChat, manual: EmbeddedStore) -> None:
-    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.01))
-    stop_after(chat.recipe, QUESTION, TokenArrived, count=8)
-    (stopped,) = chat.turns
-    with pytest.raises(UnknownConversation):
-        chat.recipe.go_on("no turn")
-    broken = replace(chat.recipe.parts, hybrid_search=failing(manual, StoreError("Gone.", "Wait.")))
-    last = list(ChatRecipe(broken, chat.recipe.conversation_id).go_on(stopped.id))[-1]
-    assert isinstance(last, RunFailed)
-    (kept,) = chat.turns
-    assert (kept.answer.text, kept.answer.citations) == (stopped.answer.text, stopped.answer.citations)
-    assert kept.answer.status == "failed"
-    without = ChatRecipe(replace(chat.recipe.parts, llm=None), chat.recipe.conversation_id)
-    with pytest.raises(ModelUnavailable, match="go on"):
-        without.go_on(stopped.id)
 
 
 def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(new_chat: NewChat) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from readers.files import FileLimits, find_files, read_source
-from tests.readers.oracle import ROOT, TEST_DATA, check_properties, leaves_of, read
+from tests.attack.constructs import GENERATORS
+from tests.readers.oracle import ROOT, TEST_DATA, check_properties
 
 EVERY = 1 if os.environ.get("ATHENA_TEST_FULL") else 15
 """Of the large corpus, each so-manieth file; ATHENA_TEST_FULL=1 takes them all."""
@@ -73,64 +73,15 @@ def test_markdown_of_any_shape(text: str, max_tokens: int) -> None:
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=300))
 def test_any_text_at_all(text: str) -> None:
-    """Lone surrogates and NUL included; what MDX imports and exports is not for readers."""
-    assume(not re.search(r"(?m)^(?:import|export)\b", text))
+    """Lone surrogates and NUL included."""
     check_properties(text)
 
 
-HOSTILE = {
-    "a long line": "word " * 2_000,
-    "a long line of one word": "x" * 200_000,
-    "a long line of stops": "a!b.c?" * 20_000,
-    "exclamations": "!" * 50_000,
-    "a long heading": "# " + "[a](" * 2_500,
-    "a heading of brackets": "# " + "[" * 1_990,
-    "a heading of stars": "# " + "*a " * 660,
-    "100 nested lists": "\n".join("  " * depth + f"- item {depth}" for depth in range(100)),
-    "100 nested ordered lists": "\n".join("   " * depth + f"1. item {depth}" for depth in range(100)),
-    "300 nested lists": "\n".join("  " * depth + f"- item {depth}" for depth in range(300)),
-    "1,000 bullets on a line": "- " * 1_000 + "deep",
-    "5,000 quotes": ">" * 5_000 + " deep",
-    "quotes deeper and deeper": "\n".join(">" * depth + " deep" for depth in range(300)),
-    "an unclosed fence": "# A\n\n```rust\n" + "let x = 1; # no\n" * 2_000,
-    "fences": "```\n" * 5_000,
-    "backticks of every length": " ".join("`" * length for length in range(1, 400)),
-    "brackets": "[" * 20_000,
-    "link targets": "](" * 20_000,
-    "tags": "<a " * 20_000,
-    "comments": "<!--\n" * 5_000,
-    "definitions": "".join(f"[a{number}]: b 'x'\n" for number in range(3_000)),
-    "a wide table": "|a" * 500 + "|\n" + "|-" * 500 + "|\n" + "|b\n" * 100,
-    "a long table": "| a |\n|---|\n" + "| x |\n" * 3_000,
-    "headings": "# a\n\nb\n\n" * 3_000,
-    "items": "- a\n" * 5_000,
-    "quotes": "> a\n\n" * 3_000,
-    "a long paragraph": "aaaa\n" * 10_000,
-    "carriage returns": "a\r" * 10_000,
-    "tabs": "\t" * 20_000 + "x",
-    "emoji": "💧" * 5_000,
-    "NUL": "\0" * 1_000 + "\n# \0\n\0",
-    "whitespace": " \n\t\r\n\x0b\x0c\u2028\xa0",
-    "nothing": "",
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", GENERATORS)
 def test_hostile_texts_take_no_time_and_lose_nothing(name: str) -> None:
-    """That reading is linear, `tests/bench/test_attack_documents.py` says of many more constructs."""
+    """That reading is linear, `tests/attack` says of longer ones."""
+    text = GENERATORS[name](4_000)
     started = time.process_time()
-    read(HOSTILE[name])
-    leaves = leaves_of(HOSTILE[name])
+    check_properties(text)
     assert time.process_time() - started < 10  # a guard against quadratic time: each takes under a second
-    assert sum(map(str.isalpha, "".join(leaf.text for leaf in leaves))) == LETTERS.get(
-        name, sum(map(str.isalpha, HOSTILE[name]))
-    )
-
-
-LETTERS = {
-    "a heading of brackets": 0,
-    "an unclosed fence": 2_000 * 6,  # not the heading, not the info string
-    "definitions": 0,
-    "headings": 3_000,
-}

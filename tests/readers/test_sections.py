@@ -10,8 +10,9 @@ from llama_index.core.schema import NodeRelationship, TextNode
 
 from readers.errors import ReaderError
 from readers.levels import document_id, section_id
-from readers.llamaindex import MarkdownReader, SectionNode
-from tests.readers.oracle import read
+from readers.llamaindex import MarkdownReader
+from readers.sections import read_sections
+from tests.readers.oracle import read, shown
 
 
 def test_the_level_is_that_of_the_heading() -> None:
@@ -20,43 +21,49 @@ def test_the_level_is_that_of_the_heading() -> None:
 
 
 def test_metadata_and_offsets() -> None:
-    text = "Before.\n\n# Valves\n\nFirst line,\nsecond line.\n\n"
-    before, section = read(text, source="systems/ecs.md")
-    assert section.id_ == section_id(document_id("systems/ecs.md"), ["Valves"], 0)
-    assert (section.start_char_idx, section.end_char_idx) == (19, 43)
-    assert text[19:43] == section.text == "First line,\nsecond line."
-    assert {key: value for key, value in section.metadata.items() if key != "hash"} == {
-        "source": "systems/ecs.md",
+    text = "Before.\n\n# Valves\n\nFirst line,\nsecond <b>line</b>.\n\n### Seats\n\nHard.\n"
+    before, section, below = read(text, source="systems/v3.5/ecs.md")
+    document = document_id("systems/v3.5/ecs.md")
+    assert section.id_ == section_id(document, ["Valves"], 1)
+    assert (section.start_char_idx, section.end_char_idx) == (19, 50)
+    assert text[19:50] == section.text == "First line,\nsecond <b>line</b>."
+    assert {key: value for key, value in section.metadata.items() if key not in ("hash", "shown")} == {
+        "source": "systems/v3.5/ecs.md",
         "title": "Valves",
         "heading_path": ["Valves"],
         "level": 1,
+        "order": 1,
+        "parent": "",
+        "aliases": ["ecs"],
+        "keywords": "systems\nv3.5",
+        "version": "v3.5",
         "start_line": 5,
         "end_line": 6,
     }
-    assert section.relationships[NodeRelationship.SOURCE].node_id == document_id("systems/ecs.md")  # type: ignore[union-attr]
-    assert (before.text, before.metadata["heading_path"], before.metadata["level"]) == ("Before.", [], 0)
+    assert shown(section) == "First line,\nsecond line."
+    assert section.relationships[NodeRelationship.SOURCE].node_id == document  # type: ignore[union-attr]
+    assert (before.text, before.id_) == ("Before.", section_id(document, ["Valves"], 0))
+    assert [node.metadata["order"] for node in (before, section, below)] == [0, 1, 2]
+    assert (below.metadata["parent"], below.metadata["heading_path"]) == (section.id_, ["Valves", "Seats"])
+    assert read_sections(text, source="a.md", language="de")[0].metadata["language"] == "de"
+    assert "language" not in read_sections(text, source="a.md", language="en")[0].metadata
+
+
+def test_parents_are_headings_with_or_without_text() -> None:
+    two, three, other = read("## One\n\n### Two\n\na\n\n#### Three\n\nb\n\n## Four\n\nc\n", source="a.md")
+    document = document_id("a.md")
+    assert two.metadata["parent"] == section_id(document, ["a", "One"], 0)
+    assert three.metadata["parent"] == two.id_
+    assert other.metadata["parent"] == section_id(document, ["a"], 0)
 
 
 def test_headings_repeated_are_told_apart_by_how_often() -> None:
     text = "# A\n## Notes\none\n## Notes\ntwo\n## Notes\n## Notes\nthree\n# A\n## Notes\nfour"
     sections = read(text)
-    assert {tuple(section.metadata["heading_path"]) for section in sections} == {("A", "Notes")}
+    paths = [tuple(section.metadata["heading_path"]) for section in sections]
+    assert paths == [("A", "Notes")] * 4
     expected = [section_id(document_id("manual.md"), ["A", "Notes"], count) for count in (0, 1, 3, 4)]
     assert [section.id_ for section in sections] == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("---\ntitle: Front\n---\n## Two\n\ntext\n\n# One\n", "One"),
-        ("---\ntitle: Front\n---\n## Two\n\ntext\n", "Front"),
-        ("+++\ntitle = 'Front'\n+++\ntext", "Front"),
-        ("## Two\n\ntext\n", "valves"),
-        ("---\ntitle: ' '\n---\n#\n\ntext\n", "valves"),
-    ],
-)
-def test_the_title(text: str, title: str) -> None:
-    assert {section.metadata["title"] for section in read(text, source="systems/valves.md")} == {title}
 
 
 def test_front_matter_is_metadata_and_no_text() -> None:
@@ -89,15 +96,6 @@ def test_line_endings_and_byte_order_mark_move_offsets_only() -> None:
         assert [section.id_ for section in sections] == [section.id_ for section in read(text)]
 
 
-def test_blocks_are_forgotten_with_the_text_and_by_serialising() -> None:
-    (section,) = read("# A\n\ntext")
-    assert isinstance(section, SectionNode)
-    assert section.remembered()
-    assert SectionNode.from_dict(section.to_dict()).remembered() is None
-    section.set_content("another text")
-    assert section.remembered() is None
-
-
 def test_metadata_are_json() -> None:
     (section,) = read("---\na: 2026-01-01\nb: 1\n---\ntext")
     assert json.loads(json.dumps(section.metadata)) == section.metadata
@@ -112,8 +110,8 @@ def test_documents_for_llama_index(tmp_path: Path) -> None:
     sections = read((tmp_path / "a.md").read_text(), source="a.md")
     assert [document.id_ for document in documents] == [section.id_ for section in sections]
     assert [document.text for document in documents] == ["one", "two"]
-    offsets = {"start_char_idx": 16, "end_char_idx": 19}
-    assert documents[1].metadata == {**sections[1].metadata, "heading_path": "A › B", **offsets}
+    more = {"heading_path": "A › B", "start_char_idx": 16, "end_char_idx": 19}
+    assert documents[1].metadata == {**sections[1].metadata, **more}
     assert [problem.source for problem in problems] == ["b.md"]
 
 

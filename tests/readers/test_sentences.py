@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.schema import Document, NodeRelationship, TextNode
+from llama_index.core.schema import Document, TextNode
 
+from readers.cutting import SentenceCutter
 from readers.levels import document_id, sentence_id
 from readers.llamaindex import PunktSentenceParser
 from readers.rules import MAX_DEPTH
+from readers.sections import read_sections
 from tests.readers.oracle import check_cover, count_words, leaves_of, parser, prose_positions, read, texts
 
 
@@ -20,6 +22,7 @@ def test_what_a_leaf_knows() -> None:
         "source": "manual.md",
         "title": "ECS",
         "heading_path": ["ECS"],
+        "aliases": ["manual"],
         "position": 0,
         "siblings": 2,
         "kind": "prose",
@@ -34,17 +37,27 @@ def test_what_a_leaf_knows() -> None:
     assert first.ref_doc_id == document_id("manual.md")
 
 
-def test_sections_get_their_children_and_leaves_neighbours_on_request() -> None:
-    sections = read("One. Two. Three.")
-    leaves = parser().get_nodes_from_documents(sections)
-    assert [child.node_id for child in sections[0].child_nodes or []] == [leaf.node_id for leaf in leaves]
-    assert not any(NodeRelationship.NEXT in leaf.relationships for leaf in leaves)
-    one, two, three = parser(include_prev_next_rel=True).get_nodes_from_documents(sections)
-    assert one.next_node is not None
-    assert two.prev_node is not None
-    assert (one.next_node.node_id, two.prev_node.node_id) == (two.node_id, one.node_id)
-    assert one.prev_node is None
-    assert three.next_node is None
+def test_sections_get_their_children() -> None:
+    (section,) = read("One. Two. Three.")
+    leaves = parser().get_nodes_from_documents([section])
+    assert [child.node_id for child in section.child_nodes or []] == [leaf.node_id for leaf in leaves]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sentences"),
+    [
+        ("de", "Das ist z.B. gut. Es hält.", ["Das ist z.B. gut.", "Es hält."]),
+        ("ja", "弁を閉じる。水を入れる！終わり", ["弁を閉じる。", "水を入れる！", "終わり"]),
+        ("zh", "关闭阀门。“加水。”结束", ["关闭阀门。", "“加水。”", "结束"]),
+        ("th", "ปิดวาล์ว เติมน้ำ", ["ปิดวาล์ว", "เติมน้ำ"]),
+        ("ko", "밸브를 닫는다. 물을 넣는다.", ["밸브를 닫는다.", "물을 넣는다."]),
+    ],
+)
+def test_sentences_end_by_the_rules_of_the_language(language: str, text: str, sentences: list[str]) -> None:
+    sections = read_sections(text, source="a.md", language=language)
+    leaves = SentenceCutter(count_words).cut_all(sections)
+    assert [leaf.text for leaf in leaves] == sentences
+    assert {leaf.metadata["language"] for leaf in leaves} == {language}
 
 
 def test_table_rows_are_leaves_with_their_header() -> None:

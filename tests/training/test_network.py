@@ -7,10 +7,9 @@ import onnx
 import pytest
 
 from pipeline.models.cross_encoder import OnnxCrossEncoder
-from pipeline.models.cross_encoder_files import ModelFiles
 from pipeline.models.onnx import BUNDLED_FOLDER, open_session
 from training.minilm_graph import WIDTH, Graph
-from training.network import LONGEST_PAIR, Pairs, onnx_weights
+from training.network import Pairs, onnx_weights
 
 TEXTS = ["Pump\nThe filter is changed every ninety days.", "The crew eats at noon, in the mess, by turns."]
 
@@ -30,8 +29,7 @@ def test_an_untrained_network_embeds_as_the_bundled_model_and_scores_each_pair_a
     weights |= {"pooler.dense.weight": np.eye(WIDTH, dtype=np.float32), "classifier.weight": head}
     weights |= {"pooler.dense.bias": np.zeros(WIDTH, np.float32), "classifier.bias": np.zeros(1, np.float32)}
     onnx.save(Graph(weights, quantized=True, head=True).model(), tmp_path / "pairs.onnx")
-    files = ModelFiles(tmp_path / "pairs.onnx", BUNDLED_FOLDER / "tokenizer.json", LONGEST_PAIR, "")
-    model = OnnxCrossEncoder(files, name="untrained")
+    model = OnnxCrossEncoder(tmp_path / "pairs.onnx")
     together = model.score("When is the filter changed?", TEXTS)
     assert together.shape == (2,)
     assert [model.score("When is the filter changed?", [text])[0] for text in TEXTS] == list(together)

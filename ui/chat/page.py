@@ -59,7 +59,7 @@ def page() -> None:
             connection()
             turns(
                 conversation, run, working=working, on_ask=partial(ask, conversation_id=current),
-                on_go_on=partial(go_on, current), noted=True,
+                noted=True,
             )  # fmt: skip
         if not documents:
             wait_for_documents()
@@ -104,9 +104,3 @@ def ask(
     finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
         if not drawn:
             state.open_conversation(conversation)
-
-
-@messages.noticed
-def go_on(conversation_id: str, question: str, turn_id: str) -> None:
-    """Write on the answer of a conversation that broke off."""
-    start_answer(question, conversation_id=conversation_id, goes_on=turn_id)

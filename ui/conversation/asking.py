@@ -121,18 +121,6 @@ class Alone:
 
 
 @dataclass(frozen=True, slots=True)
-class GoingOn:
-    """A chat that writes on an answer that broke off."""
-
-    chat: ChatRecipe
-    turn_id: str
-
-    def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:  # noqa: ARG002
-        """Yield the events of the rest."""
-        return self.chat.go_on(self.turn_id, stop=stop)
-
-
-@dataclass(frozen=True, slots=True)
 class AskingInstead:
     """A chat that answers in the place of a turn."""
 
@@ -151,15 +139,14 @@ def start_answer(
     persona: Persona | None = None,
     verbatim: bool = False,
     alone: bool = False,
-    goes_on: str = "",
     instead_of: str = "",
     telemetry: Callable[[], str] | None = None,
 ) -> None:
     """Start answering with the picked model: `verbatim` as it is spelled, `alone` without the history.
 
-    `goes_on` names the turn whose answer broke off and is written on, `instead_of` the one that gets another
-    version. `telemetry` reads a ship's console, for an agent. Where another window asked in the same
-    conversation, a question is the next one that waits. Raises AthenaError where nothing can answer.
+    `instead_of` names the turn that gets another version. `telemetry` reads a ship's console, for an agent.
+    Where another window asked in the same conversation, a question is the next one that waits. Raises
+    AthenaError where nothing can answer.
     """
     athena = process.athena()
     options = athena.options.but(spelling=False) if verbatim else None
@@ -172,15 +159,13 @@ def start_answer(
         agent=agent_of_conversation(conversation_id, telemetry),
     )
     asked: Engine = engine
-    if goes_on:
-        asked = GoingOn(engine, goes_on)
-    elif instead_of:
+    if instead_of:
         asked = AskingInstead(engine, instead_of)
     elif alone:
         asked = Alone(engine)
-    place = goes_on or instead_of
-    if runner().ask(asked, conversation_id=conversation_id, question=question, in_place_of=place) is None:
-        if place:
+    run = runner().ask(asked, conversation_id=conversation_id, question=question, in_place_of=instead_of)
+    if run is None:
+        if instead_of:
             raise AthenaError(BUSY, "Go on with this one once that is there.")
         kept(Waiting).questions.insert(0, Asked(question, conversation_id, verbatim, alone))
     # What is looked at now is the new one. Last: a callback may be broken off where the address changes.

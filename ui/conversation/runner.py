@@ -64,9 +64,7 @@ class Run:
 
     def __init__(self, question: str, *, in_place_of: str = "") -> None:
         self.question = question
-        self.in_place_of = (
-            in_place_of  # id of the turn that is written on, or gets another version; "" = none
-        )
+        self.in_place_of = in_place_of  # id of the turn that gets another version; "" = none
         self.started = time.time()  # seconds since the epoch
         self.stop = threading.Event()
         self._done = threading.Event()

@@ -13,7 +13,6 @@ import streamlit as st
 from memory.deciding import edits
 from memory.deciding.decisions import sides_of
 from pipeline.answering.replies import without_model_note
-from pipeline.answering.written_answers import can_go_on
 from pipeline.asking.questions import check_length
 from pipeline.asking.suggestions import follow_ups
 from pipeline.errors import UnknownConversation
@@ -26,7 +25,6 @@ from ui.conversation.case_making import ask_to_make_case
 from ui.conversation.deciding import ask_to_decide
 from ui.conversation.evidence import evidence_pane
 from ui.conversation.forgetting import ask_to_forget, user_memory
-from ui.conversation.model_picker import answering_model
 from ui.conversation.runner import Run, runner
 from ui.conversation.source import ask_for_source
 from ui.conversation.turns import changed_view, failed_view, running_view, stored_view
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation
     from ui.conversation.asking import OnAsk
 
-OnGoOn = Callable[[str, str], None]  # called with the question and the turn's id
 LONGEST_COMMAND = 200  # characters
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
 LOOK_AGAIN_EVERY = 1.0  # where something is still to be kept of it
@@ -68,7 +65,6 @@ class Place:
     on_ask: OnAsk
     noted: bool  # it is said elsewhere on the page that no model is connected
     working: bool  # an answer is being written: nothing else can be asked
-    on_go_on: OnGoOn | None = None  # writes on an answer that broke off
     run: Run | None = None  # that is, or was, written last
     pending: bool = False  # something is still to be kept of the last turn
     commands: Commands | None = None
@@ -80,7 +76,6 @@ def turns(
     *,
     working: bool,
     on_ask: OnAsk,
-    on_go_on: OnGoOn | None = None,
     noted: bool = False,
     commands: Commands | None = None,
 ) -> None:
@@ -106,7 +101,6 @@ def turns(
         working=working,
         run=run,
         pending=_is_pending(stored),
-        on_go_on=on_go_on,
         commands=commands,
     )
     for position, turn in enumerate(finished):
@@ -189,7 +183,6 @@ def _last_view(place: Place, run: Run | None, position: int) -> View:
         st.rerun()
     view = _view_of(turns[-1], conversation) | {
         "follow_ups": _follow_ups(turns),
-        "can_go_on": bool(place.on_go_on and can_go_on(turns[-1].answer) and answering_model()),
     }
     failure = snapshot.failure if snapshot else None
     return failed_view(view, failure) if failure and view["failure"] else view
@@ -267,7 +260,6 @@ def _show(view: View, place: Place, position: int) -> None:
         on_ask_change=lambda: _ask(key, place.on_ask),
         on_instead_change=lambda: _ask_instead(key, place.on_ask),
         on_version_change=lambda: _choose(key, place.conversation_id, position),
-        on_go_on_change=lambda: _go_on(key, place),
         on_command_change=lambda: _put(key, place),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
@@ -279,7 +271,7 @@ def _show(view: View, place: Place, position: int) -> None:
     )
     if clicked.forget or clicked.source or clicked.undo or clicked.decide or clicked.case:
         st.rerun()  # the whole page: it opens a dialog, or says what was done
-    if clicked.ask or clicked.instead or clicked.version or clicked.go_on or clicked.command:
+    if clicked.ask or clicked.instead or clicked.version or clicked.command:
         st.rerun()  # the whole page: an answer is being written, others are shown, the console has a command
     if clicked.inspect:
         shared().inspected = str(clicked.inspect["turn"])
@@ -329,12 +321,6 @@ def _choose(key: str, conversation_id: str, position: int) -> None:
         whose.store_of(conversation_id).choose(str(wanted["version"]))
         runner().changed(conversation_id)
         st.query_params[ANSWER] = str(position + 1)
-
-
-@messages.noticed
-def _go_on(key: str, place: Place) -> None:
-    if place.on_go_on and (wanted := sent(key, "go_on")):
-        place.on_go_on(str(wanted["question"]), str(wanted["turn"]))
 
 
 def _put(key: str, place: Place) -> None:

@@ -62,7 +62,6 @@ BLANK: View = {
     "changed": [],
     "markdown": "",
     "follow_ups": [],
-    "can_go_on": False,
     "calls": [],
     "consent": None,
 }

@@ -17,7 +17,7 @@ from ui.conversation import whose
 from ui.conversation.agents import left_out
 from ui.conversation.model_picker import picked_model
 from ui.inspector import flow
-from ui.shared import components, process, reranker
+from ui.shared import components, process
 from ui.shared.state import kept
 from ui.shared.words import plain
 
@@ -41,7 +41,6 @@ def what_if(turn: Turn) -> None:
         _without_a_tool(turn.answer)
         return
     before = options_of(turn.answer)
-    reranker.offer()
     with st.form("what_if_form"):
         options = _options_form(before)
         searched = st.form_submit_button("Search again", type="primary", icon=":material/search:")

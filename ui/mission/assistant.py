@@ -42,7 +42,6 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
         if conversation is not None and (conversation.turns or run):
             turns(
                 conversation, run, working=working, on_ask=partial(_asked, game.level.id),
-                on_go_on=partial(_gone_on, game.level.id),
                 commands=Commands(tuple(game.ship.commands), put),
             )  # fmt: skip
             _readings(game, conversation, run)
@@ -123,14 +122,6 @@ def _asked(
         ask(game, question, verbatim=verbatim, alone=alone, instead_of=instead_of)
 
 
-@mission_state.noticed
-def _gone_on(level: str, question: str, turn_id: str) -> None:
-    """Write on the answer of a game's conversation that broke off."""
-    game = mission_state.games().load(level)
-    if game is not None:
-        ask(game, question, goes_on=turn_id)
-
-
 @messages.noticed
 def ask(
     game: Game,
@@ -138,15 +129,13 @@ def ask(
     *,
     verbatim: bool = False,
     alone: bool = False,
-    goes_on: str = "",
     instead_of: str = "",
 ) -> None:
     """Start answering a question in the conversation of a game.
 
     `verbatim` as it is spelled, `alone` without what was said before.
 
-    `goes_on` names the turn whose answer broke off and is written on, `instead_of` the one that gets another
-    version.
+    `instead_of` names the turn that gets another version.
     """
     if why_athena_is_silent(game.ship, game.state):
         return
@@ -164,7 +153,6 @@ def ask(
         persona=persona,
         verbatim=verbatim,
         alone=alone,
-        goes_on=goes_on,
         instead_of=instead_of,
         telemetry=game.telemetry_for_assistant if game.easy else None,
     )

@@ -11,10 +11,9 @@ import streamlit as st
 from athena.chosen import can_be_written, read_chosen
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
-from pipeline.models.cross_encoder_files import ABOUT_MB, is_fetched
 from ui.conversation.model_picker import NO_MODEL, look_for_models, models
 from ui.settings.trial import what_if
-from ui.shared import components, fields, links, messages, process, reranker, style
+from ui.shared import components, fields, links, messages, process, style
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
@@ -104,20 +103,11 @@ def _connection(changes: Mapping[str, Any]) -> None:
 
 
 def _cross_encoder() -> None:
-    """Draw whether the cross-encoder is there, or the button that fetches it."""
-    athena = process.athena()
-    name, (found, choice) = athena.settings.cross_encoder, athena.models.cross_encoder()
+    """Name the cross-encoder in use, or say why there is none."""
+    found, choice = process.athena().models.cross_encoder()
     with st.container(key="cross-encoder", gap="xsmall"):
-        if found is not None:
-            size = f", {ABOUT_MB[name]} MB" if name in ABOUT_MB else ""
-            st.caption(with_code(f"On disk: `{choice.name}`{size}."))
-        elif name in ("", "none"):
-            st.caption(with_code("No cross-encoder is named: `ATHENA_CROSS_ENCODER` is none."))
-        elif is_fetched(name):
-            st.caption(with_code(f"Not on disk: `{name}`. Until it is, nothing is reranked."))
-            reranker.offer()
-        else:
-            st.caption(with_code(f"{choice.detail} {choice.fix}"))
+        text = f"In use: `{choice.name}`." if found is not None else f"{choice.detail} {choice.fix}"
+        st.caption(with_code(text))
 
 
 def _saving(changes: Mapping[str, Any]) -> None:

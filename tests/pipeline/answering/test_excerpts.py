@@ -55,8 +55,7 @@ def test_what_is_for_programs_is_not_shown_and_offsets_find_their_words() -> Non
         made.ROWS, quote=text[start:end], start=start, end=end, section_text=text, section_start=0
     )
     excerpt = shown(Unit(1, "list", start, end), citation).excerpt
-    listing = "```\n  (listing x.txt not found)\n  ```"
-    assert excerpt.text == f"- See [`x`][x] first.\n  \n  Then:\n\n  {listing}\n\n  Done."
+    assert excerpt.text == "- See `x` first.\n\n  Then:\n\n  ```\n\n  ```\n\n  Done."
     for word in ("See", "first", "Then", "Done"):
         place = excerpt.place(text.index(word))
         assert excerpt.text[place : place + len(word)] == word

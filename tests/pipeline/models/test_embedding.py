@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +10,8 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from pipeline.errors import ConfigurationError, ModelError, ModelUnavailable
+from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.embedding import OnnxEncoder, choose_encoder
 from pipeline.models.onnx import BUNDLED_FOLDER, open_session, open_tokenizer
 from pipeline.options import EncoderOptions
@@ -80,6 +77,17 @@ def test_long_texts_in_full_batches_are_as_alone(encoder: OnnxEncoder) -> None:
     texts = [f"{word} " * length for word in ("valve", "tank", "the") for length in (1, 30, 126, 254)] * 3
     alone = [encoder.encode_query(text) for text in texts]
     np.testing.assert_array_equal(OnnxEncoder(threads=2).encode_passages(texts), alone)
+
+
+def test_the_last_queries_are_cached_and_cannot_be_changed(encoder: OnnxEncoder) -> None:
+    vector = encoder.encode_query("Where is the tank?")
+    assert encoder.encode_query("Where is the tank?") is vector
+    with pytest.raises(ValueError, match="read-only"):
+        vector[0] = 1
+
+
+def test_it_was_made_for_english(encoder: OnnxEncoder) -> None:
+    assert encoder.languages == {"en"}
 
 
 def test_no_texts(encoder: OnnxEncoder) -> None:
@@ -184,7 +192,13 @@ def test_choice_of_servers() -> None:
 
 @pytest.mark.parametrize("name", ["", "none", "ollama/", "openai"])
 def test_names_of_nothing_are_refused(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="ATHENA_EMBEDDING_MODEL"):
+    with pytest.raises(ConfigurationError, match=r"ATHENA_EMBEDDING_MODEL is .* names no model"):
+        choose_encoder(name, options=EncoderOptions())
+
+
+@pytest.mark.parametrize("name", ["ollama/bge-reranker-v2-m3", "Qwen/Qwen3-Reranker-0.6B"])
+def test_a_reranker_is_no_embedding_model(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="is a reranker"):
         choose_encoder(name, options=EncoderOptions())
 
 
@@ -196,73 +210,3 @@ def test_all_other_names_are_sentence_transformers(name: str) -> None:
 def test_openai_without_a_key() -> None:
     with pytest.raises(ModelUnavailable, match="ATHENA_OPENAI_API_KEY"):
         choose_encoder("openai/text-embedding-3-small", options=EncoderOptions())
-
-
-class TestSentenceTransformers:
-    """The wrapper, over a stand-in for the package: torch is not part of the app's environment."""
-
-    def test_without_the_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-        encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=EncoderOptions())
-        assert choice.provider == "sentence-transformers"
-        with pytest.raises(ModelUnavailable, match=r"pip install 'athena-docs\[hf\]'"):
-            encoder.encode_query("x")
-
-    def test_prompts_limits_and_progress(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        model = _install(monkeypatch)
-        encoder, _ = choose_encoder("some/model", options=EncoderOptions())
-        seen: list[int] = []
-        vectors = encoder.encode_passages(["a b", "c"], on_progress=seen.append)
-        assert (encoder.dimensions, encoder.max_tokens, encoder.count_tokens("a b c")) == (2, 77, 3)
-        np.testing.assert_allclose(vectors, [[0.6, 0.8]] * 2, rtol=1e-6)
-        assert seen == [2]
-        assert ("document", ["a b", "c"]) in model.calls
-        assert model.calls[0][0] == "query"
-
-    def test_a_vector_of_zeros_is_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        _install(monkeypatch, vector=(0.0, 0.0))
-        with pytest.raises(ModelError, match="without a direction"):
-            choose_encoder("some/model", options=EncoderOptions())[0].encode_query("x")
-
-    def test_a_model_that_is_not_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        _install(monkeypatch, error=OSError("no such model\nlong advice"))
-        with pytest.raises(ModelUnavailable, match=r"'some/model': no such model Check"):
-            choose_encoder("some/model", options=EncoderOptions())[0].encode_query("x")
-
-
-class _Model:
-    max_seq_length = 77
-
-    def __init__(self, vector: tuple[float, ...]) -> None:
-        self.vector = vector
-        self.calls: list[tuple[str, list[str]]] = []
-        self.tokenizer = types.SimpleNamespace(tokenize=str.split)
-
-    def encode_query(self, texts: list[str], **_: object) -> NDArray[np.float32]:
-        return self._encode("query", texts)
-
-    def encode_document(self, texts: list[str], **_: object) -> NDArray[np.float32]:
-        return self._encode("document", texts)
-
-    def _encode(self, kind: str, texts: list[str]) -> NDArray[np.float32]:
-        self.calls.append((kind, texts))
-        return np.array([self.vector] * len(texts), dtype=np.float32)
-
-
-def _install(
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    vector: tuple[float, ...] = (3.0, 4.0),
-    error: Exception | None = None,
-) -> _Model:
-    model = _Model(vector)
-
-    def load(name: str) -> _Model:
-        if error:
-            raise error
-        return model
-
-    package = types.ModuleType("sentence_transformers")
-    package.SentenceTransformer = load  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
-    return model

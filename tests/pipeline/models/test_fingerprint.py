@@ -57,24 +57,8 @@ def test_what_is_embedded_is_what_the_recipe_says() -> None:
     )
 
 
-def test_the_bundled_model_has_its_hash_beside_it() -> None:
-    content = (BUNDLED_FOLDER / "model-int8.onnx").read_bytes()
-    recorded = json.loads((BUNDLED_FOLDER / "model-int8.onnx.json").read_text(encoding="utf-8"))
-    actual = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    assert recorded == actual, f"the model was replaced: write {json.dumps(actual)} into that file"
-    assert OnnxEncoder().fingerprint == actual["sha256"]
-
-
-def test_a_file_is_read_where_nothing_fits_beside_it(tmp_path: Path) -> None:
-    model = tmp_path / "model.onnx"
-    model.write_bytes(b"weights")
-    digest = hashlib.sha256(b"weights").hexdigest()
-    assert file_fingerprint(model) == digest
-    note = tmp_path / "model.onnx.json"
-    note.write_text('{"bytes": 7, "sha256": "recorded"}')
-    assert file_fingerprint(model) == "recorded"
-    model.write_bytes(b"other weights")
-    assert file_fingerprint(model) == hashlib.sha256(b"other weights").hexdigest()
+def test_the_bundled_model_has_the_recorded_hash() -> None:
+    assert OnnxEncoder().fingerprint == file_fingerprint(BUNDLED_FOLDER / "model-int8.onnx")
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:

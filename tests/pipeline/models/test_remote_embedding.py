@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
-from pipeline.models.remote_embedding import BATCH_TEXTS, OllamaEncoder, OpenAIEncoder, RemoteEncoder
+from pipeline.models.remote_embedding import OllamaEncoder, OpenAIEncoder, RemoteEncoder, prefixes
 from pipeline.options import EncoderOptions
 from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
 
-MODEL = "nomic-embed-text"
+MODEL = "all-minilm"
+BATCH_TEXTS = RemoteEncoder.batch_texts
 
 
 @pytest.fixture(params=["ollama", "openai"])
 def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
     if request.param == "ollama":
-        with OllamaServer() as server:
+        with OllamaServer(models=[MODEL]) as server:
             yield server
     else:
         with OpenAIServer(models=[MODEL], key="sk-right") as other:
@@ -76,22 +79,17 @@ def test_tokens_are_counted(server: ModelServer) -> None:
 
 
 def test_context_length_of_ollama() -> None:
-    with OllamaServer(context_length=777) as server:
+    with OllamaServer(models=[MODEL], context_length=777) as server:
         assert encoder_of(server).max_tokens == 777
     with pytest.raises(ModelUnavailable, match="ollama serve"):
         _ = encoder_of(server).max_tokens
-
-
-def test_one_retry(server: ModelServer) -> None:
-    server.fail(path(server), 503)
-    assert encoder_of(server).encode_query("x").shape == (DIMENSIONS,)
 
 
 @pytest.mark.parametrize(("status", "says"), [(500, "failed .HTTP 500.: boom"), (400, "refused the request")])
 def test_errors_of_the_server(server: ModelServer, status: int, says: str) -> None:
     encoder = encoder_of(server)
     assert encoder.max_tokens
-    server.fail(path(server), status, "boom", times=2)
+    server.fail(path(server), status, "boom", times=3)
     with pytest.raises(ModelError, match=says) as raised:
         encoder.encode_query("x")
     assert encoder.url in str(raised.value)
@@ -127,11 +125,31 @@ def test_silence_times_out(server: ModelServer) -> None:
         encoder.encode_query("x")
 
 
-@pytest.mark.parametrize("value", [0.0, float("nan")])
-def test_a_vector_without_a_direction_is_an_error(server: ModelServer, value: float) -> None:
-    server.embed = lambda text: [value] * 4
-    with pytest.raises(ModelError, match="without a direction"):
+@pytest.mark.parametrize(
+    ("vector", "says"),
+    [
+        ([0.0] * 4, "without a direction"),
+        ([float("nan")] * 4, "without a direction"),
+        ([1e30] * 4, "without a direction"),
+        ([], "without a direction"),
+        (["a"], "not numbers|makes no sense"),
+        ([10**400], "not numbers|makes no sense|too large"),
+        ([[1.0]], "numbers of the shape|makes no sense"),
+        (None, "numbers of the shape|makes no sense"),
+    ],
+    ids=["zeros", "nan", "infinite", "empty", "a text", "too large", "nested", "null"],
+)
+def test_an_unusable_vector_is_an_error(server: ModelServer, vector: Any, says: str) -> None:
+    server.embed = lambda text: vector
+    with pytest.raises(ModelError, match=says):
         encoder_of(server).encode_query("x")
+
+
+def test_another_number_of_vectors_is_an_error(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = encoder_of(server)
+    monkeypatch.setattr(encoder, "_embed", lambda texts: [[1.0, 2.0]] * (len(texts) + 1))
+    with pytest.raises(ModelError, match=r"shape \(2, 2\) for 1 texts"):
+        encoder.encode_query("x")
 
 
 def test_vectors_that_change_their_length_are_an_error(server: ModelServer) -> None:
@@ -140,3 +158,54 @@ def test_vectors_that_change_their_length_are_an_error(server: ModelServer) -> N
     server.embed = lambda text: [1.0] * 4
     with pytest.raises(ModelError, match="vectors of 4 dimensions after 16"):
         encoder.encode_passages(["x"])
+
+
+def test_no_proxy_stands_between_this_machine_and_itself(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert encoder_of(server).encode_query("x").shape == (DIMENSIONS,)
+
+
+def test_openai_waits_and_asks_again_where_a_failure_may_pass() -> None:
+    with OpenAIServer(models=[MODEL], key="sk-right") as server:
+        server.fail(path(server), 503)
+        assert encoder_of(server).encode_query("x").shape == (DIMENSIONS,)
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(ModelUnavailable, match=r"athena-docs\[openai\]"):
+        OpenAIEncoder("m", options=EncoderOptions(openai_api_key="sk-x"))
+
+
+def test_texts_are_sent_with_the_prefixes_of_the_model() -> None:
+    with OllamaServer(models=["nomic-embed-text"]) as server:
+        encoder = encoder_of(server, model="nomic-embed-text")
+        encoder.encode_query("Where?")
+        encoder.encode_passages(["Here.", ""])
+        assert embeds(server)[0] == ["search_query: Where?"]
+        assert embeds(server)[-1] == ["search_document: Here.", "search_document: "]
+        assert encoder.fingerprint == "search_document: "
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "passage"),
+    [
+        ("intfloat/multilingual-e5-small", "query: ", "passage: "),
+        ("multilingual-e5-large-instruct", "Instruct: ", ""),
+        ("qwen3-embedding:0.6b", "Instruct: ", ""),
+        ("nomic-embed-text:latest", "search_query: ", "search_document: "),
+        ("embeddinggemma:300m", "task: search result | query: ", "title: none | text: "),
+        ("snowflake-arctic-embed2", "query: ", ""),
+        ("snowflake-arctic-embed:33m", "Represent this sentence", ""),
+        ("mxbai-embed-large", "Represent this sentence", ""),
+        ("bge-large:335m", "Represent this sentence", ""),
+        *((name, "", "") for name in ("bge-m3", "bge-large-zh-v1.5", "all-minilm", "text-embedding-3-small")),
+    ],
+)
+def test_prefixes(model: str, query: str, passage: str) -> None:
+    found = prefixes(model)
+    assert found[0].startswith(query) and bool(found[0]) == bool(query)
+    assert found[1] == passage

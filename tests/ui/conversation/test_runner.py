@@ -193,7 +193,7 @@ def _until(condition: Callable[[], bool]) -> None:
     raise AssertionError("the condition did not come true")
 
 
-def test_a_turn_that_could_not_go_on_is_shown_as_it_was() -> None:
+def test_a_turn_whose_other_version_was_refused_is_shown_as_it_was() -> None:
     turns = tuple(
         Turn(name, "Why?", Answer("Why?", "Why?", "So.", "generate", "m", False), 0.0) for name in "ab"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -252,32 +251,6 @@ def test_each_game_has_its_conversation(athena: Athena, games: Games, run_app: R
     app = run_app(athena, page="mission", level="ln2-tank")
     assert not component_data(app, "turn")
     assert mission_persona().greeting in texts(app)
-
-
-def test_an_answer_that_broke_off_can_go_on(
-    athena: Athena, games: Games, run_app: RunApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.conversation.talk.answering_model", lambda: "ollama/a")
-    saved(games)
-    conversation = athena.conversations.create("Mission").info.id
-    stopped = replace(answered(), mode="generate", status="stopped")
-    turn_id = athena.conversations.save_turn(conversation, stopped)
-    games.keep_conversation("ln2-tank", conversation)
-    (view,) = component_data(run_app(athena, page="mission", level="ln2-tank"), "turn")
-    assert view["can_go_on"]
-    app = AppTest.from_string(GOING_ON.format(turn_id=turn_id), default_timeout=60)
-    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
-    app.run()
-    run = _run_of(app, games)
-    assert run is not None
-    assert (run.in_place_of, run.question) == (turn_id, stopped.question)
-    assert run.wait(60)
-
-
-GOING_ON = """
-from ui.mission import assistant
-assistant._gone_on("ln2-tank", "Why is it OFFLINE?", "{turn_id}")
-"""
 
 
 def test_a_question_is_asked_and_answered(athena: Athena, games: Games, run_app: RunApp) -> None:

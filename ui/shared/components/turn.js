@@ -47,10 +47,6 @@ function render(root, data, send) {
   for (const notice of data.notices) body.append(note("info", build(notice, {})));
   if (data.ended) body.append(note("stop_circle", data.ended));
   if (data.failure) body.append(failure(data.failure));
-  if (data.can_go_on) {
-    body.append(element("button", { class: "tool stop go-on", disabled: data.busy,
-      onclick: once(() => send("go_on", { question: data.question })) }, icon("play_arrow"), "Continue"));
-  }
   const first = ["quotes", "abstained"].includes(data.kind); // no answer was written: memory comes before quotes
   offerCommands(body, data, send);
   root.replaceChildren(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import Document, TextNode
 
-from readers.tokens import FixedTokenParser, RecursiveTokenParser
+from evals.tokens import FixedTokenParser, RecursiveTokenParser
 from tests.readers.oracle import count_words, read
 
 PARSERS = (FixedTokenParser, RecursiveTokenParser)

@@ -13,7 +13,9 @@ from llama_index.core.schema import BaseNode, Document
 from readers.blocks import Kind
 from readers.levels import Leaf
 from readers.llamaindex import leaf_nodes
-from readers.split import LINES, PARAGRAPHS, WORDS, Cut, TokenLimit, cut_after, divide
+from readers.split import LINES, WORDS, Cut, TokenLimit, cut_after, divide
+
+PARAGRAPHS = cut_after(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*")
 
 
 class FixedTokenParser(NodeParser):

@@ -1,0 +1,121 @@
+"""Models by sentence-transformers, over a stand-in for the package: torch is not installed here."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.models.base import CrossEncoder
+from pipeline.models.cross_encoder import find_cross_encoder
+from pipeline.models.embedding import choose_encoder
+from pipeline.models.transformer_embedding import SentenceTransformerEncoder
+from pipeline.options import EncoderOptions
+
+
+class FakeTransformer:
+    """An embedding model and a cross-encoder; records the texts that it reads."""
+
+    max_seq_length = 77
+    tokenizer = types.SimpleNamespace(tokenize=str.split)
+
+    def __init__(self, vector: tuple[float, ...] = (3.0, 4.0), *, labels: int = 1) -> None:
+        self.vector = vector
+        self.labels = labels
+        self.calls: list[tuple[str, list[str]]] = []
+
+    def encode_query(self, texts: list[str], **_: object) -> NDArray[np.float32]:
+        self.calls.append(("query", texts))
+        return np.array([self.vector] * len(texts), dtype=np.float32)
+
+    def encode_document(self, texts: list[str], **_: object) -> NDArray[np.float32]:
+        self.calls.append(("document", texts))
+        return np.array([self.vector] * len(texts), dtype=np.float32)
+
+    def predict(
+        self, pairs: list[tuple[str, str]], activation_fn: Callable[[object], object], **_: object
+    ) -> NDArray[np.int64]:
+        """The length of each passage as its logit."""
+        logits = np.array([[len(passage)] * self.labels for _, passage in pairs]).reshape(-1, self.labels)
+        assert activation_fn(logits) is logits
+        return logits[:, 0] if self.labels == 1 else logits
+
+
+def install(monkeypatch: pytest.MonkeyPatch, model: FakeTransformer | Exception) -> None:
+    """Let the package load this model, or fail with this error, whatever is asked for."""
+
+    def load(name: str) -> FakeTransformer:
+        if isinstance(model, Exception):
+            raise model
+        return model
+
+    package = types.ModuleType("sentence_transformers")
+    package.__spec__ = ModuleSpec("sentence_transformers", None)
+    package.SentenceTransformer = package.CrossEncoder = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", package)
+
+
+def named_cross_encoder() -> CrossEncoder:
+    encoder, choice = find_cross_encoder("some/reranker")
+    assert (choice.name, choice.provider) == ("some/reranker", "sentence-transformers")
+    assert encoder is not None
+    return encoder
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=EncoderOptions())
+    assert choice.provider == "sentence-transformers"
+    with pytest.raises(ModelUnavailable, match=r"pip install 'athena-docs\[hf\]'"):
+        encoder.encode_query("x")
+    none, choice = find_cross_encoder("some/reranker")
+    assert none is None
+    assert choice.provider == "none"
+    assert "'some/reranker' needs sentence-transformers" in choice.detail
+    assert "athena-docs[hf]" in choice.fix
+
+
+def test_prompts_limits_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = FakeTransformer()
+    install(monkeypatch, model)
+    encoder = SentenceTransformerEncoder("some/model")
+    seen: list[int] = []
+    vectors = encoder.encode_passages(["a b", "c"], on_progress=seen.append)
+    assert (encoder.dimensions, encoder.max_tokens, encoder.count_tokens("a b c")) == (2, 77, 3)
+    assert encoder.languages is None
+    np.testing.assert_allclose(vectors, [[0.6, 0.8]] * 2, rtol=1e-6)
+    assert seen == [2]
+    assert model.calls == [("query", ["dimensions"]), ("document", ["a b", "c"])]
+
+
+def test_a_vector_of_zeros_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, FakeTransformer((0.0, 0.0)))
+    with pytest.raises(ModelError, match="'some/model' gave a vector without a direction"):
+        SentenceTransformerEncoder("some/model").encode_query("x")
+
+
+def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, OSError("no such model\nlong advice"))
+    with pytest.raises(ModelUnavailable, match=r"'some/model': no such model Check"):
+        SentenceTransformerEncoder("some/model").encode_query("x")
+    with pytest.raises(ModelUnavailable, match=r"'some/reranker': no such model Check"):
+        named_cross_encoder().score("question", ["passage"])
+
+
+def test_a_named_cross_encoder_gives_its_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, FakeTransformer())
+    scores = named_cross_encoder().score("question", ["four", "fiver"])
+    assert (scores.tolist(), scores.dtype) == ([4.0, 5.0], np.float32)
+    assert named_cross_encoder().score("question", []).shape == (0,)
+
+
+def test_a_classifier_is_no_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, FakeTransformer(labels=3))
+    with pytest.raises(ModelError, match=r"does not give one score .*ATHENA_CROSS_ENCODER"):
+        named_cross_encoder().score("question", ["passage"])

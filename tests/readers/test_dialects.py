@@ -1,0 +1,333 @@
+"""What readers see of each dialect's constructs, and that masks keep every offset and take linear time."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.analysis import embedding_text
+from readers.commonmark import parse_blocks
+from readers.corpus import MarkdownCorpus
+from readers.cutting import SentenceCutter
+from readers.dialects import FILL, display, mask
+from readers.sections import read_sections
+from tests.readers.oracle import check_cover, count_words, leaves_of, read, shown_texts, texts
+
+SEEN = [
+    tuple(cell.replace("\\n", "\n").replace("\\r", "\r") for cell in line.split("\t"))
+    for line in Path(__file__).with_name("seen.tsv").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize(("text", "seen"), SEEN)
+def test_what_is_seen(text: str, seen: str) -> None:
+    assert display(mask(text)) == seen
+
+
+def load_pages() -> dict[str, tuple[str, list[str]]]:
+    """A page of each generator, and its leaves as readers see them."""
+    parts = Path(__file__).with_name("dialect_pages.txt").read_text(encoding="utf-8").split("@@@")
+    names_and_texts = (part.removeprefix(" ").split("\n", 1) for part in parts[1::2])
+    leaves = (part.strip().split("\n") for part in parts[2::2])
+    return {name: (text, seen) for (name, text), seen in zip(names_and_texts, leaves, strict=True)}
+
+
+PAGES = load_pages()
+MDX = {"Mintlify and Starlight"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_leaves_are_what_readers_see(name: str, ending: str) -> None:
+    text, seen = PAGES[name]
+    text, source = text.replace("\n", ending), "a.mdx" if name in MDX else "a.md"
+    assert [" ".join(leaf.split()) for leaf in shown_texts(text, source=source)] == seen
+    check_cover(text, leaves_of(text, source=source), set())
+
+
+def test_the_rows_of_html_tables_have_their_column_names() -> None:
+    head = "<table>\n<tr><th>Part</th><th>Limit</th></tr>\n"
+    text = f"{head}<tr>\n <td>Belt</td>\n <td>900 h</td>\n</tr>\n</table>\nEnd."
+    rows = [(leaf.metadata["kind"], leaf.metadata.get("header")) for leaf in leaves_of(text)]
+    assert rows == [("table_row", None), ("table_row", "| Part | Limit |"), ("prose", None)]
+    assert [" ".join(row.split()) for row in shown_texts(text)] == [
+        "Part | Limit |",
+        "Belt | 900 h |",
+        "End.",
+    ]
+
+
+def test_html_headings_begin_sections() -> None:
+    text = '# A\n\n<h2 id="x">One</h2>\n\nfirst\n\n<h3>Two</h3>\n\nsecond\n'
+    found = [(node.metadata["heading_path"], node.metadata["level"]) for node in read(text, "a.md")]
+    assert found == [(["A", "One"], 2), (["A", "One", "Two"], 3)]
+
+
+def test_code_is_left_as_it_is() -> None:
+    for text in ("```html\n<b>{{ x }}</b>\n```\n", "    <b>{% x %}\n", "~~~\n:::note\n[[a]]\n~~~", "`[[a]]`"):
+        assert mask(text) == text
+    assert mask("- item\n\n    <b>text</b>\n") != "- item\n\n    <b>text</b>\n"
+    assert FILL in mask("    <b>x</b>", suffix=".mdx")
+
+
+def test_data_and_minified_lines_are_no_text() -> None:
+    data = "QUJDREVGR0hJ" * 20_000
+    started = time.process_time()
+    leaves = shown_texts(f"Before ![dot](data:image/png;base64,{data}) after.\n\n{data}\n")
+    assert time.process_time() - started < 2
+    assert leaves == ["Before ![dot](", ") after."]
+    address = "https://example.org/" + "a/" * 150
+    table = "|a" * 200 + "|"
+    assert (mask(address), mask(table), mask("字" * 400)) == (address, table, "字" * 400)
+
+
+def test_what_is_embedded_has_no_marks() -> None:
+    text, _ = PAGES["Docusaurus"]
+    (section,) = read_sections(text, source="a.md")
+    lines = embedding_text(section).split("\n")
+    assert list(filter(None, lines))[1:] == [
+        "It is hot.",
+        "A *label*",
+        "Do it.",
+        "JavaScript",
+        "Call it.",
+        "Rust Build it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- nothing -->",
+        "---\ntitle: A\n---\n{% include page.html %}\n",
+        "import A from 'a';\n\n<A />\n",
+        "# A\n\n<div>\n\n</div>\n\n# B\n\n{: .x}\n",
+        "[![a](b.svg)](c)\n",
+        "```\n{{#include all.rs}}\n```\n",
+        "{% comment %}\n\n# A\n\ntext\n{% endcomment %}\n",
+        "- <b></b>\n\n> [!NOTE]\n",
+    ],
+)
+def test_a_page_of_nothing_but_marks_has_neither_sections_nor_leaves(text: str) -> None:
+    reader = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=1)
+    assert reader.cut(text, source="empty.md") == ([], [])
+
+
+def test_a_tag_is_known_by_its_closing_one_elsewhere() -> None:
+    text = "Put <source> into <target>.\n\n<steps>\n\nOne.\n\n</steps>\n\n```\n</source>\n```\n"
+    assert texts(text) == ["Put <source> into <target>.", "One.", "</source>"]
+
+
+PIECES = [
+    *(
+        "<",
+        ">",
+        "</",
+        "<b>",
+        "</b>",
+        "<X a='",
+        '="',
+        "<!--",
+        "-->",
+        "{",
+        "}",
+        "{{",
+        "}}",
+        "{%",
+        "%}",
+        "{{<",
+        ">}}",
+    ),
+    *("{:", "`", "``", "\\", "[!", "![](", ")", "[![a](b)](c)", "{% raw %}", "{% endraw %}", "{% comment %}"),
+    *(
+        "{% endcomment %}",
+        "\n",
+        "\n\n",
+        "```\n",
+        "~~~",
+        "!!! note\n",
+        '=== "',
+        ":::",
+        "    ",
+        "- ",
+        "> ",
+        "word",
+    ),
+    *(
+        "<script>",
+        "</script>",
+        "\r",
+        "\0",
+        "{#a}",
+        "{.a}",
+        "(a)=\n",
+        "[r]: x\n",
+        "alt='a'",
+        "<table>",
+        "<tr>",
+    ),
+    *(
+        "<td>",
+        "</table>",
+        "%%",
+        "[[",
+        "]]",
+        "/// a | b\n",
+        "<h2>",
+        "</h2>",
+        "<pre>\n",
+        "\n</pre>",
+        "```{note}\n",
+    ),
+]
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.sampled_from([".md", ".mdx"]))
+def test_a_mask_has_the_text_s_length_lines_and_letters(text: str, suffix: str) -> None:
+    masked = mask(text, suffix=suffix)
+    assert len(masked) == len(text)
+    assert re.sub(r"[^\r\n]", "", masked) == re.sub(r"[^\r\n]", "", text)
+    letters = iter(text)
+    assert all(letter in letters for letter in display(masked) if letter.isalnum())
+    assert FILL not in display(masked)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from([*PIECES, "w1 ", "w2. ", "w3\n\n"]), max_size=20).map("".join))
+def test_leaves_are_spans_in_order_of_marks_of_any_shape(text: str) -> None:
+    check_cover(text, leaves_of(text), set())
+
+
+HOSTILE = [
+    *(
+        "<a ",
+        "<a b=",
+        "<a b='",
+        '<a b="x',
+        "<a b={",
+        "<a b={{",
+        "<!--",
+        "{%a",
+        "{% raw %}",
+        "{% comment %}",
+        "{{<",
+    ),
+    *(
+        "{{%a",
+        "{{#include ",
+        "{{site",
+        "{:a",
+        "{.a",
+        "{/*",
+        "{a}",
+        "[!",
+        "![",
+        "[![a](",
+        "[![a](b)](c) ",
+        "`",
+    ),
+    *(
+        "` ``",
+        "\\",
+        "<script>",
+        "<b>",
+        "</b>",
+        ":::",
+        "!!! a\n",
+        "    " * 40 + "!!! a\n",
+        "```\n",
+        "```{note}\n",
+    ),
+    *(
+        "[r]: <\n",
+        "[r]: x '\n",
+        "> ```\n",
+        "\t",
+        " ",
+        "- ",
+        "a=='' ",
+        "(a",
+        "\0\0 ",
+        "[[",
+        "[[a|",
+        "%%",
+        "%%\n",
+    ),
+    *(
+        "<table>",
+        "<tr>",
+        "<table><tr>",
+        "<td>",
+        "<h2>",
+        "<h2>a",
+        "<div>\n",
+        "<div>\n   ",
+        "<pre>\n",
+        "==a",
+        "^a",
+    ),
+    *(
+        "import {\n",
+        "export const a\n",
+        "data:a;base64,",
+        ":::a[",
+        ":::a {",
+        "::: a.b\n    c\n",
+        "/// a\n    b: c\n",
+    ),
+    *(
+        "<p>",
+        "<li>",
+        "[a][",
+        "][",
+        "&nbsp;",
+        "{ a=",
+        "){a=",
+        "<X title='a' ",
+        "<img alt='a'>",
+        "{% a='b' %}",
+        "!",
+    ),
+    *(
+        "> [!a] b\n",
+        "* a\n{:toc}\n",
+        "{% highlight a %}\n",
+        "v-pre>",
+        "<a v-pre>",
+        "x \n",
+        FILL,
+        f"{FILL} {FILL}",
+    ),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_takes_long(piece: str) -> None:
+    """Twice the text takes at most thrice the time, or little."""
+
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        started = time.process_time()
+        for variant in (text, f"<b>{text}", f"x\n\n{text}>%}}"):
+            display(mask(variant))
+        return time.process_time() - started
+
+    assert seconds(60_000) < 2 or grows(seconds) < 3
+
+
+def grows(seconds: Callable[[int], float]) -> float:
+    return seconds(120_000) / seconds(60_000)
+
+
+def test_short_lines_of_tables_and_items_are_parsed_in_linear_time() -> None:
+    started = time.process_time()
+    text = "<table><tr><td>a</td></tr></table>\n" * 4_000
+    parse_blocks(mask(text), text=text)
+    assert time.process_time() - started < 5
