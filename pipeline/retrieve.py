@@ -15,6 +15,7 @@ from pipeline.finding.alternative import AlternativeQuery, blend
 from pipeline.finding.fusion import LISTS, alpha_for, fuse_sections, list_weights, sentence_scores
 from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
 from pipeline.finding.merging import merge_up
+from pipeline.finding.names import is_named
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import rerank
 from pipeline.finding.spelling import misspelt, with_words
@@ -128,7 +129,9 @@ class HybridSearch:
         with trace.step(
             records.MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)
         ) as merging_up:
-            if merging_up.is_on(options.merge_up):
+            if passages and is_named(question, passages[0].section):
+                merging_up.skip("the question names the first section")
+            elif merging_up.is_on(options.merge_up):
                 passages = merge_up(merging_up, passages, self.store.sections)
         with trace.step(
             records.SelectStep(top_k=options.top_k, context_tokens=options.context_tokens)
