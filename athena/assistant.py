@@ -102,7 +102,7 @@ class Athena(Parts):
         should_stop: Callable[[], bool] | None = None,
         unfinished: frozenset[str] = frozenset(),
     ) -> IngestReport:
-        """Bring the index up to date with the documents at and below `paths`, web addresses among them.
+        """Bring the index up to date with the documents at and below `paths`.
 
         `should_stop` is asked by more than one thread. Files at `unfinished` real paths are being written:
         they are left as they are indexed.
@@ -111,12 +111,11 @@ class Athena(Parts):
 
         self._ingesting.append(None)
         try:
-            paths, refused = reading.fetch_pages(_listed(paths), self.settings, should_stop=should_stop)
             with closing(
                 reading.make_reader(self.settings, self.sentence_cutter, unfinished=unfinished)
             ) as reader:
                 report = ingest(
-                    paths,
+                    _listed(paths),
                     store=self.store,
                     reader=reader,
                     encoder=self.encoder,
@@ -126,7 +125,8 @@ class Athena(Parts):
                     on_progress=on_progress,
                     should_stop=should_stop,
                 )
-            report = replace(report, problems=(*refused, *report.problems))
+            warnings = reading.language_warning(report, self.models)
+            report = replace(report, warnings=(*warnings, *report.warnings))
             if changed := {*report.added, *report.changed, *report.deleted}:
                 self._remembering.check_documents(changed)
             if not report.stopped:
@@ -148,14 +148,13 @@ class Athena(Parts):
 
         `tell` gets the report of each ingest that did anything, with a problem once; `fail` gets an error, as
         that another process is writing, once: it is tried again. Problems that are `known` were told before.
-        Web addresses are not watched.
         """
         from athena.folder_watch import FolderWatch
 
         def ingest(changed: Sequence[Path], unfinished: frozenset[str]) -> IngestReport:
             return self.ingest(changed, unfinished=unfinished, should_stop=stop.is_set)
 
-        folders = [Path(path) for path in _listed(paths) if not reading.is_address(path)]
+        folders = [Path(path) for path in _listed(paths)]
         apart = self.settings.data_dir
         FolderWatch(folders, ingest=ingest, apart=apart, tell=tell, fail=fail, known=known).run(stop)
 
@@ -171,11 +170,13 @@ class Athena(Parts):
         Raises `UnknownDocument`. Another's file stays, and comes back when its folder is indexed again.
         """
         from pipeline.ingesting import uploads
+        from pipeline.ingesting.documents import paths_of
 
         with reading.changing_files:
-            folder = reading.kept_in(self.settings, self.store.sections.document(source).info)
+            info = self.store.sections.document(source).info
+            folder = reading.kept_in(self.settings, info)
             self.delete_document(source)
-            return folder is not None and uploads.remove(source, folder)
+            return folder is not None and any(uploads.remove(path, folder) for path in paths_of(info))
 
     def warm_up(self, *, serving: bool = False) -> None:
         """Load the embedding model in the background: it is needed soon, and other imports take as long.

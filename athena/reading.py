@@ -1,28 +1,29 @@
-"""How documents are read and cut, by the settings and for an embedding model; web pages are fetched first."""
+"""How documents are read and cut, by the settings and for an embedding model."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from athena.settings import Settings
 from pipeline.models.base import Encoder
+from pipeline.words import counted
 from readers.formats import formats_named
 
 if TYPE_CHECKING:
-    from pipeline.ingesting.documents import Problem
+    from athena.models import Models
+    from pipeline.ingest import IngestReport
     from pipeline.ingesting.uploads import UploadLimits
     from pipeline.stores.base import DocumentInfo
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
 
+ENGLISH = "en"
 MEGABYTE = 1_000_000
 UPLOADS = "uploads"
 """The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
-WEB = "web"
-"""The folder of fetched pages in the data folder."""
 changing_files = threading.RLock()
 """Held while a file of ours is put or deleted: a put that fails puts the former one back, over no other's."""
 
@@ -48,13 +49,14 @@ def make_reader(
         formats=formats_named(settings.formats),
         whole_folder=settings.data_dir / UPLOADS,
         unfinished=unfinished,
+        language=settings.language,
     )
 
 
 def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
-    """The folder of ours that a document's file is in: that of uploads, or of fetched web pages."""
-    ours = (settings.data_dir / UPLOADS, settings.data_dir / WEB)
-    return next((folder for folder in ours if info.root == str(folder.resolve())), None)
+    """The folder of uploads where a document was uploaded; None where its file is somebody else's."""
+    folder = settings.data_dir / UPLOADS
+    return folder if info.root == str(folder.resolve()) else None
 
 
 def upload_limits(settings: Settings) -> UploadLimits:
@@ -71,43 +73,15 @@ def upload_limits(settings: Settings) -> UploadLimits:
     )
 
 
-def is_address(path: Path | str) -> bool:
-    """Whether something to be indexed is a web page's address."""
-    return isinstance(path, str) and path.lower().startswith(("http://", "https://"))
-
-
-def fetch_pages(
-    paths: Iterable[Path | str], settings: Settings, *, should_stop: Callable[[], bool] | None = None
-) -> tuple[list[Path | str], tuple[Problem, ...]]:
-    """The paths, the folder of fetched pages in the place of addresses, and why some were not fetched.
-
-    `should_stop` ends it between pages and within one, from another thread; what was fetched by then stays.
-    """
-    given = list(paths)
-    addresses = [str(path) for path in given if is_address(path)]
-    if not addresses:
-        return given, ()
-    from pipeline.ingesting.documents import Problem
-    from readers.errors import FetchStopped, ReaderError
-    from readers.web import PageFetcher
-
-    folder = settings.data_dir / WEB
-    problems: list[Problem] = []
-    fetched: list[Path] = []
-    with PageFetcher(
-        folder,
-        max_bytes=int(settings.max_converted_mb * MEGABYTE),
-        max_characters=int(settings.max_file_mb * MEGABYTE),
-        local=settings.fetch_local,
-        convert_seconds=settings.convert_timeout_s,
-        should_stop=should_stop,
-    ) as fetcher:
-        for address in dict.fromkeys(addresses):
-            try:
-                fetched.append(fetcher.fetch(address))
-            except FetchStopped:
-                break
-            except ReaderError as error:
-                problems.append(Problem.of(error))
-    others = [path for path in given if not is_address(path)]
-    return [*others, *([folder] if fetched else [])], tuple(problems)
+def language_warning(report: IngestReport, models: Models) -> tuple[str, ...]:
+    """A warning where new documents are in a language that the bundled embedding model does not know."""
+    others = sorted(report.languages.keys() - {ENGLISH})
+    if not others or models.encoder[1].provider != "bundled":
+        return ()
+    number = counted(sum(report.languages[code] for code in others), "document")
+    return (
+        f"{number} not in English ({', '.join(others)}): the bundled embedding model knows English alone, so "
+        "that they are found by their words. To find them by meaning, too, set "
+        "ATHENA_EMBEDDING_MODEL=ollama/bge-m3 or a multilingual sentence-transformers model, and ingest "
+        "again with --rebuild.",
+    )

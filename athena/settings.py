@@ -73,14 +73,16 @@ class Settings(
     # Reading
     formats: Annotated[str, AfterValidator(_formats)] = Field(
         "md",
-        description="what is read of folders, with commas: md, txt, html, rst, ipynb, pdf, docx, or all",
+        description="what is read of folders: md, txt, ipynb, html, rst, pdf, docx, pptx, xlsx, epub, or all",
+    )
+    language: str = Field(
+        "auto",
+        pattern=r"^(auto|[a-z]{2})$",
+        description="language of the documents: an ISO 639-1 code, or auto, which detects it",
     )
     max_file_mb: Megabytes = Field(10.0, description="largest file of text that is read, MB")
     max_converted_mb: Megabytes = Field(50.0, description="largest file of other formats, MB")
     convert_timeout_s: Seconds = Field(60.0, description="seconds that converting a file may take")
-    fetch_local: bool = Field(
-        False, description="fetch web pages from addresses of this machine and its network, too"
-    )
     max_upload_files: Count = Field(2000, description="most files in one uploaded zip")
     max_upload_mb: Megabytes = Field(100.0, description="most that an uploaded zip may unpack to, MB")
 

@@ -78,7 +78,13 @@ class ChunkCorpus(MarkdownCorpus):
             count_tokens=encoder.count_tokens, chunk_tokens=chunk, overlap_tokens=overlap
         )
 
-    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
+    def cut(
+        self,
+        text: str,
+        *,
+        source: str,
+        own_lines: Sequence[int] = (),  # noqa: ARG002 - a chunk has no includes
+    ) -> tuple[list[Section], list[Sentence]]:
         """A section for each chunk, with itself as its one leaf."""
         nodes = self._parser.get_nodes_from_documents([Document(text=text)])
         sections = [

@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,7 +50,7 @@ class BeirCorpus:
     sections: Mapping[str, Section]  # by the document's id
     cutter: SentenceCutter
 
-    def find(self, path: Path) -> FoundFiles:
+    def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:  # noqa: ARG002
         """All documents; their paths are numbers, as an id need not be a path."""
         return FoundFiles([FoundFile(path / str(n), source) for n, source in enumerate(self.sections)])
 
@@ -58,7 +58,13 @@ class BeirCorpus:
         """The text of the document."""
         return Source(self.sections[source].text, self.sections[source].metadata["hash"])
 
-    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:  # noqa: ARG002
+    def cut(
+        self,
+        text: str,  # noqa: ARG002
+        *,
+        source: str,
+        own_lines: Sequence[int] = (),  # noqa: ARG002
+    ) -> tuple[list[Section], list[Sentence]]:
         """The document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
 

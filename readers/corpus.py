@@ -1,8 +1,8 @@
-"""Documents as an ingest needs them: found, read or converted, and cut."""
+"""Documents as an ingest needs them: found, read or converted, and cut into sections and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING
 from readers.errors import ReaderError
 from readers.files import FileLimits, FoundFiles, Source, find_files, read_source
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
-from readers.includes import WORK, IncludeBudget
+from readers.includes import IncludeBudget
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
-    from readers.converting.converter import FileConverter
+    from readers.converting import FileConverter
     from readers.cutting import SentenceCutter
     from readers.levels import Section, Sentence
 
 CONVERTED_BYTES = 50_000_000
 CONVERT_SECONDS = 60.0
 BEING_WRITTEN = "it is being written"
+AUTO = "auto"
 
 
 class MarkdownCorpus:
-    """Files of at most `max_bytes` (`max_converted_bytes` where the text is only a part of them).
+    """Reads files of at most `max_bytes`, or `max_converted_bytes` of formats that are converted.
 
-    Of folders, files of these `formats` are read; in `whole_folder`, all that can be. What cuts sections is
-    made when the first file is cut, what converts when the first is converted; `close` ends that.
-    Files at `unfinished` real paths are being written: they are problems, and stay as they are indexed.
+    Of folders, files of these `formats` are read; of `whole_folder`, all that can be. `make_cutter` is called
+    for the first document. Files at `unfinished` real paths are being written: they are problems. `language`
+    is the ISO 639-1 code of all documents, or "auto". `close` ends the process that converts.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class MarkdownCorpus:
         formats: frozenset[str] = MARKDOWN_ONLY,
         whole_folder: Path | None = None,
         unfinished: frozenset[str] = frozenset(),
+        language: str = AUTO,
     ) -> None:
         self._make_cutter = make_cutter
         self._limits = FileLimits(max_bytes, max_converted_bytes)
@@ -47,47 +49,42 @@ class MarkdownCorpus:
         self._formats = formats
         self._whole_folder = whole_folder
         self._unfinished = unfinished
+        self._language = language
         self._real: dict[Path, str] = {}
-        self._own_lines: dict[str, tuple[int, Sequence[int]]] = {}
-        self._budget = IncludeBudget(WORK * max_bytes)
+        self._budget = IncludeBudget(max_bytes)
 
-    def find(self, path: Path) -> FoundFiles:
-        """The files at and below `path`."""
+    def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
+        """The files at and below `path`, and those of its folder that are `known` by source."""
         whole = self._whole_folder is not None and path.resolve() == self._whole_folder.resolve()
-        found = find_files([path], limits=self._limits, formats=EVERY if whole else self._formats)
+        formats = EVERY if whole else self._formats
+        found = find_files([path], limits=self._limits, formats=formats, known=known)
         waiting = [file for file in found.files if file.real in self._unfinished]
-        if waiting:
-            found.files = [file for file in found.files if file.real not in self._unfinished]
-            found.problems += [
-                ReaderError(file.source, reason=BEING_WRITTEN, fix="Ingest again.") for file in waiting
-            ]
+        found.files = [file for file in found.files if file.real not in self._unfinished]
+        found.problems += [
+            ReaderError(it.source, reason=BEING_WRITTEN, fix="Ingest again.") for it in waiting
+        ]
         self._real |= {file.path: file.real for file in found.files}
         return found
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """The text of a file, with what it includes or as Markdown; raises `ReaderError`.
 
-        None where it has the hash `known` and would have to be converted to get what is known already.
-        Which of its own lines an included one belongs to is kept until the text is cut.
+        None where it has the hash `known` and would have to be converted.
         """
         kind, real = format_of(path.name), self._real.get(path, "")
         if kind is not None and kind is not MARKDOWN:
             return self._converter.read(path, kind, source=source, known=known, real=real)
-        content = read_source(
-            path, max_bytes=self._limits.text, source=source, real=real, budget=self._budget
-        )
-        if content.lines:
-            self._own_lines[source] = hash(content.text), content.lines
-        return content
+        return read_source(path, max_bytes=self._limits.text, source=source, real=real, budget=self._budget)
 
-    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
-        """The sections of a file, and the sentences of all of them, in order."""
+    def cut(
+        self, text: str, *, source: str, own_lines: Sequence[int] = ()
+    ) -> tuple[list[Section], list[Sentence]]:
+        """The sections of a text, and the sentences of all of them, in order; `own_lines` as in `Source`."""
+        from readers.language import detect
         from readers.sections import read_sections
 
-        text_hash, own_lines = self._own_lines.pop(source, (0, ()))
-        if text_hash != hash(text):  # a text of the index, whose file was not read this time
-            own_lines = ()
-        sections = read_sections(text, source=source, own_lines=own_lines)
+        language = detect(text) if self._language == AUTO else self._language
+        sections = read_sections(text, source=source, own_lines=own_lines, language=language)
         return sections, self._cutter.cut_all(sections)
 
     def warnings(self, text: str, sections: Iterable[Section]) -> list[str]:
@@ -98,14 +95,10 @@ class MarkdownCorpus:
         found = []
         if markdown_end(text) < len(text):
             found.append(f"What comes after {MAX_LINES:,} lines is read as plain text: divide the file.")
-        too_deep = (
-            section.lines.number(block.start)
-            for section in sections
-            if section.lines
-            for block in section.blocks or ()
-            if block.too_deep
-        )
-        if line := next(too_deep, 0):
+        blocks = ((section.lines, block) for section in sections for block in section.blocks or ())
+        if line := next(
+            (lines.number(block.start) for lines, block in blocks if lines and block.too_deep), 0
+        ):
             found.append(
                 f"Line {line:,}, and maybe others: a list or quote is read as plain text, because more than "
                 f"{MAX_DEPTH} are nested, or the file has more than {MAX_CONTAINERS:,}."
@@ -113,8 +106,8 @@ class MarkdownCorpus:
         return found
 
     def close(self) -> None:
-        """End what converts; the next ingest may include as much as this one."""
-        self._budget = IncludeBudget(WORK * self._limits.text)
+        """End the process that converts; the next ingest may include as much as this one."""
+        self._budget = IncludeBudget(self._limits.text)
         self._real.clear()
         if "_converter" in self.__dict__:
             self._converter.close()
@@ -125,6 +118,6 @@ class MarkdownCorpus:
 
     @cached_property
     def _converter(self) -> FileConverter:
-        from readers.converting.converter import FileConverter
+        from readers.converting import FileConverter
 
         return FileConverter(self._limits, seconds=self._convert_seconds)

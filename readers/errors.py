@@ -1,22 +1,18 @@
-"""What reading raises on purpose: `ReaderError`, and `FetchStopped` where somebody asked for the end."""
+"""The error that reading raises on purpose."""
 
 from __future__ import annotations
 
 
 class ReaderError(Exception):
-    """A file or web page cannot be read, or may not be: `str(error)` is fit to be shown to a user.
+    """A file or folder cannot be read: `str(error)` can be shown to a user.
 
-    It carries the source, the reason and what to do. What finds files gives it back, unraised, for a file
-    that is left out.
+    It has the source, the reason and what to do. What searches folders returns it for each file that it
+    leaves out because of an error, instead of raising it.
     """
 
     def __init__(self, source: str, *, reason: str, fix: str) -> None:
         super().__init__(f"Cannot read {source!r}: {reason}. {fix}")
-        # A name that is not UTF-8 holds surrogates, which no terminal, log or database takes.
+        # A name that is not UTF-8 has surrogates, which no terminal, log or database takes.
         self.source = source.encode("utf-8", "backslashreplace").decode("utf-8")
         self.reason = reason
         self.fix = fix
-
-
-class FetchStopped(ReaderError):
-    """Somebody asked to stop while the web page was fetched."""

@@ -1,13 +1,9 @@
-"""The formats of documents: how a file's name tells them, and what it takes to read them.
-
-Markdown is read as it is. Everything else is converted to Markdown first (`readers/converting/`), by what the
-extra `[files]` installs where the standard library does not do.
-"""
+"""The formats of documents: the endings of their files' names, and the modules that converting them needs."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -18,33 +14,33 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format; `name` is how the setting has it, `title` how people read it."""
+    """One format: its name in the setting, its title as people read it, and the endings of its files."""
 
     name: str
     title: str
     suffixes: tuple[str, ...]
-    recipe: int = 1
-    """Rises when the same file would become another text: files of this format are then converted again."""
     needs: tuple[str, ...] = ()
     """Modules of the extra `[files]`."""
-    mentioned: bool = True
-    """Whether a folder's files of this format are worth a word where they are left out."""
 
     @property
     def installed(self) -> bool:
-        """Whether what it needs is there."""
+        """Whether all modules that it needs are installed."""
         return all(importlib.util.find_spec(module) for module in self.needs)
 
 
-MARKDOWN = Format("md", "Markdown", (".md", ".markdown"))
+MARKDOWN = Format("md", "Markdown", (".md", ".markdown", ".mkd", ".mkdn", ".mdown", ".mdx", ".qmd", ".rmd"))
+TEXT = Format("txt", "plain text", (".txt",))
 FORMATS = (
     MARKDOWN,
-    Format("txt", "plain text", (".txt",), mentioned=False),  # robots.txt, requirements.txt …
-    Format("ipynb", "Jupyter", (".ipynb",)),
-    Format("html", "HTML", (".html", ".htm", ".xhtml"), needs=("bs4", "markdownify")),
-    Format("rst", "reStructuredText", (".rst",), needs=("docutils", "bs4", "markdownify")),
-    Format("pdf", "PDF", (".pdf",), recipe=2, needs=("pypdfium2",)),
-    Format("docx", "DOCX", (".docx",), needs=("mammoth", "bs4", "markdownify")),
+    TEXT,
+    Format("ipynb", "Jupyter", (".ipynb",), ("markitdown",)),
+    Format("html", "HTML", (".html", ".htm", ".xhtml"), ("markitdown",)),
+    Format("rst", "reStructuredText", (".rst",), ("docutils", "markitdown")),
+    Format("pdf", "PDF", (".pdf",), ("markitdown", "pdfplumber")),
+    Format("docx", "DOCX", (".docx",), ("markitdown", "mammoth")),
+    Format("pptx", "PPTX", (".pptx",), ("markitdown", "pptx")),
+    Format("xlsx", "XLSX", (".xlsx",), ("markitdown", "openpyxl")),
+    Format("epub", "EPUB", (".epub",), ("markitdown",)),
 )
 MARKDOWN_ONLY = frozenset({MARKDOWN.name})
 EVERY = frozenset(known.name for known in FORMATS)
@@ -58,13 +54,12 @@ def format_of(name: str) -> Format | None:
 
 
 def is_text(name: str) -> bool:
-    """Whether the size of a file of that name is that of its text, so that Markdown's limit holds for it."""
-    known = format_of(name)
-    return known is None or known.name in ("md", "txt")
+    """Whether a file of that name holds its text as it is, so that the size limit for text applies."""
+    return format_of(name) in (None, MARKDOWN, TEXT)
 
 
 def formats_named(setting: str) -> frozenset[str]:
-    """The names in a list with commas; raises `ValueError` for one that is not a format."""
+    """The format names in a list with commas; raises `ValueError` for an unknown one."""
     names = frozenset(filter(None, (name.strip().lower() for name in setting.split(","))))
     if ALL in names:
         return EVERY
@@ -74,12 +69,9 @@ def formats_named(setting: str) -> frozenset[str]:
     return names or MARKDOWN_ONLY
 
 
-def how_to_read(wanted: Format, *, chosen: Iterable[str]) -> str:
-    """What to do so that files of a format, which a folder has, are read."""
-    chosen = set(chosen)
-    install = "" if wanted.installed else INSTALL
-    if wanted.name in chosen:
-        return f"Install what reads them: {install}"
-    names = ",".join(known.name for known in FORMATS if known.name in chosen or known is wanted)
-    name_it = f"Name the files, or add --formats {names} (ATHENA_FORMATS)"
-    return f"{name_it}, after {install}" if install else f"{name_it}."
+def not_chosen(kind: Format, chosen: Collection[str]) -> str:
+    """Why the files of a format are left out, and what to do so that they are read."""
+    if not kind.installed:
+        return f"{kind.title} (reading it needs {INSTALL})"
+    names = ",".join(known.name for known in FORMATS if known.name in chosen or known is kind)
+    return f"{kind.title} (read with --formats {names}, or by name)"

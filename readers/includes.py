@@ -1,230 +1,184 @@
-"""Included files: mdBook's `{{#include path}}` and MkDocs' `--8<-- "path"`, read in where they stand.
+"""Reads included files into a page, where a directive of its site generator names them.
 
-A document's text is the text that its readers see, so that a listing kept in a file of its own is found and
-quoted. Read in is what lies in the folder that is indexed: nothing outside of it, through no link, nothing
-hidden or ignored there. Where a file cannot be read, the directive stays, and counts as a mark.
+Only files in the root are included, none that is hidden or reached through a link. A directive whose file
+cannot be read stays as it is.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
-from readers.blocks import NEWLINE
-from readers.ignore import IgnoreRules, load_rules
+from readers.errors import ReaderError
 
 MAX_DEPTH = 4
 """How deep files include files."""
-WORK = 20
-"""How many times the largest size of a file, and each document's own, is read through for includes."""
-COST = 1_000
-"""What reading a file at all counts for, in characters."""
 REPEATED = 100_000
-"""Characters that an ingest may include once more, beside as many as its documents have themselves."""
+"""Characters that an ingest may include a second time, besides as many as its pages have themselves."""
+WORK, COST = 20, 1_000
+"""An ingest may read `WORK` times its largest file and its pages for includes; each costs `COST` more."""
 
-_HAS_INCLUDES = re.compile(r"\{\{#|8<-")
-_INCLUDE = re.compile(
-    r"(?<!\\)\{\{#(?:rustdoc_include|include|playground|playpen)[ \t]++(?P<book>[^{}\n]++)\}\}"
-    r"|^(?P<indent>[ \t]*+)-+8<-+[ \t]++\"(?P<snippet>[^\"\n]++)\"[ \t]*+(?=\r?$)",
-    re.MULTILINE,
-)
-_ANCHOR = re.compile(
-    r"ANCHOR(?P<end>_END)?:[ \t]*+(?P<name>[\w-]++)"
-    r"|--8<--[ \t]++\[(?P<side>start|end):[ \t]*+(?P<section>[\w-]++)"
-)
-_LINE_NUMBER = re.compile(r"[0-9]{0,9}")
-_LINE = re.compile(r"[^\r\n]*+(?:\r\n?|\n|\Z)")
-
-_logger = logging.getLogger(__name__)
-
-ReadText = Callable[[Path], str]
-"""The text of a file; raises `OSError` or `ValueError` where it cannot be read."""
+_MYST = r"include\}([^\n]{1,500}\n(?:[ \t]*+:[^\n]{1,200}\n){0,9})[ \t]*+[`:]{3,9}"
+_DIRECTIVES = {  # those whose name ends in `code` put the file into a code block
+    "mdbook": r"(?<!\\)\{\{#(?:rustdoc_include|include|playground|playpen)[ \t]([^{}\n]{1,500})\}\}",
+    "markdown_include": r"\{!([^!\n]{1,500})!\}",
+    "snippet": r'^[ \t]*+-{1,9}8<-{1,9}[ \t]++"([^"\n]{1,500})"[ \t]*+(?=\r?$)',
+    "vitepress": r"<!--[ \t]*+@include:([^\n>]{1,500})-->",
+    "vitepress_code": r"^[ \t]*+<<<[ \t]([^\r\n]{1,500})",
+    "fastapi_code": r"^[ \t]*+\{\*([^*\n]{1,500})\*\}",
+    "learn": r"\[!INCLUDE[^\[\]\n]{0,9}\[[^\[\]\n]{0,200}\]\(([^()\n]{1,500})\)\]",
+    "learn_code": r"\[!code[^\[\]\n]{0,60}\[[^\[\]\n]{0,200}\]\(([^()\n]{1,500})\)\]",
+    "myst": r"^[ \t]*+[`:]{3,9}\{" + _MYST,
+    "myst_code": r"^[ \t]*+[`:]{3,9}\{literal" + _MYST,
+}
+_DIRECTIVE = re.compile("|".join(f"(?P<{name}>{row})" for name, row in _DIRECTIVES.items()), re.MULTILINE)
+_PATH = re.compile(r"\s*(?:[~@]?/)?([^\s:#?{]+)")
+_LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])([\dL:,\- ]+)")
+_NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
+_ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:end)?region\b")
+_FRONT_MATTER = re.compile(r"---\r?\n.*?\n---\r?\n", re.DOTALL)
+_NEWLINE = re.compile(r"\r\n?|\n")
 
 
 @dataclass(slots=True)
 class IncludeBudget:
-    """What the documents of one ingest may still include: ten small ones index a large one once."""
+    """Limits of the pages of one ingest: each file is included once, and only a little of it again."""
 
-    work: int
+    most: int
+    """Characters of one page with what it includes."""
     repeats: int = REPEATED
-    once: dict[str, int] = field(default_factory=dict)
-    """Of each included file, how many characters were not yet included: these count as its own."""
+    work: int = 0
+    seen: set[str] = field(default_factory=set)
 
-    def add(self, text: str) -> None:
-        """One more document, with this text of its own."""
-        self.work += WORK * len(text)
-        self.repeats += len(text)
-
-    def pay(self, target: str, characters: int, *, of: int) -> bool:
-        """Whether so many characters of a file may be read in: its size, then what is left for repeats."""
-        once = self.once.setdefault(target, of)
-        again = max(0, characters - once)
-        if again > self.repeats:
-            return False
-        self.once[target] = max(0, once - characters)
+    def allows(self, target: str, part: str) -> bool:
+        """Whether `part` of a file may be included; counts it."""
+        again = len(part) if target in self.seen else 0
+        self.seen.add(target)
         self.repeats -= again
-        return True
+        return self.repeats >= 0
 
 
 @dataclass(slots=True)
 class Expanded:
-    """A text with its included files read in."""
+    """A text with its included files, the page's own line (from 1) of each line, and the parts included."""
 
     text: str
     lines: Sequence[int]
-    """For each of its lines, the file's own line (from 1): an included one has that of its directive."""
-    included: list[str] = field(default_factory=list)
-    """The parts that were read in, in order."""
-    left_out: list[str] = field(default_factory=list)
-    """The files that were not, because it would be too much."""
+    included: list[str]
+    left_out: list[str]
+    """Files that were not included, because that would be too much."""
 
 
 def expand(
-    text: str,
-    *,
-    path: Path,
-    root: Path,
-    read: ReadText,
-    max_characters: int,
-    budget: IncludeBudget | None = None,
+    text: str, *, path: Path, root: Path, read: Callable[[Path], str], budget: IncludeBudget
 ) -> Expanded | None:
-    """The text of the file at `path` with what it includes from `root`; None where it includes nothing.
+    """The text of the page at `path` with the files of `root` that it includes; None where there are none.
 
-    Documents of one ingest share a `budget`; without one, a document has its own.
+    `read` returns a file's text or raises `ReaderError`.
     """
-    budget = budget or IncludeBudget(WORK * max_characters)
-    budget.add(text)
-    if not _HAS_INCLUDES.search(text):
+    budget.repeats += len(text)
+    budget.work += WORK * (len(text) + (budget.most if not budget.work else 0))
+    if not _DIRECTIVE.search(text):
         return None
-    expansion = _Expansion(root, read, budget, left=max_characters - len(text))
-    pieces = list(expansion.pieces(text, path, ()))
-    if not (expansion.included or expansion.left_out):
+    page = _Page(Path(os.path.realpath(root)), read, budget, left=budget.most - len(text))
+    pieces = list(page.pieces(text, Path(os.path.realpath(path)), ()))
+    if not page.included and not page.left_out:
         return None
-    whole = "".join(piece for piece, _ in pieces)
-    return Expanded(whole, _own_lines(pieces), expansion.included, list(expansion.left_out))
-
-
-def _own_lines(pieces: Sequence[tuple[str, bool]]) -> Sequence[int]:
-    """The own line of each line; pieces are the file's own (True) or included."""
     lines, number = array("q", [1]), 1
-    for piece, own in pieces:
-        for _ in NEWLINE.finditer(piece):
-            number += own
+    for piece, is_own in pieces:
+        for _ in _NEWLINE.finditer(piece):
+            number += is_own
             lines.append(number)
-    return lines
+    return Expanded("".join(piece for piece, _ in pieces), lines, page.included, list(page.left_out))
 
 
-class _Expansion:
-    """One reading of a file and of what it includes, up to a number of characters in all."""
+@dataclass(slots=True)
+class _Page:
+    """One page while its includes are read."""
 
-    def __init__(self, root: Path, read: ReadText, budget: IncludeBudget, *, left: int) -> None:
-        self.included: list[str] = []
-        self.left_out: dict[str, None] = {}
-        self._root = os.path.realpath(root)
-        self._read = read
-        self._left = left
-        self._budget = budget
-        self._rules: dict[str, IgnoreRules] = {}
+    root: Path
+    read: Callable[[Path], str]
+    budget: IncludeBudget
+    left: int
+    included: list[str] = field(default_factory=list)
+    left_out: dict[str, None] = field(default_factory=dict)
 
-    def pieces(self, text: str, path: Path, above: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-        """The text in pieces, those of the text itself (True) and those included in it."""
-        above = (*above, os.path.realpath(path))
+    def pieces(self, text: str, path: Path, above: tuple[Path, ...]) -> Iterator[tuple[str, bool]]:
+        """The text in pieces, those of the text itself (True) and those included in it (False)."""
         position = 0
-        for found in _INCLUDE.finditer(text):
-            part = self._part(found, above)
-            if part is None:
-                continue
-            yield text[position : found.start()], True
-            yield part, False
-            position = found.end()
+        for found in _DIRECTIVE.finditer(text):
+            part = self._part(found, path, (*above, path))
+            if part is not None:
+                yield text[position : found.start()], True
+                yield part, False
+                position = found.end()
         yield text[position:], True
 
-    def _part(self, found: re.Match[str], above: tuple[str, ...]) -> str | None:
-        """What a directive stands for; None where it stays."""
-        argument = found["snippet"] or next(iter(found["book"].split()), "")
-        name, *selection = argument.split(":")
-        bases = [Path(above[-1]).parent, Path(self._root)] if found["snippet"] else [Path(above[-1]).parent]
-        for base in bases:
-            target = self._allowed(base, name)
-            if target and target not in above and len(above) <= MAX_DEPTH:
-                part = self._text(target, selection, found["indent"] or "", above)
-                if part is not None:
-                    return part
-        _logger.info("%s includes '%s', which cannot be read", above[-1], name)
+    def _part(self, found: re.Match[str], path: Path, above: tuple[Path, ...]) -> str | None:
+        """The text that a directive stands for; None where the directive stays."""
+        name, argument = str(found.lastgroup), found[(found.lastindex or 0) + 1]
+        named = _PATH.match(argument)
+        target = self._target(named[1], path) if named else None
+        if named is None or target is None or target in above or len(above) > MAX_DEPTH:
+            return None
+        source = target.relative_to(self.root).as_posix()
+        try:
+            whole = self.read(target) if self.budget.work >= 0 else ""
+        except ReaderError:
+            return None
+        self.budget.work -= len(whole) + COST
+        is_code = name.endswith("code")
+        start = matter.end() if not is_code and (matter := _FRONT_MATTER.match(whole)) else 0
+        selection = argument[named.end() :]
+        if name == "vitepress_code":
+            selection = selection.partition("{")[0]  # lines in braces are highlighted, all are shown
+        part = select(whole[start:], selection, commas=name == "vitepress").rstrip("\r\n")
+        if self.budget.work < 0 or len(part) > self.left or not self.budget.allows(source, part):
+            self.left_out[source] = None
+            return None
+        self.left -= len(part)
+        self.included.append(part)
+        if is_code:
+            fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])
+            part = f"{fence}{target.suffix.removeprefix('.')}\n{part}\n{fence}"
+        else:
+            part = "".join(piece for piece, _ in self.pieces(part, target, above))
+        indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
+        return indent + _NEWLINE.sub(lambda newline: newline[0] + indent, part)
+
+    def _target(self, named: str, path: Path) -> Path | None:
+        """The file of the root that `named` means: relative to the page's folder or one above it."""
+        folders = [path.parent, *path.parent.parents]
+        for base in [*(folder for folder in folders if folder.is_relative_to(self.root)), self.root / "docs"]:
+            target = Path(os.path.normpath(base / named))
+            if target.is_relative_to(self.root) and target.is_file():
+                hidden = any(part.startswith(".") for part in target.relative_to(self.root).parts)
+                return None if hidden or os.path.realpath(target) != str(target) else target
         return None
 
-    def _text(self, target: str, selection: Sequence[str], indent: str, above: tuple[str, ...]) -> str | None:
-        name = Path(target).relative_to(self._root).as_posix()
-        if self._budget.work < 0:
-            self.left_out[name] = None
-            return None
-        try:
-            whole = self._read(Path(target))
-        except (OSError, ValueError):
-            return None
-        self._budget.work -= len(whole) + COST
-        part = indent + select(whole, selection).rstrip("\r\n")
-        if indent:
-            part = NEWLINE.sub(lambda newline: newline[0] + indent, part)
-        if len(part) > self._left or not self._budget.pay(target, len(part), of=len(whole)):
-            self.left_out[name] = None
-            return None
-        self._left -= len(part)
-        self.included.append(part)
-        return "".join(piece for piece, _ in self.pieces(part, Path(target), above))
 
-    def _allowed(self, base: Path, name: str) -> str | None:
-        """The real path of a file that may be read in: in the root, no link on the way, not left out."""
-        if not name or os.path.isabs(name) or "\0" in name:  # noqa: PTH117 (a name, not a path)
-            return None
-        target = os.path.normpath(base / name)
-        if not Path(target).is_relative_to(self._root) or os.path.realpath(target) != target:
-            return None
-        return None if self._is_left_out(Path(target).relative_to(self._root).parts) else target
+def select(text: str, selection: str, *, commas: bool = False) -> str:
+    """The lines that `selection` names by numbers or by a region's name, without the marks of regions.
 
-    def _is_left_out(self, parts: Sequence[str]) -> bool:
-        """Whether a path below the root is hidden or ignored, or a folder on the way is."""
-        folder, rules = "", None
-        for part in parts:
-            rules = self._rules_in(folder, rules)
-            is_folder = folder + part != "/".join(parts)
-            if part.startswith(".") or rules.ignore(folder + part + "/" * is_folder):
-                return True
-            folder += part + "/"
-        return False
-
-    def _rules_in(self, folder: str, above: IgnoreRules | None) -> IgnoreRules:
-        if folder not in self._rules:
-            self._rules[folder] = load_rules(Path(self._root, folder), prefix=folder, above=above)[0]
-        return self._rules[folder]
-
-
-def select(text: str, selection: Sequence[str]) -> str:
-    """The lines that `2:10`, `2`, `:10`, `2:` or an anchor's name selects; no line that marks an anchor."""
-    lines = (line[0] for line in _LINE.finditer(text) if line[0])
-    if not selection or not any(selection):
-        return "".join(line for line in lines if not _ANCHOR.search(line))
-    first, last = selection[0], selection[1] if len(selection) > 1 else selection[0]
-    if all(_LINE_NUMBER.fullmatch(number) for number in (first, last)):
-        start = max(int(first or 1) - 1, 0)
-        chosen = islice(lines, start, max(int(last), start) if last else None)
-        return "".join(line for line in chosen if not _ANCHOR.search(line))
-    return "".join(_anchored(lines, first))
-
-
-def _anchored(lines: Iterator[str], name: str) -> Iterator[str]:
-    """The lines between the anchors of that name."""
-    inside = False
-    for line in lines:
-        anchor = _ANCHOR.search(line)
-        if anchor is None:
-            if inside:
-                yield line
-        elif name in (anchor["name"], anchor["section"]):
-            inside = not anchor["end"] and anchor["side"] != "end"
+    Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5` or, with `commas` between both, `{2,10}`.
+    """
+    lines, chosen = text.splitlines(keepends=True), list[str]()
+    found, name = _LINES.search(selection), _NAME.match(selection)
+    if found:
+        ranges = found[1].replace("L", "").replace("-", ":")
+        for piece in (ranges.replace(",", ":") if commas else ranges).split(","):
+            first, colon, last = piece.strip().partition(":")
+            start = max(int(first or 1) - 1, 0)
+            chosen += lines[start : int(last) if last.isdigit() else None if colon else start + 1]
+    elif name:
+        begin = re.compile(rf"(?:ANCHOR:|\[start:|#[ \t]*region)[ \t]*{name[1]}\b|<{name[1]}>")
+        end = re.compile(rf"(?:ANCHOR_END:|\[end:)[ \t]*{name[1]}\b|#[ \t]*endregion\b|</{name[1]}>")
+        inside = False
+        for line in lines:
+            inside = bool(begin.search(line)) or (inside and not end.search(line))
+            chosen += [line] * (inside and not begin.search(line))
+    return "".join(line for line in (chosen if found or name else lines) if not _ANCHOR.search(line))

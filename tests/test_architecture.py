@@ -74,11 +74,10 @@ ALLOWED = {
     "training": {"training", "evals", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
     "memory": {"memory", "pipeline", "pipeline.markup"},
-    "pipeline": {"pipeline", "pipeline.ingesting", "pipeline.markup", "pipeline.patterns"},
+    "pipeline": {"pipeline", "pipeline.ingesting", "pipeline.markup"},
     "pipeline.ingesting": {"pipeline", "pipeline.ingesting", "readers"},
     "pipeline.markup": {"pipeline.markup"},
-    "pipeline.patterns": {"pipeline.patterns"},
-    "readers": {"readers", "pipeline.markup", "pipeline.patterns"},
+    "readers": {"readers", "pipeline.markup"},
     "mission": {"mission"},
 }
 # Of the pipeline, memory knows records, protocols, errors and the analysis of texts; no recipe, no driver.
@@ -152,7 +151,6 @@ KNOWN_AS = {
     "opentelemetry.context": "opentelemetry-api",
     "opentelemetry.trace": "opentelemetry-api",
     "opentelemetry.util": "opentelemetry-api",
-    "re2": "google-re2",
     "trulens.apps": "trulens-core",
     "weaviate": "weaviate-client",
     "yaml": "pyyaml",

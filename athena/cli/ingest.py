@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from athena import Athena
     from athena.cli.progress import Counted
     from pipeline.ingest import IngestReport, Progress
-    from pipeline.ingesting.run import OtherFormat
 
 SOME_FAILED = 3
 """Exit code where the command did its work, but some files could not be read."""
@@ -35,11 +34,9 @@ STAGES = {
 
 
 def ingest(
-    paths: Annotated[
-        list[str] | None, typer.Argument(help="Folders, files or web addresses; default: the corpus.")
-    ] = None,
+    paths: Annotated[list[str] | None, typer.Argument(help="Folders or files; default: the corpus.")] = None,
     formats: Annotated[
-        str | None, typer.Option(help="What is read of folders: md,pdf,docx,html,rst,ipynb,txt, or all.")
+        str | None, typer.Option(help="What is read of folders: md,pdf,docx,html … or all.")
     ] = None,
     data_dir: DataDir = None,
     rebuild: Annotated[bool, typer.Option(help="Index everything anew.")] = False,
@@ -97,6 +94,8 @@ def _size(report: IngestReport) -> str:
 
 def ingest_text(report: IngestReport) -> RenderableType:
     """What an ingest did, and each file that failed with the reason and what to do."""
+    from pipeline.ingest import left_out_summary
+
     counts = ", ".join(
         f"{len(sources):,} {name}"
         for name, sources in (
@@ -115,16 +114,11 @@ def ingest_text(report: IngestReport) -> RenderableType:
         lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))
     if report.stopped:
         lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
-    lines += [Text(f"Converted: '{made.source}' from {made.summary}") for made in report.converted]
-    lines += [Text(left_out(other), style="dim") for other in report.left_out]
+    if left_out := left_out_summary(report.left_out):
+        lines.append(Text(f"Left out: {left_out}.", style="dim"))
     lines += [Text(warning, style="yellow") for warning in report.warnings]
     lines += [
         Text(f"Not indexed: '{problem.source}': {problem.reason}. {problem.fix}", style="yellow")
         for problem in report.problems
     ]
     return Group(*lines)
-
-
-def left_out(other: OtherFormat) -> str:
-    """The files of a format that was not asked for, and what to do so that they are read."""
-    return f"Left out: {counted(len(other.sources), f'{other.format} file')}. {other.fix}"

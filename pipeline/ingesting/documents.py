@@ -1,10 +1,16 @@
-"""Which documents an ingest is about: found in folders, told apart by root, or gone."""
+"""The documents of an ingest: which files they are, which name each has in the index, which are gone.
+
+A document is its root and its path in it. Its source, the name in the index, is that path; where another root
+has a document of that source, a label stands in front: the last parts of the root's path, as few as tell both
+roots apart (`b/docs/index.md`).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,28 +20,29 @@ from readers.errors import ReaderError
 from readers.files import FoundFiles, LeftOut, Source
 
 UPLOAD_ROOT = "upload"
-
-
-LONGEST_PATH = 4_096  # characters that are named of a path; no system takes more
+LONGEST_PATH = 4_096
+"""Characters of a path that are shown."""
 
 
 class Reader(Protocol):
-    """Finds files, reads them and cuts them into nodes: only its implementation knows their format."""
+    """Finds files, reads them and cuts them into nodes; only the implementation knows their formats."""
 
-    def find(self, path: Path) -> FoundFiles:
-        """The files at and below `path`; raises `ReaderError` where two have one name."""
+    def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
+        """The files at and below `path`; of a folder also those `known` by source, whatever their format."""
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """The text of a file, called `source` in the index; raises `ReaderError`.
 
-        None may come back where it still has the hash `known`.
+        None may come back where the file still has the hash `known`.
         """
 
-    def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
+    def cut(
+        self, text: str, *, source: str, own_lines: Sequence[int] = ()
+    ) -> tuple[Sequence[Node], Sequence[Node]]:
         """The sections, and the sentences of all of them, in order; each sentence knows its section."""
 
     def warnings(self, text: str, sections: Sequence[Any]) -> Sequence[str]:
-        """What of a text is not read as what it is, a sentence each: it is too much."""
+        """A sentence for each limit that a text exceeds, so that a part of it is read as plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,126 +70,92 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FoundDocuments:
-    """What is to be indexed, which folders were searched whole, and what is wrong with the rest.
+    """The documents to be indexed, the sources of those that are gone, and what is not indexed."""
 
-    `left_out` has the documents of folders that are not read for their format.
+    candidates: Sequence[Candidate]
+    gone: Sequence[str]
+    problems: Sequence[Problem]
+    left_out: Sequence[LeftOut]
+
+
+def find_documents(
+    paths: Iterable[Path | str], *, reader: Reader, indexed: Collection[DocumentInfo], root: str | None = None
+) -> FoundDocuments:
+    """The documents at and below `paths`, and the `indexed` ones of these folders that are gone.
+
+    Each belongs to the folder that it was found in, and a file reached twice comes once. Given a `root`, all
+    belong to that instead, and none counts as gone.
     """
-
-    candidates: tuple[Candidate, ...]
-    folders: frozenset[str]
-    problems: tuple[Problem, ...]
-    left_out: Mapping[Candidate, LeftOut] = field(default_factory=dict)
-
-
-def find_documents(paths: Iterable[Path | str], *, reader: Reader, root: str | None = None) -> FoundDocuments:
-    """The documents at and below `paths`, in their order; a file reached twice comes once.
-
-    Each belongs to the folder that it was found in. Given a `root`, all belong to that instead, and no
-    folder counts as searched whole, so that no document counts as deleted.
-    """
-    candidates: list[Candidate] = []
-    problems: list[Problem] = []
-    left_out: dict[Candidate, LeftOut] = {}
-    folders: set[str] = set()
-    seen: set[str] = set()
+    candidates, gone, problems = list[Candidate](), list[str](), list[Problem]()
+    left_out: dict[str, LeftOut] = {}  # by path without links
+    owners, seen, searched = {info.source: info for info in indexed}, set[str](), dict[str, FoundFiles]()
     for path in map(Path, paths):
-        if unreachable := _unreachable(path):
-            problems.append(unreachable)
-            continue
-        folder = path if path.is_dir() else path.parent
-        own_root = root or str(folder.resolve())
         try:
-            found = reader.find(path)
-        except ReaderError as error:
-            problems.append(Problem.of(error))
+            folder = path if path.is_dir() else path.parent
+            own_root = root or str(folder.resolve())
+            known = {name for info in indexed if info.root == own_root for name in paths_of(info)}
+            found = reader.find(path, known=known)
+        except (OSError, ValueError) as error:  # a NUL in it, or the working folder was deleted
+            reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
+            problems.append(Problem(f"{str(path)!r:.{LONGEST_PATH}}".strip("'"), reason, "Check the path."))
             continue
-        reported = list(map(Problem.of, found.problems))
-        problems += reported
-        unreadable_root = any(problem.source == path.name for problem in reported)
-        if root is None and path.is_dir() and not unreadable_root:
-            folders.add(own_root)
+        problems += map(Problem.of, found.problems)
+        left_out |= {os.path.realpath(folder / one.source): one for one in found.left_out}
+        if root is None and path.is_dir() and not any(one.source == path.name for one in found.problems):
+            searched[own_root] = found
+        own_paths = {file.source for file in found.files}
         for file in found.files:
-            real = os.path.realpath(file.path)
-            if real not in seen:
+            if (real := os.path.realpath(file.path)) not in seen:
                 seen.add(real)
-                candidates.append(Candidate(file.source, own_root, file.path))
-        left_out |= {Candidate(other.source, own_root, other.path): other for other in found.left_out}
-    unread = {at: other for at, other in left_out.items() if os.path.realpath(other.path) not in seen}
-    return FoundDocuments(tuple(candidates), frozenset(folders), tuple(problems), unread)
-
-
-def with_known(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> FoundDocuments:
-    """`found` with what was left out but is indexed from that folder: who added it once wants it kept."""
-    indexed = {(info.source, info.root) for info in stored}
-    known = [candidate for candidate in found.left_out if (candidate.source, candidate.root) in indexed]
-    others = {
-        candidate: other
-        for candidate, other in found.left_out.items()
-        if (candidate.source, candidate.root) not in indexed
-    }
-    return replace(found, candidates=(*found.candidates, *known), left_out=others)
-
-
-def _unreachable(path: Path) -> Problem | None:
-    """Why a path cannot even be looked at; that nothing is there the reader says."""
-    try:
-        path.stat()
-        path.resolve()  # fails where the working folder was deleted
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError | NotADirectoryError) and not path.exists():
-            return None
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        return Problem(f"{str(path)!r:.{LONGEST_PATH}}".strip("'"), str(reason).lower(), "Check the path.")
-    return None
-
-
-def without_collisions(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> FoundDocuments:
-    """`found` without the documents whose name another root has already, which become problems.
-
-    Where the other root does not have the file any more, the document has moved: it is kept.
-    """
-    owners = {info.source: info.root for info in stored if _still_there(info, found)}
-    kept: list[Candidate] = []
-    taken: dict[tuple[str, str], list[str]] = {}
-    for candidate in found.candidates:
-        owner = owners.setdefault(candidate.source, candidate.root)
-        if owner == candidate.root:
-            kept.append(candidate)
-            continue
-        taken.setdefault((candidate.root, owner), []).append(candidate.source)
-    problems = (*found.problems, *(_taken(*roots, sources) for roots, sources in taken.items()))
-    return replace(found, candidates=tuple(kept), problems=problems)
-
-
-def _taken(root: str, owner: str, sources: Sequence[str]) -> Problem:
-    """What is wrong with the documents of a folder whose names another folder has already."""
-    others = f" (and {len(sources) - 1:,} more)" if len(sources) > 1 else ""
-    return Problem(
-        sources[0] + others,
-        f"'{root}' and '{owner}' both have a file of that name",
-        "Ingest the folder that contains both, rename one, or use another data folder (--data-dir).",
+                source = _source(own_root, file.source, owners, own_paths)
+                owners[source] = DocumentInfo("", source, own_root, "", "", 0, 0, 0, 0.0)
+                candidates.append(Candidate(source, own_root, file.path))
+    present = {candidate.source for candidate in candidates}
+    for info in indexed:
+        if info.root in searched and info.source not in present:
+            bad = {problem.source for problem in searched[info.root].problems}
+            folders = tuple(source for source in bad if source.endswith("/")) or ("\0",)
+            if not any(name in bad or name.startswith(folders) for name in paths_of(info)):
+                gone.append(info.source)
+    return FoundDocuments(
+        candidates, gone, problems, [one for real, one in left_out.items() if real not in seen]
     )
 
 
-def vanished(found: FoundDocuments, stored: Iterable[DocumentInfo]) -> list[str]:
-    """The sources that are indexed from the searched folders, but are not there any more.
+def paths_of(info: DocumentInfo) -> Iterator[str]:
+    """The paths in its root that a document's file may have: its source, and that without its label."""
+    yield info.source
+    for label in _labels(info.root):
+        if info.source.startswith(label):
+            yield info.source[len(label) :]
 
-    A file that is there but cannot be read, or lies in a folder that cannot, keeps its former version.
+
+def _labels(root: str) -> Iterator[str]:
+    """The labels of a root, the shortest first; the last one is its hash."""
+    parts = [part for part in Path(root).parts if part != os.sep]
+    for number in range(1, len(parts) + 1):
+        yield "/".join(parts[-number:]) + "/"
+    yield hashlib.sha256(root.encode()).hexdigest()[:8] + "/"
+
+
+def _source(root: str, path: str, owners: dict[str, DocumentInfo], own_paths: Collection[str]) -> str:
+    """The source of the file at `path` in `root`: the one that it has in the index, or a free one.
+
+    `owners` has the documents by source, `own_paths` are the root's, which no labelled source may be.
     """
-    present = {candidate.source for candidate in found.candidates}
-    kept = {problem.source for problem in found.problems}
-    closed_folders = tuple(source for source in kept if source.endswith("/"))
-    return [
-        info.source
-        for info in stored
-        if info.root in found.folders
-        and info.source not in present | kept
-        and not info.source.startswith(closed_folders or ("\0",))
-    ]
+    owner = owners.get(path)
+    if owner is not None and owner.root == root:
+        return path
+    labelled = [label + path for label in _labels(root) if label + path not in own_paths]
+    for source in reversed(labelled):
+        if source in owners and owners[source].root == root:
+            return source
+    if owner is None or not _exists(owner):
+        return path
+    others = [label + path for label in _labels(owner.root)]
+    return next(source for source in labelled if source not in owners and source not in others)
 
 
-def _still_there(info: DocumentInfo, found: FoundDocuments) -> bool:
-    """True where the root of an indexed document still claims its name."""
-    if info.root in found.folders:
-        return False  # it is among the candidates, or has vanished
-    return info.root == UPLOAD_ROOT or (Path(info.root) / info.source).exists()
+def _exists(info: DocumentInfo) -> bool:
+    """Whether a document's file is still in its root; an upload's may be anywhere."""
+    return info.root == UPLOAD_ROOT or any((Path(info.root) / name).exists() for name in paths_of(info))

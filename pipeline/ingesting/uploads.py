@@ -1,58 +1,38 @@
-"""Uploads: files and zips of them, each file checked by rules before it is kept.
+"""Uploads: files and zips of them, each checked before it is kept.
 
-Everything is written into a temporary folder beside the uploads first, and what has passed is moved over. A
-file that is refused, within a zip or beside one, is named with the reason and keeps no other one back; only
-what goes beyond the limits of an upload, or is there already, refuses all of it.
+A file that is refused is named with the reason and keeps no other one back; only an upload over the limits,
+or of files that are there already, is refused as a whole.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import lzma
 import re
-import shutil
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BytesIO
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
-from pipeline.errors import AthenaError, DiskFull, UploadRefused, UploadTooLarge
+from pipeline.errors import DiskFull, UploadRefused, UploadTooLarge
 from readers.files import FileLimits
-from readers.formats import MARKDOWN, is_text
+from readers.formats import MARKDOWN
 
-CHUNK = 64 * 1024
-MEGABYTE = 1_000_000
-DRIVE = re.compile(r"^[A-Za-z]:")
-FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\ud800-\udfff]")  # control characters, NTFS' streams, no UTF-8
-LONGEST_PART = 200  # bytes; file systems take 255, some encrypted ones 143
-LONGEST_NAME = 1_000  # bytes; a path may have 4,096 on Linux, with the folder before it
-MOST_PARTS = 30
-LONGEST_SHOWN = 4_096  # characters
-MOST_MEMBERS = 100_000  # of a zip, documents or not: each takes memory before the first is unpacked
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-IGNORED_FOLDERS = frozenset({"__MACOSX"})
-ENCRYPTED = 0x1
-LISTED = b"PK\x01\x02"  # how a zip's list of members begins each
-# What Python's zipfile and the decompressors behind it raise for damaged archives; bz2 raises OSError.
-DAMAGES = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    NotImplementedError,  # a method that this Python does not know
-    RuntimeError,  # a password
-    ValueError,
-    OverflowError,
-    MemoryError,  # LZMA takes the memory that the archive asks for
-)
+FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\ud800-\udfff]|^ | $|\.$")  # in a part of a name, on any system
+LONGEST_PART, LONGEST_NAME, MOST_PARTS = 200, 1_000, 30  # bytes of a part and of a name; parts
+MOST_MEMBERS = 100_000  # of a zip: each takes memory before the first is unpacked
+LISTED, ENCRYPTED = b"PK\x01\x02", 0x1  # how each entry of a zip's list begins; a flag of a member
+Content = bytes | tuple[zipfile.ZipFile, zipfile.ZipInfo]
+"""The bytes of a file, or where they are in a zip."""
+DAMAGES = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError,
+           ValueError, OverflowError, MemoryError)  # fmt: skip
+"""What `zipfile` and the decompressors behind it raise for damaged archives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +45,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """What an upload may not exceed, bytes and counts, and how the names of files end that are kept."""
+    """The most files and bytes of an upload, the largest file, and the endings of files that are kept."""
 
     max_files: int
     max_total_bytes: int
@@ -75,77 +55,155 @@ class UploadLimits:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What was kept, relative to the uploads' folder, and what was left out because its name ends otherwise.
-
-    `refused` has a message for each file that was refused, with its name, the reason and what to do.
-    """
+    """The paths kept, those ignored for their ending, and a message for each file that was refused."""
 
     paths: tuple[str, ...]
     ignored: tuple[str, ...]
     refused: tuple[str, ...] = ()
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
 
 
 def accept(
     files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits, replace: bool = False
 ) -> Accepted:
-    """Keep the documents of some uploaded files and zips in a folder, but for the files that are refused.
+    """Write the documents of uploaded files and zips into `folder`, without those that are refused.
 
-    Raises `UploadRefused` where nothing is left to keep, the upload is over a limit, or a file is there
-    already (unless `replace`), and `DiskFull` where there is no room for it.
+    Raises `UploadRefused` where none is left, the upload is over a limit, or a file is there already (unless
+    `replace`), and `DiskFull`.
     """
-    with _staging(folder) as staging:
-        accepted = _stage(files, staging, limits)
-        if not accepted.paths:
-            raise UploadRefused(
-                " ".join(["The upload has no file that can be kept.", *accepted.refused[:1]]),
-                f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.",
-            )
-        taken = collisions(accepted.paths, folder)
-        if taken and not replace:
-            raise UploadRefused(
-                f"Uploaded before: {', '.join(taken)}.", "Choose to replace, or rename the files."
-            )
-        _move(accepted.paths, staging, folder)
+    accepted = inspect(files, limits=limits)
+    if not accepted.paths:
+        problem = " ".join(["The upload has no file that can be kept.", *accepted.refused[:1]])
+        raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.")
+    taken = collisions(accepted.paths, folder)
+    if taken and not replace:
+        raise UploadRefused(
+            f"Uploaded before: {', '.join(taken)}.", "Choose to replace, or rename the files."
+        )
+    present = {path.casefold(): path for path in uploaded(folder)}
+    for path in accepted.paths:
+        target = folder / present.get(path.casefold(), path)
+        _write(target, accepted.contents[path], beside=folder.parent)
     return accepted
 
 
-def inspect(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits) -> Accepted:
-    """What `accept` would keep, by the same rules, without keeping it."""
-    with _staging(folder) as staging:
-        return _stage(files, staging, limits)
+def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
+    """What `accept` would keep, in memory; raises `UploadTooLarge`."""
+    contents: dict[str, bytes] = {}
+    names, folders = set[str](), set[str]()  # without case
+    ignored, refused, left = list[str](), list[str](), limits.max_total_bytes
+    for written, content in (entry for file in files for entry in _entries(file)):
+        try:
+            if isinstance(content, UploadRefused):
+                raise content
+            name = name_of(written)
+            if any(part.startswith(".") or part == "__MACOSX" for part in name.split("/")):
+                continue
+            if PurePosixPath(name).suffix.lower() not in limits.suffixes:
+                ignored.append(name)
+                continue
+            folded = PurePosixPath(name.casefold())
+            above = {parent.as_posix() for parent in folded.parents}
+            if folded.as_posix() in names or folded.as_posix() in folders or above & names:
+                problem = f"'{name}' is in the upload twice (whatever the case of letters), or also a folder."
+                raise UploadRefused(problem, "Rename one of them.")
+            data = _read(content, name, most=limits.of_a_file.of(name))
+            left -= len(data)
+            if left < 0 or len(contents) >= limits.max_files:
+                most = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
+                fix = "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES or ATHENA_MAX_UPLOAD_MB."
+                raise UploadTooLarge(f"The upload has more than {most}.", fix)
+            contents[name] = data
+            names.add(folded.as_posix())
+            folders |= above
+        except UploadTooLarge:
+            raise
+        except UploadRefused as error:
+            refused.append(str(error))
+    return Accepted(tuple(sorted(contents)), tuple(ignored), tuple(refused), contents)
 
 
-@contextmanager
-def _staging(folder: Path) -> Iterator[Path]:
-    """A temporary folder beside the uploads."""
+def _entries(file: UploadedFile) -> Iterator[tuple[str, Content | UploadRefused]]:
+    """The name and content of each file of an upload; an error in the place of a bad archive."""
+    if not file.name.lower().endswith(".zip"):
+        yield PurePosixPath(file.name.replace("\\", "/")).name, file.content
+        return
+    problem = f"'{_shown(file.name)}' has more than {MOST_MEMBERS:,} files."
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = tempfile.TemporaryDirectory(dir=folder.parent, prefix=".upload-")
+        if file.content.count(LISTED) <= MOST_MEMBERS:
+            archive = zipfile.ZipFile(io.BytesIO(file.content))
+            members = (member for member in archive.infolist() if not member.is_dir())
+            yield from ((member.filename, (archive, member)) for member in members)
+            return
+    except DAMAGES as error:
+        problem = f"'{_shown(file.name)}' is not a zip that can be read: {_shown(str(error)).rstrip('.')}."
+    yield file.name, UploadRefused(problem, "Pack the documents again, alone.")
+
+
+def _read(content: Content, name: str, *, most: int) -> bytes:
+    """The bytes of a file; those that are really unpacked count. Raises `UploadRefused`."""
+    data = content if isinstance(content, bytes) else b""
+    if not isinstance(content, bytes):
+        archive, member = content
+        mode = member.external_attr >> 16
+        kind = "encrypted" if member.flag_bits & ENCRYPTED else ""
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            kind = "a link" if stat.S_ISLNK(mode) else "no plain file"
+        if kind:
+            raise UploadRefused(f"'{name}' in the zip is {kind}.", "Pack plain files without a password.")
+        try:
+            with archive.open(member) as stream:
+                data = stream.read(most + 1)
+        except DAMAGES as error:
+            problem = f"'{name}' in the zip cannot be unpacked: {_shown(str(error)).rstrip('.')}."
+            raise UploadRefused(problem, "Pack it again, without a special method.") from error
+    if len(data) > most:
+        fix = "Divide the file, or raise ATHENA_MAX_FILE_MB or ATHENA_MAX_CONVERTED_MB."
+        raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
+    return data
+
+
+def name_of(written: str) -> str:
+    """A relative path with forward slashes that stays in any folder; raises `UploadRefused`."""
+    name, shown = written.replace("\\", "/"), _shown(written)
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or re.match("[A-Za-z]:", name) or ".." in parts:
+        raise UploadRefused(f"'{shown}' leads out of its folder.", "Pack files by plain relative names.")
+    if not parts or any(map(FORBIDDEN.search, parts)):
+        raise UploadRefused(f"{shown!r} is not a usable file name.", "Rename the file.")
+    longest, whole = max(len(part.encode()) for part in parts), len("/".join(parts).encode())
+    if longest > LONGEST_PART or whole > LONGEST_NAME or len(parts) > MOST_PARTS:
+        raise UploadRefused(f"'{shown}' is too long or too deep a name.", "Shorten the name.")
+    return "/".join(parts)
+
+
+def _write(target: Path, content: bytes, *, beside: Path) -> None:
+    """Write a file in one step of the file system; raises `UploadRefused` or `DiskFull`."""
+    temporary = beside / f".upload-{uuid4()}"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(content)
+        temporary.replace(target)
     except OSError as error:
-        raise _unwritable(str(folder), error) from error
-    with temporary as name:
-        yield Path(name)
+        temporary.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            fix = "Free some space and try again."
+            raise DiskFull(f"Cannot write '{target.name}': the disk is full.", fix) from error
+        problem = f"Cannot write '{target.name}': {error.strerror or type(error).__name__}."
+        raise UploadRefused(problem, "Shorten or change its name, or let its folder be written.") from error
 
 
 @contextmanager
 def put_back(path: str, folder: Path) -> Iterator[None]:
-    """Put the file of that name back as it was, or its absence, where the block raises."""
-    target = folder / PurePosixPath(path)
-    with _staging(folder) as staging:
-        former = staging / "former"
-        try:
-            if path in uploaded(folder):
-                shutil.copy2(target, former)
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        try:
-            yield
-        except BaseException:
-            if former.exists():
-                former.replace(target)
-            else:
-                remove(path, folder)
-            raise
+    """Restore the file at `path`, or its absence, where the block raises."""
+    former = (folder / path).read_bytes() if path in uploaded(folder) else None
+    try:
+        yield
+    except BaseException:
+        remove(path, folder)
+        if former is not None:
+            _write(folder / path, former, beside=folder.parent)
+        raise
 
 
 def collisions(paths: Iterable[str], folder: Path) -> list[str]:
@@ -155,235 +213,23 @@ def collisions(paths: Iterable[str], folder: Path) -> list[str]:
 
 
 def uploaded(folder: Path) -> list[str]:
-    """The files in the uploads' folder, as relative paths, in a stable order."""
-    if not folder.is_dir():
-        return []
+    """The files in the uploads' folder, as relative paths, sorted."""
     found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(path.relative_to(folder).as_posix() for path in found)
 
 
 def remove(path: str, folder: Path) -> bool:
-    """Delete one uploaded file, and folders that it leaves empty; False where there is none of that name."""
-    target = folder / PurePosixPath(path)
+    """Delete one uploaded file and the folders that it leaves empty; False where there is no such file."""
     if path not in uploaded(folder):
         return False
-    target.unlink()
-    for parent in target.parents:
+    (folder / path).unlink()
+    for parent in (folder / path).parents:
         if parent == folder or any(parent.iterdir()):
             break
         parent.rmdir()
     return True
 
 
-def _stage(files: Sequence[UploadedFile], folder: Path, limits: UploadLimits) -> Accepted:
-    staging = _Staging(folder, limits)
-    for file in files:
-        staging.add(file)
-    return Accepted(tuple(sorted(staging.kept)), tuple(staging.ignored), tuple(staging.refused))
-
-
-class _Staging:
-    """What of an upload has passed so far, in a temporary folder."""
-
-    def __init__(self, folder: Path, limits: UploadLimits) -> None:
-        self.kept: list[str] = []
-        self.ignored: list[str] = []
-        self.refused: list[str] = []
-        self._folder = folder
-        self._limits = limits
-        self._files = 0
-        self._bytes = 0
-        self._names: set[str] = set()
-
-    def add(self, file: UploadedFile) -> None:
-        """Add a file, or what is in a zip."""
-        with self._noting_refusals():
-            if file.name.lower().endswith(".zip"):
-                self._unpack(file)
-                return
-            name = _safe_name(PurePosixPath(file.name.replace("\\", "/")).name, file.name)
-            if _ends(name, self._limits.suffixes):
-                self._write(name, _chunks(file.content))
-            else:
-                self.ignored.append(name)
-
-    @contextmanager
-    def _noting_refusals(self) -> Iterator[None]:
-        """Keep the message of a refused file, and go on; a limit of the whole upload ends it."""
-        try:
-            yield
-        except UploadTooLarge:
-            raise
-        except UploadRefused as refused:
-            self.refused.append(str(refused))
-
-    def _unpack(self, file: UploadedFile) -> None:
-        if file.content.count(LISTED) > MOST_MEMBERS:
-            raise UploadRefused(
-                f"'{_shown(file.name)}' has more than {MOST_MEMBERS:,} files.", "Pack the documents alone."
-            )
-        try:
-            archive = zipfile.ZipFile(BytesIO(file.content))
-        except DAMAGES as error:
-            raise UploadRefused(
-                f"'{_shown(file.name)}' is not a zip that can be read: {_reason(error)}.", "Pack it again."
-            ) from error
-        with archive:
-            for member in archive.infolist():
-                with self._noting_refusals():
-                    self._unpack_member(archive, member)
-
-    def _unpack_member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-        name = _safe_name(member.filename, member.filename)
-        if member.is_dir() or _hidden(name):
-            return
-        if _ends(name, self._limits.suffixes):
-            _check_plain(member, name)
-            self._write(name, _unpacked(archive, member, name))
-        else:
-            self.ignored.append(name)
-
-    def _write(self, name: str, chunks: Iterable[bytes]) -> None:
-        if name.casefold() in self._names:
-            raise UploadRefused(
-                f"'{name}' is in the upload twice (letters of either case count as the same).",
-                "Rename one of them.",
-            )
-        self._files += 1
-        if self._files > self._limits.max_files:
-            raise UploadTooLarge(
-                f"The upload has more than {self._limits.max_files:,} files.",
-                "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES.",
-            )
-        target = self._folder / PurePosixPath(name)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as stream:
-                for chunk in self._counted(name, chunks):
-                    stream.write(chunk)
-        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            raise UploadRefused(
-                f"'{name}' is a file and a folder in one upload.", "Rename one of them."
-            ) from error
-        except OSError as error:
-            raise _unwritable(name, error) from error
-        self._names.add(name.casefold())
-        self.kept.append(name)
-
-    def _counted(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The content, piece by piece: what was really unpacked counts, whatever the archive claims."""
-        size, limits = 0, self._limits
-        for chunk in chunks:
-            size += len(chunk)
-            self._bytes += len(chunk)
-            if size > (most := limits.of_a_file.of(name)):
-                setting = "ATHENA_MAX_FILE_MB" if is_text(name) else "ATHENA_MAX_CONVERTED_MB"
-                fix = f"Divide the file, or raise {setting}."
-                raise UploadRefused(f"'{name}' is larger than {most / MEGABYTE:g} MB.", fix)
-            if self._bytes > limits.max_total_bytes:
-                raise UploadTooLarge(
-                    f"The upload unpacks to more than {limits.max_total_bytes / MEGABYTE:g} MB.",
-                    "Upload it in parts, or raise ATHENA_MAX_UPLOAD_MB.",
-                )
-            yield chunk
-
-
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
-    """The content of a member, piece by piece; raises `UploadRefused` where it is damaged."""
-    try:
-        with archive.open(member) as stream:
-            while chunk := stream.read(CHUNK):
-                yield chunk
-    except DAMAGES as error:
-        raise UploadRefused(
-            f"'{name}' in the zip cannot be unpacked: {_reason(error)}.",
-            "Pack it again, without a special method.",
-        ) from error
-
-
-def _reason(error: BaseException) -> str:
-    return _shown(str(error).rstrip(".") or type(error).__name__)
-
-
 def _shown(text: str) -> str:
-    """A text of somebody else's as a message can show it: no lone surrogates, not endless."""
-    return text[:LONGEST_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _unwritable(name: str, error: OSError) -> AthenaError:
-    if error.errno in NO_ROOM:
-        return DiskFull(f"Cannot write '{name}': the disk is full.", "Free some space and try again.")
-    reason = error.strerror or type(error).__name__
-    return UploadRefused(
-        f"Cannot write '{name}': {reason}.", "Shorten its name, or let its folder be written."
-    )
-
-
-def _check_plain(member: zipfile.ZipInfo, name: str) -> None:
-    """Raise `UploadRefused` for a link, a device, or what a password protects."""
-    mode = member.external_attr >> 16
-    if mode and stat.S_ISLNK(mode):
-        raise UploadRefused(f"'{name}' in the zip is a link.", "Pack the file itself in place of the link.")
-    if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise UploadRefused(f"'{name}' in the zip is no plain file.", "Pack plain files only.")
-    if member.flag_bits & ENCRYPTED:
-        raise UploadRefused(f"'{name}' in the zip is encrypted.", "Pack it without a password.")
-
-
-def name_of(written: str) -> str:
-    """The relative path that a file of that name is kept at; raises `UploadRefused` where it is none."""
-    return _safe_name(written, written)
-
-
-def _safe_name(written: str, shown: str) -> str:
-    """A relative path with forward slashes that stays inside any folder it is put in."""
-    name, shown = written.replace("\\", "/"), _shown(shown)
-    if name.startswith("/") or DRIVE.match(name):
-        raise UploadRefused(f"'{shown}' is an absolute path.", "Pack files by relative names.")
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    if ".." in parts:
-        raise UploadRefused(
-            f"'{shown}' leads out of its folder ('..').", "Pack files by plain relative names."
-        )
-    if not parts or any(
-        FORBIDDEN.search(part) or part != part.strip(" ") or part.endswith(".") for part in parts
-    ):
-        raise UploadRefused(f"{shown!r} is not a usable file name.", "Rename the file.")
-    name = "/".join(parts)
-    if max(map(_bytes, parts)) > LONGEST_PART or _bytes(name) > LONGEST_NAME or len(parts) > MOST_PARTS:
-        raise UploadRefused(f"'{shown}' is too long or too deep a name.", "Shorten the name.")
-    return name
-
-
-def _bytes(name: str) -> int:
-    return len(name.encode())
-
-
-def _hidden(name: str) -> bool:
-    parts = name.split("/")
-    return any(part.startswith(".") or part in IGNORED_FOLDERS for part in parts)
-
-
-def _ends(name: str, suffixes: Collection[str]) -> bool:
-    return PurePosixPath(name).suffix.lower() in suffixes
-
-
-def _chunks(content: bytes) -> Iterator[bytes]:
-    return (content[start : start + CHUNK] for start in range(0, len(content), CHUNK))
-
-
-def _move(paths: Collection[str], staging: Path, folder: Path) -> None:
-    """Move what was staged into place, each file in one step of the file system."""
-    present = {path.casefold(): path for path in uploaded(folder)}
-    for path in paths:
-        target = folder / PurePosixPath(present.get(path.casefold(), path))
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (staging / PurePosixPath(path)).replace(target)
-        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            raise UploadRefused(
-                f"'{path}' is a file here and a folder in what was uploaded before, or the other way round.",
-                "Rename it.",
-            ) from error
-        except OSError as error:
-            raise _unwritable(path, error) from error
+    """A text of somebody else's for a message: no lone surrogates, not endless."""
+    return text[:4_096].encode("utf-8", "backslashreplace").decode()

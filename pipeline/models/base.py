@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pipeline.errors import ModelError
@@ -39,9 +39,9 @@ class Encoder(ABC):
         """Tells two versions of a model apart that share a name; "" where that is not known."""
         return ""
 
-    @property
+    @cached_property
     def dimensions(self) -> int:
-        """The length of each vector."""
+        """The length of each vector; by default found by embedding a short text once."""
         return len(self.encode_query("dimensions"))
 
     @property

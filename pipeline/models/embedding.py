@@ -115,7 +115,7 @@ def _embedding_model(model: str, *, name: str) -> str:
     """Return the model's name; raises `ConfigurationError` where it names no model, or a reranker."""
     if model not in ("", "none") and "rerank" not in model.lower():
         return model
-    problem = "is a reranker, which embeds nothing" if "rerank" in model.lower() else "names no model"
+    problem = "is a reranker and embeds nothing" if "rerank" in model.lower() else "names no model"
     raise ConfigurationError(
         f"ATHENA_EMBEDDING_MODEL is '{name}', which {problem}.",
         "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME.",

@@ -111,6 +111,9 @@ def map_batches(
     After an error, or when the caller stops, batches that have not begun are dropped.
     """
     batches = equal_length_batches(lengths, batch_tokens=batch_tokens)
+    if min(threads or core_count(), len(batches)) <= 1:
+        yield from zip(batches, map(run, batches), strict=True)
+        return
     executor = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="athena-onnx")
     try:
         yield from zip(batches, executor.map(run, batches), strict=True)

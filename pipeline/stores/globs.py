@@ -1,11 +1,12 @@
 """Which sources a glob means: `systems/*.md`, `**/alarms.md`, or just the name of a folder.
 
 A *scope* is several of them: those of a conversation that asks only some folders and files. Names are matched
-one by one, by what reads `.gitignore` files, too (`pipeline/patterns.py`): no glob makes a search hang.
+one by one, by the standard library's `fnmatch`, whose patterns do not backtrack: no glob makes a search hang.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -19,6 +20,7 @@ _SPECIAL = re.compile(r"[\[*?]")
 _LITERAL = re.compile(r"\[([\[*?])\]")
 _PIECE = re.compile(r"\[(?:!.|[^!])[^\]]*\]|.", re.DOTALL)
 """Of a name's pattern: a class, or one character."""
+_RANGE = re.compile(r"(?=(.-.))", re.DOTALL)
 _FOLDERS = "**"
 MOST_CHARACTERS = 10_000
 """Of a glob: no path has more than 4,096."""
@@ -95,20 +97,16 @@ def _patterns(glob: str) -> tuple[_Name | None, ...]:
 def _name(pattern: str, glob: str) -> _Name:
     if not _SPECIAL.search(pattern):
         return pattern.__eq__
-    from pipeline.patterns import NotAPattern, compile_pattern  # RE2 takes a moment to load
-
-    # As a line of a `.gitignore`: from the top, and what is special there alone stands for itself.
-    line = "/" + "".join(map(_for_git, _PIECE.findall(pattern)))
-    try:
-        return compile_pattern(line).verdict
-    except NotAPattern as error:
-        raise ConfigurationError(
-            f"The path pattern '{glob}' cannot be used: {error}.",
-            "Correct it; in brackets, a character stands for itself: [[], [*], [?].",
-        ) from error
-
-
-def _for_git(piece: str) -> str:
-    if len(piece) > 1 or piece in "*?":
-        return piece
-    return f"[{piece}]" if piece.isspace() else f"\\{piece}"  # blanks at its end would be none of a line
+    for piece in _PIECE.findall(pattern):
+        backwards = next((pair for pair in _RANGE.findall(piece[1:-1]) if pair[0] > pair[2]), "")
+        if backwards or ":]" in piece.partition("[:")[2] + "]" * ("[:" in piece):
+            why = (
+                f"bad character range {backwards}"
+                if backwards
+                else "classes by name, [:alpha:], are not known"
+            )
+            raise ConfigurationError(
+                f"The path pattern '{glob}' cannot be used: {why}.",
+                "Correct it; in brackets, a character stands for itself: [[], [*], [?].",
+            )
+    return re.compile(fnmatch.translate(pattern)).match  # its stars do not backtrack

@@ -46,7 +46,6 @@ GOOD: dict[str, tuple[str, Any]] = {
     "max_file_mb": ("2.5", 2.5),
     "max_converted_mb": ("20", 20.0),
     "convert_timeout_s": ("5", 5.0),
-    "fetch_local": ("true", True),
     "max_upload_files": ("3", 3),
     "max_upload_mb": ("7", 7.0),
     "embedding_model": ("ollama/nomic", "ollama/nomic"),

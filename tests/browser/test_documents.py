@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import io
 import shutil
 import sqlite3
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -41,7 +38,7 @@ The beans on rack 7 get 250 ml of water at 06:30 ship's time.
 def address(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     data_dir = tmp_path_factory.mktemp("documents") / "data"
     shutil.copytree(indexed, data_dir)
-    with serving(data_dir, llm="none", fetch_local="true") as served:
+    with serving(data_dir, llm="none") as served:
         yield served
 
 
@@ -140,7 +137,6 @@ QUESTIONS = {
     "anchor.rst": "How much does the anchor weigh?",
     "lamp.docx": "Which way does the lamp turn?",
 }
-WEB_PAGE = "<title>Sextant</title><main><h1>Sextant</h1><p>The sextant is kept in the red drawer.</p></main>"
 
 
 def test_files_of_every_format_are_dropped_asked_about_and_cited(
@@ -159,11 +155,10 @@ def test_files_of_every_format_are_dropped_asked_about_and_cited(
     for source in SENTENCES:
         expect(app.document_row(source)).to_be_visible()
     looked_at(app, "documents-added")
-    _web_page_is_added(app, tmp_path)
 
     app.page.get_by_role("link", name="Chat").click()
-    asked = QUESTIONS | {"sextant.html": "Where is the sextant kept?"}
-    said = SENTENCES | {"sextant.html": "The sextant is kept in the red drawer."}
+    asked = QUESTIONS
+    said = SENTENCES
     for number, (source, question) in enumerate(asked.items(), start=1):
         app.ask(question)
         turn = app.answered(number)
@@ -182,22 +177,6 @@ def _written(files: Mapping[str, bytes], folder: Path) -> list[Path]:
     for name, body in files.items():
         (folder / name).write_bytes(body)
     return [folder / name for name in files]
-
-
-def _web_page_is_added(app: App, folder: Path) -> None:
-    (folder / "sextant.html").write_text(WEB_PAGE, encoding="utf-8")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
-        threading.Thread(target=site.serve_forever, daemon=True).start()
-        app.page.get_by_role("textbox", name="Or a web page").fill("sextant")
-        app.press("Add page")
-        expect(app.page.get_by_text("A web page's address begins with https://")).to_be_visible()
-        app.page.get_by_role("textbox", name="Or a web page").fill(
-            f"http://127.0.0.1:{site.server_port}/sextant.html"
-        )
-        app.press("Add page")
-        expect(app.document_row("sextant.html")).to_be_visible()
-        site.shutdown()
 
 
 def test_the_table_is_filtered_and_a_file_read(address: str, open_app: Opener) -> None:

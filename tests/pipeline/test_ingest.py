@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.errors import ManifestMismatch, ModelError
-from pipeline.ingest import Progress
+from pipeline.ingest import Progress, left_out_summary
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
@@ -210,35 +210,64 @@ class TestProblems:
         (folder / "latin.md").write_bytes(b"\xff\xfecaf")
         report = run_ingest(store, folder, folder / "missing")
         assert [(problem.source, problem.reason[:9]) for problem in report.problems] == [
-            (str(folder / "missing"), "no such f"), ("latin.md", "not UTF-8"),
+            (str(folder / "missing"), "no such f"), ("latin.md", "not UTF-1"),
         ]  # fmt: skip
         assert all(problem.fix for problem in report.problems)
         assert sources(store) == ["ecs/tank.md", "fan.md"]
 
     @pytest.mark.parametrize("rebuild", [False, True])
-    @pytest.mark.parametrize("content", [b"\xff\xfecaf", b"", b"x" * 2000])
+    @pytest.mark.parametrize("content", [b"\xff\xfecaf", b""])
     def test_one_that_can_be_read_no_more_keeps_its_former_version(
         self, store: EmbeddedStore, folder: Path, content: bytes, rebuild: bool
     ) -> None:
         run_ingest(store, folder)
         before = contents(store)
         (folder / "fan.md").write_bytes(content)
-        report = run_ingest(store, folder, max_bytes=1000, rebuild=rebuild)
+        report = run_ingest(store, folder, rebuild=rebuild)
         assert [problem.source for problem in report.problems] == ["fan.md"]
         assert report.deleted == ()
         assert contents(store) == before
 
-    def test_a_name_that_another_folder_has_is_a_problem(
+    def test_two_folders_with_files_of_one_name_live_in_one_index(
         self, store: EmbeddedStore, folder: Path, other: Path
     ) -> None:
-        (other / "notes.md").unlink()
         (other / "fan.md").write_text("# Other fan\n\nOther.\n")
         run_ingest(store, folder)
-        for paths in ([other], [folder, other]):
+        for paths in ([other], [folder, other], [other, folder]):
             report = run_ingest(store, *paths)
-            assert [problem.source for problem in report.problems] == ["fan.md"]
-            assert str(folder.resolve()) in report.problems[0].reason
+            assert report.problems == ()
+            assert sources(store) == ["ecs/tank.md", "fan.md", "notes.md", "other/fan.md"]
         assert store.sections.document("fan.md").info.root == str(folder.resolve())
+        (other / "fan.md").unlink()
+        assert run_ingest(store, other).deleted == ("other/fan.md",)
+
+    def test_a_file_over_the_limit_is_left_out_and_every_other_one_counted(
+        self, store: EmbeddedStore, folder: Path
+    ) -> None:
+        run_ingest(store, folder)
+        (folder / "fan.md").write_bytes(b"x" * 2000)
+        for name in ("a.png", "b.png", "c.css"):
+            (folder / name).touch()
+        report = run_ingest(store, folder, max_bytes=1000)
+        assert report.deleted == ("fan.md",)
+        assert left_out_summary(report.left_out) == "3 of unknown ending (.png, .css), 1 over 0.001 MB"
+
+    def test_a_format_that_was_named_once_stays_and_is_kept_up_to_date(
+        self, store: EmbeddedStore, folder: Path
+    ) -> None:
+        (folder / "notes.txt").write_text("The fan hums.")
+        run_ingest(store, folder / "notes.txt")
+        report = run_ingest(store, folder)
+        assert (report.unchanged, report.left_out) == (("notes.txt",), ())
+        (folder / "notes.txt").write_text("The fan is silent.")
+        assert run_ingest(store, folder).changed == ("notes.txt",)
+        (folder / "notes.txt").unlink()
+        assert run_ingest(store, folder).deleted == ("notes.txt",)
+
+    def test_languages_are_counted(self, store: EmbeddedStore, folder: Path) -> None:
+        (folder / "ja.md").write_text("# 弁\n\nポンプは弁が閉じている間うなります。\n")
+        assert run_ingest(store, folder).languages == {"en": 2, "ja": 1}
+        assert store.sections.document("ja.md").sections[0].metadata["language"] == "ja"
 
     def test_what_is_renamed_is_not_embedded_again(self, folder: Path, store: EmbeddedStore) -> None:
         encoder = FakeEncoder()

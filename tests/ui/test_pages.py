@@ -469,14 +469,6 @@ def test_a_format_that_is_not_installed_is_named_with_what_installs_it(
     assert not [button for button in app.button if button.key == "add-files"]
 
 
-def test_a_web_page_of_this_machine_is_not_fetched_for_others(athena: Athena, run_app: Run) -> None:
-    app = run_app(athena, page="documents")
-    app.text_input(key="web-page").input("http://127.0.0.1:9/admin")
-    next(button for button in app.button if button.label == "Add page").click().run()
-    job_ended()
-    assert "ATHENA_FETCH_LOCAL=true" in texts(app.run()).replace("\\", "")
-
-
 def test_a_damaged_member_of_a_zip_is_named_and_the_others_can_be_added(athena: Athena, run_app: Run) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_BZIP2) as archive:

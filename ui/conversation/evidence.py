@@ -119,9 +119,9 @@ def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
 
 def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *, whole: bool) -> Tree:
     if whole:
-        made_from = converted_from(document.text)
+        made_from = converted_from(document.info.source)
         said: Tree = [{"t": "p", "k": "origin", "c": [f"{made_from}."]}] if made_from else []
-        return [*said, *document_tree(document.text, spans=marks)]
+        return [*said, *document_tree(document.text, source=document.info.source, spans=marks)]
     if fate.start is None or fate.end is None:
         return []
     start, end = _around(document, fate.start, fate.end)

@@ -1,27 +1,26 @@
-"""Adding documents: choose files or name a web page, check, confirm, index."""
+"""Adding documents: choose files, check, confirm, index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
 
-from athena.reading import changing_files, is_address, upload_limits
+from athena.reading import changing_files, upload_limits
 from pipeline.errors import AthenaError
 from pipeline.ingesting import uploads
 from pipeline.ingesting.uploads import UploadedFile
 from pipeline.words import counted
 from readers.formats import FORMATS, INSTALL, format_of
-from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
+from ui.documents.indexing import SHOWN, start_indexing, uploads_folder
 from ui.shared import process
-from ui.shared.state import entered, kept
+from ui.shared.state import kept
 from ui.shared.words import plain
 
 TYPES = [suffix.removeprefix(".") for known in FORMATS for suffix in known.suffixes]
 TITLES = [known.title for known in FORMATS]
 WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, or a zip of them"
-ADDRESS = "web-page"
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class UploadRound:
 
 
 def add_files(*, busy: bool) -> None:
-    """Draw the fields for files and for a web page, and what adding them would do."""
+    """Draw the field for files, and what adding them would do."""
     empty = not process.athena().store.sections.documents()
     with st.expander("Add files", icon=":material/upload_file:", expanded=empty):
         sent = st.file_uploader(
@@ -41,31 +40,11 @@ def add_files(*, busy: bool) -> None:
         )  # fmt: skip
         if sent:
             _add([UploadedFile(file.name, file.getvalue()) for file in sent], busy=busy)
-        _web_page(busy=busy)
-
-
-def _web_page(*, busy: bool) -> None:
-    """Draw the field for an address; the page is fetched once, when somebody asks."""
-    with st.form(f"add-page-{kept(UploadRound).number}", border=False):
-        columns = st.columns([4, 1], vertical_alignment="bottom")
-        columns[0].text_input(
-            "Or a web page", placeholder="https://", key=ADDRESS, disabled=busy,
-            help="It is fetched once and kept. Add it again to fetch it again.",
-        )  # fmt: skip
-        if not columns[1].form_submit_button("Add page", disabled=busy, width="stretch"):
-            return
-    address = entered(ADDRESS)
-    if not is_address(address):
-        st.error(plain("A web page's address begins with https:// or http:// and a host."))
-        return
-    start_indexing("Fetching a web page", [address])
-    kept(UploadRound).number += 1
-    st.rerun()
 
 
 def _add(uploaded: list[UploadedFile], *, busy: bool) -> None:
     try:
-        found = uploads.inspect(uploaded, uploads_folder(), limits=upload_limits(process.athena().settings))
+        found = uploads.inspect(uploaded, limits=upload_limits(process.athena().settings))
     except AthenaError as error:
         st.error(plain(str(error)))
         return
@@ -81,12 +60,6 @@ def _confirm(sent: list[UploadedFile], found: uploads.Accepted, *, busy: bool) -
     if not found.paths:
         if not found.refused:
             st.error(plain(f"The upload has no file that can be read. Upload {WHAT}."))
-        return
-    elsewhere = _indexed_elsewhere(found.paths)
-    if elsewhere:
-        st.error(
-            plain(f"Indexed from another folder already: {', '.join(elsewhere[:SHOWN])}. Rename the files.")
-        )
         return
     taken = uploads.collisions(found.paths, uploads_folder())
     replace = False
@@ -107,14 +80,6 @@ def _say_ignored(ignored: Iterable[str]) -> None:
     if readable := [name for name, kind in known.items() if kind is not None]:
         left_out = f"Left out: {', '.join(readable[:SHOWN])}."
         st.warning(plain(f"{left_out} What reads them is not installed here: {INSTALL}"))
-
-
-def _indexed_elsewhere(paths: Sequence[str]) -> list[str]:
-    """Those with the name of a document from another folder: a name stands for one document."""
-    others = {
-        info.source.casefold() for info in process.athena().store.sections.documents() if not is_upload(info)
-    }
-    return [path for path in paths if path.casefold() in others]
 
 
 def _keep(sent: list[UploadedFile], *, replace: bool) -> None:

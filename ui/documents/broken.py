@@ -10,6 +10,7 @@ import streamlit as st
 
 from athena.reading import changing_files
 from pipeline.ingesting import uploads
+from pipeline.ingesting.documents import paths_of
 from pipeline.words import counted
 from ui.documents.indexing import SHOWN, is_upload, start_indexing, uploads_folder
 from ui.shared import messages
@@ -25,7 +26,7 @@ UNKNOWN = "It was not indexed. Try again to see why."
 
 def broken_uploads(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     """Draw the uploaded files that are kept and not indexed; nothing while they are being indexed."""
-    indexed = {info.source for info in documents if is_upload(info)}
+    indexed = {path for info in documents if is_upload(info) for path in paths_of(info)}
     broken = [path for path in uploads.uploaded(uploads_folder()) if path not in indexed]
     if busy or not broken:
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from athena.reading import UPLOADS
+from pipeline.ingest import left_out_summary
 from pipeline.words import counted
 from ui.shared import messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -45,7 +46,7 @@ def is_upload(info: DocumentInfo) -> bool:
 
 @messages.noticed
 def start_indexing(title: str, folders: Sequence[Path | str], *, rebuild: bool = False) -> None:
-    """Index folders, or web addresses, in the background, unless another job is running."""
+    """Index folders in the background, unless another job is running."""
     athena = process.athena()
     started = jobs().start(
         title,
@@ -77,12 +78,8 @@ def progress(busy: bool) -> None:
 def _finished(now: JobState[IngestReport]) -> None:
     if now.report:
         st.text(summary(now.report))
-        for made in now.report.converted[:SHOWN]:
-            st.text(f"{made.source}: converted from {made.summary}")
-        for other in now.report.left_out:
-            st.text(
-                f"Left out: {counted(len(other.sources), 'file')} of the format {other.format}. {other.fix}"
-            )
+        if left_out := left_out_summary(now.report.left_out):
+            st.text(f"Left out: {left_out}.")
         for warning in now.report.warnings:
             st.warning(plain(warning))
         for problem in now.report.problems:

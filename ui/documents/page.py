@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from athena.reading import kept_in
 from pipeline.errors import AthenaError, UnknownDocument
-from readers.converting.converted import address_of
-from readers.formats import MARKDOWN, format_of
 from ui.documents.adding import add_files
 from ui.documents.broken import broken_uploads
 from ui.documents.indexing import index_again, progress
@@ -107,30 +105,11 @@ def _row(info: DocumentInfo) -> dict[str, Any]:
     return {
         "source": info.source,
         "title": info.title or info.source,
-        "converted": _converted(info),
+        "converted": converted_from(info.source),
         "sections": info.sections,
         "sentences": info.sentences,
         "indexed": local_time(info.indexed_at),
     }
-
-
-def _converted(info: DocumentInfo) -> str:
-    """What a document was converted from and what was lost; empty for Markdown."""
-    if (
-        format_of(info.source) is MARKDOWN and kept_in(process.athena().settings, info) is None
-    ):  # web pages are kept as Markdown
-        return ""
-    return _conversion(info.source, info.hash)
-
-
-@lru_cache(maxsize=10_000)
-def _conversion(source: str, _hash: str) -> str:
-    """The same for a document of that hash, whose text is read once."""
-    try:
-        text = process.athena().store.sections.document(source).text
-    except UnknownDocument:
-        return ""
-    return converted_from(text)
 
 
 def confirm_removal(source: str) -> None:
@@ -162,8 +141,8 @@ def _read(source: str, spans: Sequence[Span] = ()) -> None:
     except UnknownDocument:
         st.text("It is not indexed any more.")
         return
-    if made := converted_from(document.text):
+    if made := converted_from(source):
         st.caption(plain(f"{made}."))
-    if address := address_of(document.text):
-        st.caption(plain(f"Fetched from {address}"))
-    components.document(key="document", data={"tree": document_tree(document.text, spans=spans)})
+    components.document(
+        key="document", data={"tree": document_tree(document.text, source=source, spans=spans)}
+    )

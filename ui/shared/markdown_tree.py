@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from readers.blocks import PAGE_MARK
-from readers.converting.converted import conversion_of
+from readers.formats import MARKDOWN, format_of
 
 Tree = list[Any]  # strings and {"t": tag, "c": Tree, …}
 SpanKind = Literal["mark", "answer", "chip", "unsupported"]  # an answer is a mark, and stronger
@@ -277,15 +277,15 @@ def _element(token: Token) -> dict[str, Any]:
     return element
 
 
-def converted_from(text: str) -> str:
-    """What a document was converted from and what was lost, in words; "" for Markdown from the beginning."""
-    made = conversion_of(text)
-    return f"Converted from {made.summary}" if made else ""
+def converted_from(source: str) -> str:
+    """The format that a document was converted from, as a sentence begins; "" for Markdown."""
+    known = format_of(source)
+    return "" if known in (None, MARKDOWN) else f"Converted from {known.title}"
 
 
-def document_tree(text: str, *, spans: Sequence[Span] = ()) -> Tree:
+def document_tree(text: str, *, source: str = "", spans: Sequence[Span] = ()) -> Tree:
     """The tree of a document, without the front matter that its conversion wrote."""
     tree = markdown_tree(text, spans=spans)
-    if conversion_of(text) is None:
+    if not converted_from(source):
         return tree
     return [node for node in tree if isinstance(node, str) or node.get("k") != "front-matter"]

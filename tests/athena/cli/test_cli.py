@@ -216,23 +216,6 @@ def test_other_formats_are_read_where_they_are_named(tmp_path: Path) -> None:
     assert report["left_out"] == []
 
 
-def test_a_refused_web_page_is_a_problem_in_the_report(manual: Path, tmp_path: Path) -> None:
-    page = "http://127.0.0.1:9/x"
-    where = ("--data-dir", str(tmp_path / "data"), "--json")
-    alone, beside = run("ingest", page, *where), run("ingest", page, str(manual), *where)
-    assert (alone.exit_code, beside.exit_code) == (1, 3)
-    assert len(json.loads(beside.stdout)["added"]) == 2
-    assert f"Not indexed: '{page}'" in run("ingest", page, str(manual), *where[:2]).output
-    for result in (alone, beside):
-        assert json.loads(result.stdout)["problems"] == [
-            {
-                "source": page,
-                "reason": "it is on this machine or in its network, from which nothing is fetched",
-                "fix": "Download the page and add the file, or set ATHENA_FETCH_LOCAL=true.",
-            }
-        ]
-
-
 def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATHENA_CORPUS", str(manual))
     monkeypatch.setenv("ATHENA_DATA_DIR", "from-environment")

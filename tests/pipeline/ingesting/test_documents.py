@@ -1,96 +1,105 @@
+"""The documents of an ingest: their names where roots collide, and those that are gone."""
+
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Never
 
 import pytest
 
-from pipeline.ingesting.documents import (
-    Candidate,
-    FoundDocuments,
-    Problem,
-    find_documents,
-    vanished,
-    without_collisions,
-)
+from pipeline.ingesting.documents import Problem, find_documents, paths_of
 from pipeline.stores.base import DocumentInfo
 from readers.errors import ReaderError
-from readers.files import FoundFiles
-
-
-def info(source: str, root: str = "/manuals") -> DocumentInfo:
-    return DocumentInfo("id", source, root, "Title", "hash", 1, 1, 1, 0.0)
-
-
-def candidate(source: str, root: str = "/manuals") -> Candidate:
-    return Candidate(source, root, Path(root) / source)
-
-
-def found(
-    *sources: str, problems: tuple[str, ...] = (), folders: tuple[str, ...] = ("/manuals",)
-) -> FoundDocuments:
-    return FoundDocuments(
-        tuple(map(candidate, sources)),
-        frozenset(folders),
-        tuple(Problem(source, "unreadable", "Mend it.") for source in problems),
-    )
-
-
-@pytest.mark.parametrize(
-    ("what", "gone"),
-    [
-        (found("a.md"), ["b/c.md", "b/d.md"]),
-        (found("a.md", "b/c.md", "b/d.md"), []),
-        (found("a.md", problems=("b/c.md",)), ["b/d.md"]),  # it is there, but cannot be read
-        (found("a.md", problems=("b/",)), []),  # nor can the folder that it is in
-        (found("a.md", folders=("/elsewhere",)), []),
-        (found(), ["a.md", "b/c.md", "b/d.md"]),
-    ],
-)
-def test_vanished(what: FoundDocuments, gone: list[str]) -> None:
-    assert vanished(what, [info("a.md"), info("b/c.md"), info("b/d.md"), info("up.md", "upload")]) == gone
-
-
-def test_an_uploaded_document_keeps_its_name() -> None:
-    kept = without_collisions(found("a.md"), [info("a.md", "upload")])
-    assert kept.candidates == ()
-    assert "'upload'" in kept.problems[0].reason
-
-
-def test_a_searched_folder_that_lost_the_file_gives_the_name_away(tmp_path: Path) -> None:
-    moved = found("a.md", folders=("/manuals", str(tmp_path)))
-    assert len(without_collisions(moved, [info("a.md", str(tmp_path))]).candidates) == 1
+from readers.files import FileLimits, FoundFiles, find_files
 
 
 class Finding:
-    """A reader that finds no file: it reports an error, or raises it."""
+    """A reader that finds files, or only reports an error."""
 
-    def __init__(self, error: ReaderError, *, raises: bool) -> None:
-        self._error = error
-        self._raises = raises
+    def __init__(self, *problems: ReaderError) -> None:
+        self._problems = list(problems)
 
-    def find(self, path: Path) -> FoundFiles:
-        if self._raises:
-            raise self._error
-        return FoundFiles(problems=[self._error])
+    def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
+        if self._problems:
+            return FoundFiles(problems=self._problems)
+        return find_files([path], limits=FileLimits(1000, 1000), known=known)
 
     def read(self, path: Path, *, source: str, known: str = "") -> Never:
-        pytest.fail("nothing was found")
+        pytest.fail("nothing is read")
 
-    def cut(self, text: str, *, source: str) -> Never:
-        pytest.fail("nothing was read")
+    def cut(self, text: str, *, source: str, own_lines: object = ()) -> Never:
+        pytest.fail("nothing is cut")
 
     def warnings(self, text: str, sections: object) -> Never:
-        pytest.fail("nothing was read")
+        pytest.fail("nothing is cut")
 
 
-def test_a_root_that_cannot_be_listed_deletes_nothing(tmp_path: Path) -> None:
-    closed = ReaderError(tmp_path.name, reason="Permission denied", fix="Make it readable.")
-    assert find_documents([tmp_path], reader=Finding(closed, raises=False)).folders == frozenset()
+def info(source: str, root: Path | str) -> DocumentInfo:
+    return DocumentInfo("id", source, str(root), "Title", "hash", 1, 1, 1, 0.0)
 
 
-def test_an_error_of_finding_is_a_problem_and_deletes_nothing(tmp_path: Path) -> None:
-    twice = ReaderError("a.md", reason="two of that name", fix="Rename one.")
-    found = find_documents([tmp_path], reader=Finding(twice, raises=True))
-    assert found.problems == (Problem("a.md", "two of that name", "Rename one."),)
-    assert found.folders == frozenset()
+def write(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    return root.resolve()
+
+
+def found(*roots: Path, indexed: Collection[DocumentInfo] = ()) -> list[str]:
+    return [one.source for one in find_documents(roots, reader=Finding(), indexed=indexed).candidates]
+
+
+def test_the_label_is_the_shortest_that_tells_both_roots_apart(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a/docs", "index.md", "x.md"), write(tmp_path / "b/docs", "index.md", "y.md")
+    c = write(tmp_path / "b/pages", "index.md")
+    assert found(a, b) == ["index.md", "x.md", "b/docs/index.md", "y.md"]
+    assert found(c, indexed=[info("index.md", a), info("b/docs/index.md", b)]) == ["pages/index.md"]
+
+
+def test_the_same_root_and_path_keep_their_source(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a/docs", "index.md"), write(tmp_path / "b/docs", "index.md")
+    both = [info("index.md", a), info("b/docs/index.md", b)]
+    assert found(b, a, indexed=both) == ["b/docs/index.md", "index.md"]
+    assert found(b, indexed=both[1:]) == ["b/docs/index.md"]  # the other one is gone
+
+
+def test_a_label_never_takes_the_name_of_another_file_of_the_root(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a", "x.md"), write(tmp_path / "b", "x.md", "b/x.md")
+    sources = found(a, b)
+    assert sources[0] == "x.md" and "b/x.md" in sources[1:]
+    assert len(set(sources)) == 3
+    infos = [info(source, root) for source, root in zip(sources, (a, b, b), strict=True)]
+    assert found(a, b, indexed=infos) == sources
+
+
+def test_a_file_that_moved_to_another_root_keeps_its_name(tmp_path: Path) -> None:
+    new = write(tmp_path / "new", "x.md")
+    assert found(new, indexed=[info("x.md", tmp_path / "old")]) == ["x.md"]
+    assert found(new, indexed=[info("x.md", "upload")]) == ["new/x.md"]
+
+
+def test_a_document_is_gone_where_its_folder_was_searched_and_its_file_is_not_there(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a", "x.md"), write(tmp_path / "b", "y.md")
+    indexed = [info("x.md", a), info("z.md", a), info("a/y.md", a), info("y.md", b), info("up.md", "upload")]
+    assert find_documents([a], reader=Finding(), indexed=indexed).gone == ["z.md", "a/y.md"]
+    assert find_documents([a / "x.md"], reader=Finding(), indexed=indexed).gone == []
+    assert find_documents([a], reader=Finding(), indexed=indexed, root="upload").gone == []
+
+
+def test_what_cannot_be_read_is_not_gone(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", "x.md")
+    indexed = [info("x.md", a), info("sub/y.md", a), info("z.md", a)]
+    closed = [ReaderError(source, reason="Permission denied", fix="Mend it.") for source in ("x.md", "sub/")]
+    assert find_documents([a], reader=Finding(*closed), indexed=indexed).gone == ["z.md"]
+    whole = ReaderError("a", reason="Permission denied", fix="Mend it.")
+    assert find_documents([a], reader=Finding(whole), indexed=indexed).gone == []
+
+
+def test_a_path_that_is_none_is_a_problem() -> None:
+    (problem,) = find_documents(["a\0b"], reader=Finding(), indexed=[]).problems
+    assert problem == Problem("a\\x00b", "embedded null byte", "Check the path.")
+
+
+def test_the_paths_of_a_document() -> None:
+    assert list(paths_of(info("b/docs/x.md", "/p/b/docs"))) == ["b/docs/x.md", "x.md"]

@@ -72,21 +72,21 @@ REFUSED: dict[str, tuple[Callable[[], list[UploadedFile]], str]] = {
         lambda: [pack(("a.md", b"x"), ("../out.sh", b"x"))],
         "leads out of its folder",
     ),
-    "absolute": (lambda: [pack(("/etc/out.md", b"x"))], "absolute path"),
-    "drive": (lambda: [pack(("C:/out.md", b"x"))], "absolute path"),
-    "network share": (lambda: [pack(("\\\\host\\out.md", b"x"))], "absolute path"),
+    "absolute": (lambda: [pack(("/etc/out.md", b"x"))], "leads out of its folder"),
+    "drive": (lambda: [pack(("C:/out.md", b"x"))], "leads out of its folder"),
+    "network share": (lambda: [pack(("\\\\host\\out.md", b"x"))], "leads out of its folder"),
     "link": (lambda: [pack(("link.md", b"/etc/passwd"), external_attr=LINK)], "is a link"),
     "device": (lambda: [pack(("pipe.md", b""), external_attr=0o010644 << 16)], "no plain file"),
     "too many": (lambda: [pack(*((f"{n}.md", b"x") for n in range(5)))], "more than 4 files"),
     "too large a file": (lambda: [pack(("a.md", b"x" * 1_001))], "larger than 0.001 MB"),
     "too large together": (
         lambda: [pack(*((f"{n}.md", b"x" * 900) for n in range(3)))],
-        "more than 0.002 MB",
+        "or 0.002 MB",
     ),
     "a bomb": (lambda: [pack(("a.md", b"\0" * 5_000_000))], "larger than"),
     "twice": (lambda: [pack(("a.md", b"x"), ("A.MD", b"y"))], "twice"),
     "file and zip": (lambda: [UploadedFile("a.md", b"x"), pack(("a.md", b"y"))], "twice"),
-    "file and folder": (lambda: [pack(("a.md", b"x"), ("a.md/b.md", b"y"))], "a file and a folder"),
+    "file and folder": (lambda: [pack(("a.md", b"x"), ("a.md/b.md", b"y"))], "or also a folder"),
     "no Markdown": (lambda: [pack(("a.txt", b"x"))], "no file that can be kept"),
     "nested only": (lambda: [pack(("inner.zip", zipped(("a.md", b"x"))))], "no file that can be kept"),
     "no zip": (lambda: [UploadedFile("pack.zip", b"PK nonsense")], "not a zip that can be read"),
@@ -122,7 +122,7 @@ def test_a_refused_file_is_named_with_the_rule_and_keeps_no_other_back(case: str
         with pytest.raises(UploadRefused, match=rule) as refused:
             accept(make(), folder, limits=LIMITS)
         assert refused.value.fix
-        assert everything(folder) == ["uploads"]
+        assert everything(folder) in ([], ["uploads"])
     if case not in WHOLE:
         accepted = accept([UploadedFile("good.md", b"# Good"), *make()], folder, limits=LIMITS)
         assert "good.md" in accepted.paths
@@ -152,7 +152,7 @@ def test_a_member_damaged_anywhere_is_named_and_the_others_are_kept(method: str,
     for position in range(first, last):
         damaged = bytearray(whole)
         damaged[position] ^= 0xFF
-        accepted = inspect([UploadedFile("pack.zip", bytes(damaged))], folder, limits=ROOMY)
+        accepted = inspect([UploadedFile("pack.zip", bytes(damaged))], limits=ROOMY)
         assert {"before.md", "after.md"} <= set(accepted.paths)
         assert all("'bad.md'" in message for message in accepted.refused)
         assert len(accepted.refused) == ("bad.md" not in accepted.paths)
@@ -168,7 +168,7 @@ def test_an_archive_damaged_anywhere_or_cut_off_is_read_or_refused(method: str, 
             whole[:position],
             whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :],
         ):
-            accepted = inspect([UploadedFile("pack.zip", bytes(damaged))], folder, limits=ROOMY)
+            accepted = inspect([UploadedFile("pack.zip", bytes(damaged))], limits=ROOMY)
             assert accepted.paths or accepted.refused or accepted.ignored or position
 
 
@@ -195,7 +195,7 @@ def test_an_archive_that_is_no_zip_is_left_out_and_one_named_so_is_refused(mode:
 
 def test_a_file_where_a_folder_was_uploaded_before_is_refused(folder: Path) -> None:
     accept([pack(("a.md/b.md", b"x"))], folder, limits=LIMITS)
-    with pytest.raises(UploadRefused, match=r"'a\.md' is a file here and a folder"):
+    with pytest.raises(UploadRefused, match=r"Cannot write 'a\.md': Is a directory"):
         accept([UploadedFile("a.md", b"x")], folder, limits=LIMITS)
     assert uploaded(folder) == ["a.md/b.md"]
 
@@ -203,7 +203,7 @@ def test_a_file_where_a_folder_was_uploaded_before_is_refused(folder: Path) -> N
 def test_a_folder_that_cannot_be_written_is_named(folder: Path) -> None:
     folder.parent.mkdir(parents=True)
     folder.write_text("a file")
-    with pytest.raises(UploadRefused, match=r"Cannot write '.*uploads': File exists"):
+    with pytest.raises(UploadRefused, match=r"Cannot write 'a\.md': File exists"):
         accept([UploadedFile("a.md", b"x")], folder, limits=LIMITS)
 
 
@@ -213,7 +213,7 @@ def test_refuses_an_encrypted_member(folder: Path) -> None:
         content[content.index(signature) + offset] |= 1
     with pytest.raises(UploadRefused, match="encrypted"):
         accept([UploadedFile("pack.zip", bytes(content))], folder, limits=LIMITS)
-    assert everything(folder) == ["uploads"]
+    assert everything(folder) in ([], ["uploads"])
 
 
 def test_counts_what_is_unpacked_not_what_is_claimed(folder: Path) -> None:
@@ -224,7 +224,7 @@ def test_counts_what_is_unpacked_not_what_is_claimed(folder: Path) -> None:
         content[at : at + 4] = (500).to_bytes(4, "little")
     with pytest.raises(UploadRefused):
         accept([UploadedFile("pack.zip", bytes(content))], folder, limits=LIMITS)
-    assert everything(folder) == ["uploads"]
+    assert everything(folder) in ([], ["uploads"])
 
 
 def test_a_zip_of_endless_members_is_refused_before_its_list_is_read(
@@ -234,7 +234,7 @@ def test_a_zip_of_endless_members_is_refused_before_its_list_is_read(
     files = [pack(*((f"{number}.png", b"") for number in range(4))), UploadedFile("a.md", b"# A")]
     accepted = accept(files, folder, limits=LIMITS)
     assert accepted.paths == ("a.md",)
-    assert accepted.refused == ("'pack.zip' has more than 3 files. Pack the documents alone.",)
+    assert accepted.refused == ("'pack.zip' has more than 3 files. Pack the documents again, alone.",)
 
 
 def test_nested_zips_and_hidden_files_are_left_out(folder: Path) -> None:
@@ -257,8 +257,8 @@ def test_a_file_that_is_there_is_replaced_only_when_told(folder: Path) -> None:
 
 
 def test_inspecting_keeps_nothing(folder: Path) -> None:
-    assert inspect([pack(("d/a.md", b"x"))], folder, limits=LIMITS).paths == ("d/a.md",)
-    assert everything(folder) == ["uploads"]
+    assert inspect([pack(("d/a.md", b"x"))], limits=LIMITS).paths == ("d/a.md",)
+    assert everything(folder) in ([], ["uploads"])
 
 
 def test_removing_takes_empty_folders_along(folder: Path) -> None:

@@ -31,18 +31,14 @@ def encoder() -> OnnxEncoder:
     return OnnxEncoder()
 
 
-def test_shape_type_and_length(encoder: OnnxEncoder) -> None:
+def test_vectors_have_unit_length_and_near_texts_are_near(encoder: OnnxEncoder) -> None:
     vectors = encoder.encode_passages(TEXTS)
-    assert vectors.shape == (len(TEXTS), 384)
-    assert vectors.dtype == np.float32
+    assert (vectors.shape, vectors.dtype) == ((len(TEXTS), 384), np.float32)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-
-
-def test_near_texts_are_near(encoder: OnnxEncoder) -> None:
-    query = encoder.encode_query("Where is the nitrogen kept?")
-    scores = encoder.encode_passages(TEXTS[:3]) @ query
-    assert query.shape == (384,)
+    scores = vectors @ encoder.encode_query("Where is the nitrogen kept?")
     assert scores[1] > scores[0] > scores[2] + 0.2
+    assert encoder.encode_passages([]).shape == (0, 384)
+    assert encoder.languages == {"en"}
 
 
 @st.composite
@@ -84,14 +80,6 @@ def test_the_last_queries_are_cached_and_cannot_be_changed(encoder: OnnxEncoder)
     assert encoder.encode_query("Where is the tank?") is vector
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 1
-
-
-def test_it_was_made_for_english(encoder: OnnxEncoder) -> None:
-    assert encoder.languages == {"en"}
-
-
-def test_no_texts(encoder: OnnxEncoder) -> None:
-    assert encoder.encode_passages([]).shape == (0, 384)
 
 
 def test_progress_counts_to_the_end(encoder: OnnxEncoder) -> None:

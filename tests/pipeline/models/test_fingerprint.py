@@ -1,18 +1,13 @@
-"""What tells a model's file from another, and the text that goes into it from another."""
+"""The recipe number changes with the texts that are embedded."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
-
-import pytest
 
 from pipeline.analysis import EMBEDDING_RECIPE
-from pipeline.errors import ModelUnavailable
 from pipeline.ingesting.batches import embedding_texts
 from pipeline.models.embedding import OnnxEncoder
-from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 
@@ -55,12 +50,3 @@ def test_what_is_embedded_is_what_the_recipe_says() -> None:
         f"What is embedded has changed: raise EMBEDDING_RECIPE, and record {digest[:12]!r} for it here. "
         "Indexes of the former recipe are then embedded again."
     )
-
-
-def test_the_bundled_model_has_the_recorded_hash() -> None:
-    assert OnnxEncoder().fingerprint == file_fingerprint(BUNDLED_FOLDER / "model-int8.onnx")
-
-
-def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match=r"gone\.onnx"):
-        file_fingerprint(tmp_path / "gone.onnx")

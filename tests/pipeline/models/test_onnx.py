@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.errors import ModelUnavailable
 from pipeline.models.embedding import OnnxEncoder
-from pipeline.models.onnx import core_count, equal_length_batches, map_batches
+from pipeline.models.onnx import (
+    BUNDLED_FOLDER,
+    core_count,
+    equal_length_batches,
+    file_fingerprint,
+    map_batches,
+)
 
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 600))
@@ -57,3 +65,9 @@ def test_the_callers_arithmetic_stays_as_it_is() -> None:
     """ONNX Runtime can count tiny numbers as 0; it then does so for all that its caller's thread computes."""
     OnnxEncoder().encode_query("The tank is cold.")
     assert sys.float_info.min / 2 > 0
+
+
+def test_the_bundled_model_has_the_recorded_hash(tmp_path: Path) -> None:
+    assert OnnxEncoder().fingerprint == file_fingerprint(BUNDLED_FOLDER / "model-int8.onnx")
+    with pytest.raises(ModelUnavailable, match=r"gone\.onnx"):
+        file_fingerprint(tmp_path / "gone.onnx")

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from pipeline.errors import ConfigurationError
 from pipeline.stores.globs import as_globs, as_scope, literal, matches, only_in, written
-from readers.ignore import load_rules
 
 
 @pytest.mark.parametrize(
@@ -79,20 +75,6 @@ def test_a_glob_that_means_nothing_is_refused_by_name(glob: str, reason: str) ->
     with pytest.raises(ConfigurationError, match=reason) as caught:
         matches("systems/ecs.md", glob)
     assert glob[:40] in caught.value.problem
-
-
-def test_globs_and_ignore_files_are_compiled_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-
-    def note(line: str) -> GitIgnoreSpecPattern:
-        compiled.append(line)
-        return GitIgnoreSpecPattern(line)
-
-    monkeypatch.setattr("pipeline.patterns._pattern", note)
-    (tmp_path / ".gitignore").write_text("x-*.md\n")
-    load_rules(tmp_path, prefix="", above=None)
-    matches("y-1.md", "y-*.md")
-    assert compiled == ["x-*.md", r"/\y\-*\.\m\d"]
 
 
 def test_any_of_several_globs_may_match() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from readers.converting.converted import Converted, as_document
+
 from ui.shared.markdown_tree import Span, Tree, converted_from, document_tree, markdown_tree, tree_text
 
 CORPUS = sorted(Path(__file__).parents[3].joinpath("docs_corpus").rglob("*.md"))

@@ -1,0 +1,194 @@
+"""Other formats than Markdown, as Markdown: by `markitdown`, in a process of its own.
+
+Files come from strangers: the process has limits of time and memory, and no keys, network or files. It lives
+from the first file to `close`, since starting it takes a second; after a fault the next file gets a new one.
+A line of JSON names the format and the length of the bytes that follow; the answer is a line of JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from readers.errors import ReaderError
+from readers.files import FileLimits, Source, decoded, read_bytes
+from readers.formats import INSTALL, TEXT, Format
+
+RECIPE = 1
+"""Rises when the same file would become another text: files are then converted again."""
+MEMORY = 1_500_000_000
+"""Bytes of addresses that the process may use."""
+INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
+"""Audit events of Python that end the process: a converter has no reason for them."""
+NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
+"""Elements of HTML that are not the text of a page."""
+ROOT = Path(__file__).parents[1]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|^(?=#{1,6}\s|>|(?:[-=_*~`:+] ?){3,}$)", re.MULTILINE)
+
+
+class FileConverter:
+    """Converts files; `seconds` is what each may take."""
+
+    def __init__(self, limits: FileLimits, *, seconds: float) -> None:
+        self._limits = limits
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def read(
+        self, path: Path, kind: Format, *, source: str, known: str = "", real: str = ""
+    ) -> Source | None:
+        """A file's text as Markdown; None where its hash is `known`. `real` as in `read_source`.
+
+        Raises:
+            ReaderError: it cannot be read or converted.
+        """
+        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source, real=real)
+        digest = hashlib.sha256(data + f"\0{kind.name} {RECIPE}".encode()).hexdigest()
+        return None if digest == known else Source(self.text(data, kind, source=source), digest)
+
+    def text(self, data: bytes, kind: Format, *, source: str) -> str:
+        """The Markdown of some bytes of a format; raises `ReaderError`."""
+        if kind is TEXT:
+            return plain_text(decoded(data, source=source))
+        if not kind.installed:
+            raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
+        answer = self._answer(data, kind.name)
+        text, fix = answer.get("text", ""), "Save it again, or in another format."
+        if reason := answer.get("fault"):
+            self.close()
+            raise ReaderError(source, reason=f"it cannot be converted ({reason})", fix=fix)
+        if not any(map(str.isalnum, text)):
+            raise ReaderError(source, reason="it has no text", fix=fix)
+        if len(text) > self._limits.text:
+            reason = f"its text has {len(text):,} characters, over the limit of {self._limits.text:,}"
+            raise ReaderError(source, reason=reason, fix="Divide it, or raise ATHENA_MAX_FILE_MB.")
+        title = " ".join((answer["title"] or "").split())[:200]
+        return (f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n---\n\n" if title else "") + text
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def _answer(self, data: bytes, format_name: str) -> dict[str, str]:
+        """The process's answer: the text and title, or the fault that ended it."""
+        process = self._process = self._process or _start()
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(self._seconds, end)
+        timer.start()
+        line = b""
+        try:
+            if process.stdin and process.stdout:
+                order = {"format": format_name, "bytes": len(data)}
+                process.stdin.write(json.dumps(order).encode() + b"\n" + data)
+                process.stdin.flush()
+                line = process.stdout.readline(12 * self._limits.text + 100_000)  # 12: a character in JSON
+        except BrokenPipeError:
+            pass  # it has ended; the answer is empty
+        finally:
+            timer.cancel()
+        if line.endswith(b"\n"):
+            return dict(json.loads(line))
+        if late.is_set():
+            return {"fault": f"it takes longer than {self._seconds:g} seconds: ATHENA_CONVERT_TIMEOUT_S"}
+        return {"fault": "it takes too much memory, or has too much text"}
+
+
+def plain_text(text: str) -> str:
+    """Plain text as Markdown that reads the same: no heading, rule, tag or code by its indent."""
+    return _MARKUP.sub(lambda found: "\\" + found[0], textwrap.dedent(_CONTROL.sub("", text)))
+
+
+def _start() -> subprocess.Popen[bytes]:
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    environment |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+
+
+def serve() -> None:
+    """Convert the files of the standard input until it ends or a converter fails."""
+    answers, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
+    convert = _prepare()
+    while line := sys.stdin.buffer.readline():
+        order = json.loads(line)
+        data = sys.stdin.buffer.read(order["bytes"])
+        try:
+            answer = convert(order["format"], data)
+        except BaseException as error:  # noqa: BLE001 - anything may go wrong in a converter
+            answer = {"fault": type(error).__name__}
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+
+
+def _prepare() -> Callable[[str, bytes], dict[str, str | None]]:
+    """The function that converts; from now on the process may do nothing else."""
+    from bs4 import BeautifulSoup
+    from markitdown import StreamInfo, converters
+
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+    def convert(format_name: str, data: bytes) -> dict[str, str | None]:
+        if format_name == "rst":
+            from readers.restructured import as_html
+
+            format_name, data = "html", as_html(data.decode("utf-8-sig", "replace"))
+        title = None
+        if format_name == "html":
+            page = BeautifulSoup(data, "html.parser")
+            title = page.title and page.title.get_text()
+            for part in page.select(NO_TEXT):
+                part.decompose()
+            data = str(page.find("main") or page).encode()
+        converter = getattr(converters, f"{format_name.capitalize()}Converter")()
+        made = converter.convert(BytesIO(data), StreamInfo(extension=f".{format_name}"))
+        pages = _CONTROL.sub("", made.markdown).strip("\f\n ").split("\f")
+        if len(pages) > 1:
+            pages = [f"<!-- page {number} -->\n\n{page}" for number, page in enumerate(pages, start=1)]
+        return {"text": "\n".join(pages), "title": title or made.title}
+
+    sys.addaudithook(_forbid)
+    return convert
+
+
+def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
+    """Raise for the network, for other processes, and for files that are not of Python's installation."""
+    if event.startswith(FORBIDDEN):
+        raise PermissionError(event)
+    if event == "open" and isinstance(arguments[0], str):
+        installed = tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix, *sys.path)))
+        writes = any(letter in (arguments[1] or "r") for letter in "wax+")
+        if writes or not os.path.realpath(arguments[0]).startswith(installed):
+            raise PermissionError(event)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,113 @@
+"""Other formats as Markdown: by a process with limits, which a hostile file cannot leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from readers.converting import FileConverter
+from readers.errors import ReaderError
+from readers.files import FileLimits
+from readers.formats import format_of
+from tests.made_files import WORD, docx, notebook, pdf
+
+pytest.importorskip("markitdown", reason="the extra [files] is not installed")
+pytestmark = pytest.mark.slow  # processes are started
+
+GOOD = pdf([(11, "The pump hums.")], [(11, "It is blue.")])
+PAGE = (
+    b"<title>Fans</title><nav>Menu</nav><main><h1>Fans<a class='headerlink' href='#f'>#</a></h1>"
+    b"<p>They <b>hum</b>.</p><script>x()</script></main>"
+)
+NOTEBOOK = notebook(("markdown", "Fans hum."), ("code", "x = 1")).encode()
+RST = b"""Fans
+====
+
+See :ref:`parts <p>` and :func:`f`.
+
+.. include:: /etc/passwd
+
+.. versionadded:: 3
+   Speed.
+"""
+
+
+@pytest.fixture(scope="module")
+def converter() -> Iterator[FileConverter]:
+    with closing(FileConverter(FileLimits(100_000, 50_000_000), seconds=8)) as made:
+        yield made
+
+
+def converted(converter: FileConverter, name: str, data: bytes) -> str:
+    kind = format_of(name)
+    assert kind is not None
+    return converter.text(data, kind, source=name)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("a.pdf", GOOD, "<!-- page 1 -->\n\nThe pump hums.\n\n\n<!-- page 2 -->\n\nIt is blue."),
+        ("a.docx", docx(("Heading1", "Fans"), "They hum."), "# Fans\n\nThey hum."),
+        ("a.html", PAGE, '---\ntitle: "Fans"\n---\n\n# Fans\n\nThey **hum**.'),
+        ("a.ipynb", NOTEBOOK, "Fans hum.\n\n```python\nx = 1\n```"),
+        ("a.txt", b"    # <b> no mark\n    - item\n", "\\# \\<b> no mark\n- item\n"),
+    ],
+)  # fmt: skip
+def test_a_format_is_markdown(converter: FileConverter, name: str, data: bytes, text: str) -> None:
+    assert converted(converter, name, data) == text
+
+
+def test_restructured_text_keeps_what_sphinx_adds_and_reads_no_file(converter: FileConverter) -> None:
+    text = converted(converter, "a.rst", RST)
+    assert text.split("\n\n") == ["# Fans", "See parts and f.", "versionadded: 3\nSpeed."]
+
+
+def word(body: str, before: str = "") -> bytes:
+    document = f'{before}<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>'
+    return docx("x", parts={"word/document.xml": document})
+
+
+ENTITY = '<!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
+HOSTILE = {
+    "elements nested a million deep": ("a.html", b"<div>" * 1_000_000),
+    "a zip bomb": ("a.docx", docx("x", parts={"word/media/a.bin": bytes(210_000_000)})),
+    "an external entity": ("a.docx", word("<w:p><w:r><w:t>&e;</w:t></w:r></w:p>", ENTITY)),
+    "random bytes": ("a.pdf", b"%PDF-1.7\n" + bytes(range(256)) * 200),
+    "pages in a circle": ("a.pdf", GOOD.replace(b"/Kids [6 0 R", b"/Kids [2 0 R")),
+    "a file of the machine": ("a.rst", b"Words.\n\n.. csv-table::\n   :file: /etc/passwd\n"),
+    "no notebook": ("a.ipynb", b"[" * 100_000),
+    "too much text": ("a.html", b"<p>" + b"words " * 50_000),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_file_is_named_or_harmless_and_the_next_one_is_read(
+    converter: FileConverter, case: str
+) -> None:
+    name, data = HOSTILE[case]
+    try:
+        text = converted(converter, name, data)
+    except ReaderError as error:
+        assert (error.source, bool(error.reason), bool(error.fix)) == (name, True, True)
+    else:
+        assert "root:" not in text and len(text) <= 100_000
+    assert "The pump hums." in converted(converter, "good.pdf", GOOD)
+
+
+def test_the_process_has_no_keys_and_a_file_is_converted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "sk-secret")
+    kind = format_of("a.pdf")
+    assert kind is not None
+    (tmp_path / "a.pdf").write_bytes(GOOD)
+    with closing(FileConverter(FileLimits(10_000, 10_000), seconds=30)) as converter:
+        first = converter.read(tmp_path / "a.pdf", kind, source="a.pdf")
+        assert first is not None and converter._process is not None
+        environment = Path(f"/proc/{converter._process.pid}/environ")
+        assert not environment.exists() or b"sk-secret" not in environment.read_bytes()
+        assert converter.read(tmp_path / "a.pdf", kind, source="a.pdf", known=first.hash) is None

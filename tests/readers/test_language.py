@@ -1,0 +1,39 @@
+"""The language of a page: by its script, or by its words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from readers.language import detect
+
+ENGLISH = "The pump hums while the valve is closed, and it must not be opened before the lamp turns green.\n"
+GERMAN = "Die Pumpe summt, solange das Ventil geschlossen ist, und darf vorher nicht geöffnet werden.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (ENGLISH, "en"),
+        (GERMAN, "de"),
+        ("La pompe bourdonne tant que la vanne est fermée ; il ne faut pas l'ouvrir avant la lampe.", "fr"),
+        ("ポンプは弁が閉じている間うなります。", "ja"),
+        ("阀门关闭时水泵会嗡嗡作响。", "zh"),
+        ("밸브가 닫혀 있으면 펌프가 윙윙거립니다.", "ko"),
+        ("ปั๊มจะส่งเสียงเมื่อวาล์วปิด", "th"),
+        ("Pump 7", ""),
+        ("", ""),
+        (f"---\ntitle: {ENGLISH}---\n\n{GERMAN}\n```py\n{ENGLISH * 9}```\n", "de"),
+        (ENGLISH * 5 + "The Japanese for pump is ポンプ.", "en"),
+    ],
+)
+def test_a_language_is_detected(text: str, code: str) -> None:
+    assert detect(text) == code
+
+
+@pytest.mark.parametrize("piece", ["`", "<", "```\n", "---\n", "{", "a.b", "a1", "](", "~~~ \n"])
+def test_no_text_takes_long(piece: str) -> None:
+    started = time.perf_counter()
+    detect(piece * 200_000)
+    assert time.perf_counter() - started < 5
