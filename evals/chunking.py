@@ -27,13 +27,13 @@ from athena.models import Models
 from athena.reading import MEGABYTE, make_cutter, make_reader
 from athena.settings import Settings
 from evals.indexing import Report
+from evals.tokens import FixedTokenParser, RecursiveTokenParser
 from pipeline.errors import ConfigurationError, StoreError
 from pipeline.ingest import Progress, ingest
 from pipeline.stores.base import Manifest
 from readers.blocks import Kind
 from readers.corpus import MarkdownCorpus
 from readers.levels import Leaf, Section, Sentence, build_sentences, document_id, section_id
-from evals.tokens import FixedTokenParser, RecursiveTokenParser
 
 if TYPE_CHECKING:
     from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Scores
