@@ -15,6 +15,7 @@ from pipeline.finding.alternative import AlternativeQuery, blend
 from pipeline.finding.fusion import LISTS, alpha_for, fuse_sections, list_weights, sentence_scores
 from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
 from pipeline.finding.merging import merge_up
+from pipeline.finding.names import is_named
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import rerank
 from pipeline.finding.spelling import misspelt, with_words
@@ -102,7 +103,7 @@ class HybridSearch:
             embedding.set(dimensions=len(vector))
         text = f"{question} {hypothesis}" if hypothesis and options.hyde_lexical else question
         with trace.step(self._planned(text, alternative, options)) as searching:
-            found = self._search(searching.record, question, vector)
+            found = self._search(searching.record, vector)
             searching.set(hits=sum(len(getattr(found, name)) for name in LISTS))
             searching.set(**{name: _rounded(getattr(found, name)[: searching.ranks]) for name in LISTS})
         weights = list_weights(options, alpha=searching.record.alpha)
@@ -122,13 +123,15 @@ class HybridSearch:
                 passages = rerank(reranking, question, passages, self.cross_encoder, stop)
         with trace.step(records.AnswerableStep()) as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
-                found = self._search(replace(searching.record, text=question), question, own)
+                found = self._search(replace(searching.record, text=question), own)
             verdict = self._judge(question, found, passages)
             judging.set(verdict=verdict.verdict, **asdict(verdict))
         with trace.step(
             records.MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)
         ) as merging_up:
-            if merging_up.is_on(options.merge_up):
+            if passages and is_named(question, passages[0].section):
+                merging_up.skip("the question names the first section")
+            elif merging_up.is_on(options.merge_up):
                 passages = merge_up(merging_up, passages, self.store.sections)
         with trace.step(
             records.SelectStep(top_k=options.top_k, context_tokens=options.context_tokens)
@@ -140,18 +143,17 @@ class HybridSearch:
         self, text: str, alternative: AlternativeQuery | None, options: RetrievalOptions
     ) -> records.SearchStep:
         """The record of a search before it: its text, and how much of each list."""
-        languages = getattr(self.encoder, "languages", None)
         return records.SearchStep(
             text=text,
             alternative=alternative.text if alternative else "",
             alternative_share=alternative.share if alternative else 0.0,
-            alpha=alpha_for(options.alpha, self.store.sections.languages(), languages),
+            alpha=alpha_for(options.alpha, self.store.sections.languages(), self.encoder.languages),
             candidates=options.candidates,
             paths=options.paths,
             sentences=self.store.sentences.count(),
         )
 
-    def _search(self, planned: records.SearchStep, question: str, vector: Vector) -> SearchResponse:
+    def _search(self, planned: records.SearchStep, vector: Vector) -> SearchResponse:
         """The four lists for the planned text, blended with those for the alternative query."""
         request = SearchRequest(
             text=planned.text if planned.alpha < 1 else None,
@@ -159,7 +161,6 @@ class HybridSearch:
             top_k=planned.candidates,
             paths=planned.paths,
             languages=tuple(self.store.sections.languages()) or ("en",),
-            title=question,
         )
         response = self.store.sentences.search(request)
         if planned.alternative_query is None:
@@ -167,7 +168,7 @@ class HybridSearch:
         other, near = planned.alternative_query, request.vector
         if near is not None:
             near = self.encoder.encode_query(embedding_question(other.text))
-        request = replace(request, text=request.text and other.text, vector=near, title=other.text)
+        request = replace(request, text=request.text and other.text, vector=near)
         return blend(response, self.store.sentences.search(request), share=other.share)
 
     def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:

@@ -16,21 +16,16 @@ Item = TypeVar("Item")
 Metadata = Mapping[str, Any]
 Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and counts as the newest
 
-_SIGNS = re.compile(r"(?<![\w-])--[^\W_][\w-]*|[$@%&|][^\w\s\"'`)]|\$_")
+_NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
 _VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 
 def names(text: str) -> frozenset[str]:
-    """The exact names in a text, by their shape alone: 2.2.1, 2024-01-06, C-112, --top-k, $?.
-
-    Terms of digits with a dot or a hyphen, options, and two signs of which the first is one of $@%&|.
-    """
-    compounds = (
-        term for term in text_terms(text) if not term.isalnum() and re.search(r"^[^=].*\d|^\d", term)
-    )
-    numbers = {re.sub(r"^v(?=\d)", "", term) for term in compounds}
-    return frozenset(numbers | {name.lower() for name in _SIGNS.findall(text)})
+    """The exact names in a text, by the shape of its terms alone: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
+    signed = (term for term in text_terms(text) if not term.isalnum())
+    found = (term for term in signed if term.startswith("--") or _NAMED.search(term))
+    return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
 
 
 def is_title(question: str, section: Node) -> bool:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from pipeline.analysis import analyse, title_key
+from pipeline.analysis import analyse_query
 from pipeline.errors import StoreError
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.globs import Globs
@@ -120,27 +120,18 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels for `top_k` sections; None leaves that way of searching out.
-
-    `title` finds the pages whose own title or alias it is, by letters and digits alone.
-    """
+    """One search of both levels for `top_k` sections; None leaves that way of searching out."""
 
     text: str | None
     vector: Vector | None
     top_k: int
     paths: Globs | None = None  # over sources; None for all
     languages: tuple[str, ...] = ("en",)  # of the index: the text is analysed in each of them
-    title: str = ""
 
     @property
     def terms(self) -> list[str]:
-        """The terms of the text; those of further languages and of the title once each."""
-        terms: list[str] = []
-        for language in self.languages if self.text else ():
-            found = analyse(self.text or "", language)
-            terms += [term for term in dict.fromkeys(found) if term not in terms] if terms else found
-        key = title_key(self.title) if self.text else ""
-        return [*terms, f"={key}"] if key else terms
+        """The terms to search for: those of the text in each language, and one for it as a whole title."""
+        return analyse_query(self.text, self.languages) if self.text else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,17 @@ class TestSectionStore:
             assert (now.text, now.metadata) == (was.text, was.metadata)
             assert stored.text[now.start_char_idx : now.end_char_idx] == now.text
 
+    def test_documents_are_counted_by_their_language(self, store: DocumentStore, tank: NewDocument) -> None:
+        assert store.sections.languages() == {"en": 2}
+        german = make_document("de.md", {"Tank": ["Der Tank ist kalt."]})
+        for section in german.sections:
+            section.metadata["language"] = "de"  # type: ignore[index]
+        with store.writing(MANIFEST) as writing:
+            writing.replace(german)
+        assert store.sections.languages() == {"en": 2, "de": 1}
+        store.delete_document("a.md")
+        assert store.sections.languages() == {"en": 1, "de": 1}
+
     def test_an_unknown_document_is_named(self, store: DocumentStore) -> None:
         with pytest.raises(UnknownDocument, match=r"nowhere\.md"):
             store.sections.document("nowhere.md")

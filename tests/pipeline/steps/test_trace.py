@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import replace
 
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.steps.events import ChatEvent, Events, StepFinished, StepStarted, TokenArrived, outcome
+from pipeline.steps.events import (
+    ChatEvent,
+    Emit,
+    Events,
+    StepFinished,
+    StepStarted,
+    TokenArrived,
+    outcome,
+    streamed,
+)
 from pipeline.steps.records import FuseStep, GenerateStep, HydeStep, RerankStep, SearchStep
 from pipeline.steps.trace import RunningStep, Trace
 from pipeline.stores.base import Hit
@@ -116,3 +127,44 @@ def test_of_a_list_the_first_ranks_are_kept() -> None:
     for trace in (short, whole):
         outcome(trace.take(SearchStep(), find))
     assert [len(trace.steps[0].dense_sections) for trace in (short, whole)] == [7, 50]  # type: ignore[attr-defined]
+
+
+def test_a_block_is_a_step_with_its_events_also_where_it_fails() -> None:
+    events: list[ChatEvent] = []
+    trace = Trace(ranks=2, emit=events.append)
+    with trace.step(SearchStep(text="fan")) as searching:
+        searching.set(hits=3, bm25_sections=tuple(Hit(str(n), str(n), 1.0) for n in range(5)))
+    with trace.step(RerankStep()) as reranking:
+        assert not reranking.is_on(False)
+    with pytest.raises(StoreError), trace.step(FuseStep()):
+        raise StoreError("Gone.", "Wait.")
+    assert told(events) == [
+        "StepStarted search", "StepFinished", "StepStarted rerank", "StepFinished",
+        "StepStarted fuse", "StepFinished",
+    ]  # fmt: skip
+    assert [(step.name, step.status, step.detail) for step in trace.steps] == [
+        ("search", "ok", ""), ("rerank", "skipped", "switched off"), ("fuse", "failed", "Gone. Wait."),
+    ]  # fmt: skip
+    assert [event.step for event in events if isinstance(event, StepFinished)] == trace.steps
+    assert isinstance(trace.steps[0], SearchStep)
+    assert [hit.node_id for hit in trace.steps[0].bm25_sections] == ["0", "1"]
+
+
+def test_work_in_a_thread_is_streamed_with_its_context_its_outcome_and_its_exception() -> None:
+    known: ContextVar[str] = ContextVar("known", default="")
+    known.set("caller")
+
+    def work(emit: Emit) -> str:
+        emit(TokenArrived("one"))
+        assert threading.current_thread() is not threading.main_thread()
+        if known.get() != "caller":
+            raise StoreError("Gone.", "Wait.")
+        return "done"
+
+    assert outcome(streamed(work)) == "done"
+    events = streamed(work)
+    assert next(events) == TokenArrived("one")
+    known.set("another")
+    with pytest.raises(StoreError):
+        list(streamed(work))
+    events.close()  # waits for the thread
