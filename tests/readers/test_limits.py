@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 
 import pytest
+from readers.rules import MAX_HEADER
 
 from readers import commonmark, cutting, rules, sections
 from readers.blocks import Block, Heading, Kind
@@ -14,7 +15,6 @@ from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.dialects import display, mask
 from readers.levels import Section, Sentence
-from readers.rules import MAX_HEADER
 from readers.sections import read_sections
 from tests.readers.oracle import count_words
 

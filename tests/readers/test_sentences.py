@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from llama_index.core.schema import Document, TextNode
+from readers.rules import MAX_DEPTH
 
 from readers.cutting import SentenceCutter
 from readers.levels import document_id, sentence_id
 from readers.llamaindex import PunktSentenceParser
-from readers.rules import MAX_DEPTH
 from readers.sections import read_sections
 from tests.readers.oracle import check_cover, count_words, leaves_of, parser, prose_positions, read, texts
 
