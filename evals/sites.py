@@ -1,0 +1,193 @@
+"""How well pages of real documentation are found: `python -m evals.sites FOLDER [--questions FILE …]`.
+
+`FOLDER/NAME/src` has the pages of one site. Two kinds of rows, as JSON lines, are asked without a language
+model, each with the `name` of its site: `{"title", "file"}`, where the page is to come first, and `{"q",
+"file", "any"}`, where `file` (or one of `also`) answers and `any` is a regular expression of the fact. For
+rows of the kind `version` the fact may stand in the headings above a quote.
+
+Prints a table, a row a site: titles (right page first, in the first three), questions (right file in the first
+three, fact in the first quote, in any quote), sections shown with marks of a site generator, pages left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typer import echo
+
+from evals.datasets import default_folder, read_text
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from pipeline.answer import Answer
+
+MARKS = re.compile(
+    r"^\s*(?:/{3,}|:{3,}|!!!|\?\?\?\+?|===)\s|^\s*(?:import|export)\s.*\sfrom\s['\"]|\{%|\{\{[<%]|\{\*|<!--|%%"
+    r"|^\s*>?\s*\[!\w+\]|!?\[\[|\{:|</?[A-Z]\w*[\s/>]|\[!(?:INCLUDE|div|code)|--8<--|data:[a-z]+/",
+    re.MULTILINE,
+)
+"""What a site generator replaces before readers see a page."""
+CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The counts of one site."""
+
+    name: str
+    documents: int
+    sections: int
+    titles: int = 0
+    first: int = 0
+    three: int = 0
+    questions: int = 0
+    right_file: int = 0
+    first_quote: int = 0
+    any_quote: int = 0
+    marked: int = 0  # sections
+    unread: int = 0  # files that were not indexed
+    missed: tuple[str, ...] = ()
+
+
+def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[Any]) -> Site:
+    """Index one site in a temporary folder, and ask for its titles and its facts."""
+    from athena import load_settings, open_athena
+
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = load_settings(data_dir=scratch, llm="none", memory="none")
+        with open_athena(settings) as athena:
+            done = athena.ingest([folder])
+            marked = sum(bool(MARKS.search(CODE.sub("", text))) for text in shown_texts(athena))
+            unread = len(done.left_out) + len(done.problems)
+            site = Site(name, done.total, done.sections, marked=marked, unread=unread)
+            return _asked(athena, _titled(athena, site, titles), questions)
+
+
+def shown_texts(athena: Athena) -> Iterator[str]:
+    """The text of each indexed section as readers see it."""
+    from readers.dialects import display
+
+    for info in athena.store.sections.documents():
+        for section in athena.store.sections.document(info.source).sections:
+            yield display(section.metadata.get("shown", section.text))
+
+
+def files_of(athena: Athena, question: str) -> list[str]:
+    """The files of the passages that are found for a question, best first, each once."""
+    found = athena.search(question)
+    return list(dict.fromkeys(passage.section.metadata["source"] for passage in found.passages))
+
+
+def _titled(athena: Athena, site: Site, rows: Sequence[Mapping[str, Any]]) -> Site:
+    first = three = 0
+    missed: list[str] = []
+    for row in rows:
+        right = [_is(file, [row["file"]]) for file in files_of(athena, row["title"])[:3]]
+        first, three = first + any(right[:1]), three + any(right)
+        if not any(right[:1]):
+            missed.append(f"title {row['title']!r}: {row['file']}")
+    return replace(site, titles=len(rows), first=first, three=three, missed=tuple(missed))
+
+
+def _asked(athena: Athena, site: Site, rows: Sequence[Mapping[str, Any]]) -> Site:
+    counts = [0, 0, 0]
+    missed = list(site.missed)
+    for row in rows:
+        wanted = [row["file"], *row.get("also", ())]
+        texts = quoted_texts(athena.ask(row["q"]), headings=row.get("kind") == "version")
+        fact = re.compile(row.get("any", ""), re.IGNORECASE | re.DOTALL)
+        found = (
+            any(_is(file, wanted) for file in files_of(athena, row["q"])[:3]),
+            any(map(fact.search, texts[:1])),
+            any(map(fact.search, texts)),
+        )
+        counts = [count + right for count, right in zip(counts, found, strict=True)]
+        if not all(found):
+            missed.append(f"question {row['q']!r}: {row['file']} {found}")
+    file, first, somewhere = counts
+    return replace(
+        site,
+        questions=len(rows),
+        right_file=file,
+        first_quote=first,
+        any_quote=somewhere,
+        missed=tuple(missed),
+    )
+
+
+def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
+    """The quotes of an answer in the order in which they are shown, each with its lead."""
+    cited = {citation.marker: citation for citation in answer.citations or answer.nearest}
+    leads = {unit.marker: unit.lead for unit in answer.units}
+    return [
+        "\n".join(
+            [*(cited[marker].heading_path if headings else ()), leads.get(marker, ""), cited[marker].quote]
+        )
+        for marker in (leads or cited)
+        if marker in cited
+    ]
+
+
+def _is(file: str, wanted: Sequence[str]) -> bool:
+    """Whether a source is one of some files, which are named from above the site's folder."""
+    return any(name == file or name.endswith(f"/{file}") or file.endswith(f"/{name}") for name in wanted)
+
+
+def load_rows(path: Path, name: str) -> list[Mapping[str, Any]]:
+    """The rows of one site in a file of JSON lines; raises `DatasetError`."""
+    rows = [json.loads(line) for line in read_text(path).splitlines() if line.strip()]
+    return [row for row in rows if row["name"] == name]
+
+
+def table(sites: Sequence[Site]) -> str:
+    """The sites as a table in Markdown, with a row for all."""
+    head = "| site | pages | titles first / in three | file / first quote / any quote | marked | unread |"
+    lines = [head, "|---|--:|---|---|--:|--:|"]
+    for site in sites:
+        lines.append(
+            f"| {site.name} | {site.documents} | {site.first} / {site.three} of {site.titles} "
+            f"| {site.right_file} / {site.first_quote} / {site.any_quote} of {site.questions} "
+            f"| {site.marked / max(site.sections, 1):.1%} | {site.unread} |"
+        )
+    return "\n".join(lines)
+
+
+def total(sites: Sequence[Site]) -> Site:
+    """The sums over all sites."""
+    names = [name for name in Site.__slots__ if name not in ("name", "missed")]
+    return Site("all", **{name: sum(getattr(site, name) for site in sites) for name in names})
+
+
+def main() -> None:
+    """Measure each site whose folder is there, and print the table."""
+    data = default_folder() / "sites"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--titles", type=Path, default=data / "titles.jsonl")
+    parser.add_argument("--questions", type=Path, default=data / "questions.jsonl")
+    parser.add_argument("--only", action="append", help="a site's name; may be repeated")
+    parser.add_argument("--missed", action="store_true", help="also print the rows that went wrong")
+    given = parser.parse_args()
+    sites = []
+    for folder in sorted(path for path in given.folder.iterdir() if (path / "src").is_dir()):
+        titles, questions = load_rows(given.titles, folder.name), load_rows(given.questions, folder.name)
+        if (given.only and folder.name not in given.only) or not (titles or questions):
+            continue
+        sites.append(measure(folder.name, folder / "src", titles, questions))
+        echo(table(sites[-1:]).splitlines()[-1], err=True)
+        if given.missed:
+            echo("\n".join(sites[-1].missed), err=True)
+    echo(table([*sites, total(sites)]))
+
+
+if __name__ == "__main__":
+    main()
