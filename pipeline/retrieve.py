@@ -14,8 +14,9 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding.alternative import AlternativeQuery, blend
 from pipeline.finding.fusion import LISTS, alpha_for, fuse_sections, list_weights, sentence_scores
 from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
+from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
-from pipeline.finding.names import is_named
+from pipeline.finding.names import is_named, names_first
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import rerank
 from pipeline.finding.spelling import misspelt, with_words
@@ -121,6 +122,7 @@ class HybridSearch:
         ) as reranking:
             if reranking.is_on(options.rerank):
                 passages = rerank(reranking, question, passages, self.cross_encoder, stop)
+            passages = names_first(passages, [passage.section for passage in passages], question)
         with trace.step(records.AnswerableStep()) as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
                 found = self._search(replace(searching.record, text=question), own)
@@ -129,6 +131,7 @@ class HybridSearch:
         with trace.step(
             records.MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)
         ) as merging_up:
+            passages = with_linked(passages, question, store=self.store)
             if passages and is_named(question, passages[0].section):
                 merging_up.skip("the question names the first section")
             elif merging_up.is_on(options.merge_up):

@@ -1,0 +1,57 @@
+"""Linked sections: where a found sentence names a section by its code, that section is brought, too.
+
+The row of an alarm names its procedure; a question about the alarm wants the steps, which have other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pipeline.answer import Passage
+from pipeline.finding.names import names
+from pipeline.nodes import Node
+from pipeline.stores.base import DocumentStore, SearchRequest
+from pipeline.terms import content_terms, leaf_terms, share
+
+READ_PASSAGES = 5  # whose sentences may name others
+LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names
+MOST_CODES = 3  # of one sentence: a list may name forty procedures
+CANDIDATES = 20  # sections that the search for the codes gives
+
+
+def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentStore) -> list[Passage]:
+    """The passages, and by score among them the sections that sentences about the question name by a code.
+
+    The sentences are those found of the first passages, and those with a code of the question, such as its row
+    in a table. A linked section's score is the naming passage's, or the first one's, times the share of the
+    question's content words that the naming sentence has. Raises `StoreError`.
+    """
+    terms, asked = content_terms(question), names(question)
+    read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
+    if asked and passages:
+        rows = store.sentences.search(SearchRequest(" ".join(asked), None, CANDIDATES)).bm25_sentences
+        nodes = store.sentences.get_many([hit.node_id for hit in rows])
+        read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
+    scores: dict[str, float] = {}
+    for node, score in read:
+        coverage = share(terms, leaf_terms(node))
+        found = sorted(names(node.text) - asked - names("\n".join(node.metadata["heading_path"])))
+        for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
+            scores[code] = max(score * coverage, scores.get(code, 0.0))
+    if not scores:
+        return list(passages)
+    hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES)).bm25_sections
+    sections = store.sections.get_many([hit.node_id for hit in hits])
+    known = {section_id for passage in passages for section_id in passage.section_ids}
+    linked = [
+        Passage(section, (), merged=True, score=score)
+        for section in sections.values()
+        if section.node_id not in known and (score := _named(section, scores))
+    ]
+    return sorted([*passages, *linked], key=lambda passage: -passage.score)
+
+
+def _named(section: Node, scores: Mapping[str, float]) -> float:
+    """The best score of the codes that one of a section's headings begins with; 0 without one."""
+    opening = {name for heading in section.metadata["heading_path"] for name in names(heading.split(" ")[0])}
+    return max((scores[code] for code in opening if code in scores), default=0.0)
