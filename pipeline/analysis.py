@@ -22,7 +22,7 @@ from readers.dialects import display
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 3
+ANALYSER_VERSION = 4
 """Increase it with every change of the terms of a node: lexical indexes of another version are rebuilt."""
 
 EMBEDDING_RECIPE = 4

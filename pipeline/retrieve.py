@@ -113,7 +113,7 @@ class HybridSearch:
             fusing.set(sections=len(ranking), ranking=tuple(ranking))
         with trace.step(records.MergeStep(simple_ratio_thresh=options.simple_ratio_thresh)) as merging:
             depth = max(options.top_k, options.rerank_top_n)
-            sections = fetch_sections(ranking, question, sections=self.store.sections, depth=depth)
+            sections = fetch_sections(ranking, question, store=self.store, depth=depth)
             leaves = sentence_scores(found, weights=weights)
             passages = gather(sections, leaves, store=self.store, vector=vector, options=options)
             merging.set(sections=fetched(passages, leaves))

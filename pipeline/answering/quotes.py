@@ -29,6 +29,7 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 MOST_SHOWN = 3
+MOST_OF_PASSAGE = 2  # quotes of one passage: the others of eight are left to other passages
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
 
@@ -165,6 +166,7 @@ def _chosen(
     start, end = np.array([span.start for span in spans]), np.array([span.end for span in spans])
     sums = np.concatenate([[0.0], np.cumsum(chance)])
     worth = sums[end] - sums[start] - COST_OF_A_WORD * np.array([span.words for span in spans])
+    of_passage = np.array([span.found.first for span in spans])
     free = np.ones(len(spans), dtype=bool)
     chosen: list[_Span] = []
     said: set[tuple[str, ...]] = set()
@@ -176,6 +178,8 @@ def _chosen(
         if says not in said:
             chosen.append(span)
             said.add(says)
+            if sum(other.found is span.found for other in chosen) == MOST_OF_PASSAGE:
+                free &= of_passage != span.found.first
     return chosen
 
 

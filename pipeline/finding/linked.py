@@ -22,9 +22,9 @@ CANDIDATES = 20  # sections that the search for the codes gives
 def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentStore) -> list[Passage]:
     """The passages, and by score among them the sections that sentences about the question name by a code.
 
-    The sentences are those found of the first passages, and those with a code of the question, such as its row
-    in a table. A linked section's score is the naming passage's, or the first one's, times the share of the
-    question's content words that the naming sentence has. Raises `StoreError`.
+    The sentences are those found of the first passages, and those with all codes of the question, such as its
+    row in a table. A linked section's score is the naming passage's, or the first one's, times the share of
+    the question's content words that the naming sentence has. Raises `StoreError`.
     """
     terms, asked = content_terms(question), names(question)
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
@@ -48,7 +48,10 @@ def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentSt
         for section in sections.values()
         if section.node_id not in known and (score := _named(section, scores))
     ]
-    return sorted([*passages, *linked], key=lambda passage: -passage.score)
+    found = list(passages)  # in their order, which is not always that of their scores
+    for one in linked:
+        found.insert(sum(passage.score >= one.score for passage in found), one)
+    return found
 
 
 def _named(section: Node, scores: Mapping[str, float]) -> float:

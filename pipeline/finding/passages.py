@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.analysis import title_key
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
@@ -14,7 +15,7 @@ from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode, by_section
 from pipeline.steps.records import Dropped, FetchedSection, SelectStep
-from pipeline.stores.base import DocumentStore, SectionStore, Vector
+from pipeline.stores.base import DocumentStore, Vector
 
 if TYPE_CHECKING:
     from pipeline.options import SearchOptions
@@ -24,15 +25,17 @@ LOOKED_AT = 100  # sections of the ranking among which names and versions are lo
 
 
 def fetch_sections(
-    ranking: Sequence[Fused], question: str, *, sections: SectionStore, depth: int
+    ranking: Sequence[Fused], question: str, *, store: DocumentStore, depth: int
 ) -> list[tuple[Fused, StoredNode]]:
     """The first `depth` sections of a ranking with their nodes, those that the question names first.
 
     A section that another process has deleted since is left out.
     """
-    nodes = sections.get_many([item.id for item in ranking[:depth]])
-    if names(question) or any("version" in node.metadata for node in nodes.values()):
-        nodes = sections.get_many([item.id for item in ranking[:LOOKED_AT]])
+    nodes = store.sections.get_many([item.id for item in ranking[:depth]])
+    title = f"={title_key(question)}"
+    is_title = not store.sentences.lacking([title])
+    if is_title or names(question) or any("version" in node.metadata for node in nodes.values()):
+        nodes = store.sections.get_many([item.id for item in ranking[:LOOKED_AT]])
     found = [(item, nodes[item.id]) for item in ranking if item.id in nodes]
     return names_first(found, [node for _, node in found], question)[:depth]
 

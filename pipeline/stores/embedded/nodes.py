@@ -192,6 +192,14 @@ def metadata_of_section(connection: sqlite3.Connection, number: int) -> dict[str
     return _metadata(row)
 
 
+def metadata_of_document(connection: sqlite3.Connection, number: int) -> dict[str, Any]:
+    """The metadata that the sections of a document share; raises `Damaged` where it is not there."""
+    row = connection.execute("SELECT metadata FROM document WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        raise Damaged("a section is there without its document")
+    return dict(json.loads(text_of(row[0])))
+
+
 def text_of(value: object) -> str:
     """A value that was written as text; raises `Damaged` where it is none any more."""
     if not isinstance(value, str):

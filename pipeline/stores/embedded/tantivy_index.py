@@ -20,7 +20,7 @@ from pipeline.analysis import lexical_terms
 from pipeline.errors import StoreDamaged, StoreError
 from pipeline.stores.base import Level
 from pipeline.stores.embedded.documents import Scored
-from pipeline.stores.embedded.nodes import ROW, check_node, metadata_of_section
+from pipeline.stores.embedded.nodes import ROW, check_node, metadata_of_document, metadata_of_section
 from pipeline.stores.metadata import read_sentence
 
 LexicalRow = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
@@ -96,15 +96,18 @@ def rows_of_documents(
 def _rows(
     connection: sqlite3.Connection, level: Level, query: str, parameter: int | str | None
 ) -> Iterator[LexicalRow]:
-    """Of a sentence the headings that are indexed with it stand in its section."""
+    """Each row with the metadata that it shares with its document, or a sentence with its section."""
     number_above, above = None, dict[str, Any]()
     for row in connection.execute(query, (parameter,)):
         check_node(level, row)
         number, _, document = row[:3]
         own, text = row[-3:-1]
-        if level == "sentence" and row[3] != number_above:
-            number_above, above = row[3], metadata_of_section(connection, row[3])
-        yield number, document, lexical_terms(text, read_sentence(above, own))
+        parent = document if level == "section" else row[3]
+        if parent != number_above:
+            read = metadata_of_document if level == "section" else metadata_of_section
+            number_above, above = parent, read(connection, parent)
+        metadata = {**above, **json.loads(own)} if level == "section" else read_sentence(above, own)
+        yield number, document, lexical_terms(text, metadata)
 
 
 def create_index(folder: Path, rows: Iterable[LexicalRow]) -> None:
