@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pipeline.errors import ModelError
 from pipeline.models.base import CrossEncoder, ModelChoice, Scores
+from pipeline.models.embedding import INSTALL, load_model
 from pipeline.models.onnx import BUNDLED_FOLDER, map_batches, open_session, open_tokenizer
-from pipeline.models.transformer_embedding import INSTALL, load_model
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
 
 BUNDLED = "auto"
 BUNDLED_NAME = "athena-cross-encoder"
@@ -39,7 +36,8 @@ class OnnxCrossEncoder:
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
         """Return logits, shape (len(passages),), higher is better."""
-        tokenizer = open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=PAIR_TOKENS)
+        tokenizer = open_tokenizer(max_tokens=PAIR_TOKENS)
+        session = open_session(self._model)
         pairs = tokenizer.encode_batch_fast([(question, passage) for passage in passages])
         scores = np.empty(len(passages), dtype=np.float32)
 
@@ -48,16 +46,12 @@ class OnnxCrossEncoder:
                 "input_ids": np.array([pairs[index].ids for index in batch], dtype=np.int64),
                 "token_type_ids": np.array([pairs[index].type_ids for index in batch], dtype=np.int64),
             }
-            return np.asarray(self._session.run(None, inputs)[0], dtype=np.float32)[:, 0]
+            return np.asarray(session.run(None, inputs)[0], dtype=np.float32)[:, 0]
 
         lengths = [len(pair.ids) for pair in pairs]
         for batch, rows in map_batches(logits, lengths, batch_tokens=BATCH_TOKENS):
             scores[batch] = rows
         return scores
-
-    @cached_property
-    def _session(self) -> InferenceSession:
-        return open_session(self._model)
 
 
 class TransformersCrossEncoder:

@@ -12,28 +12,18 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.embedding import OnnxEncoder
-from pipeline.models.onnx import (
-    BUNDLED_FOLDER,
-    core_count,
-    equal_length_batches,
-    file_fingerprint,
-    map_batches,
-)
+from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint, map_batches
 
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 600))
 def test_batches_hold_every_text_once_in_equal_lengths(lengths: list[int], batch_tokens: int) -> None:
-    batches = equal_length_batches(lengths, batch_tokens=batch_tokens)
+    batches = [batch for batch, _ in map_batches(len, lengths, batch_tokens=batch_tokens, threads=1)]
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len({lengths[index] for index in batch}) == 1
         assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= batch_tokens
     firsts = [lengths[batch[0]] for batch in batches]
     assert firsts == sorted(firsts, reverse=True)
-
-
-def test_by_hand() -> None:
-    assert equal_length_batches([3, 5, 3, 3, 5], batch_tokens=6) == [[1], [4], [0, 2], [3]]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -55,10 +45,6 @@ def test_after_an_error_no_other_batch_begins() -> None:
     with pytest.raises(ValueError, match="bad batch"):
         list(map_batches(run, [1] * 5000, batch_tokens=1, threads=2))
     assert len(begun) < 2500
-
-
-def test_core_count() -> None:
-    assert core_count() >= 1
 
 
 def test_the_callers_arithmetic_stays_as_it_is() -> None:

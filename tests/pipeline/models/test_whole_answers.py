@@ -116,7 +116,6 @@ def said_of_vectors(serve: Callable[[Line], None], dialect: Dialect) -> str:
             if dialect == "openai"
             else OllamaEncoder("m", options=options)
         )
-        encoder.__dict__["max_tokens"] = 512  # Ollama's is asked of the server, too
         with pytest.raises(ModelError) as raised:
             encoder.encode_query("a")
     return str(raised.value)
