@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -59,20 +58,17 @@ class TransformersCrossEncoder:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._model = cache(lambda: load_model("CrossEncoder", name))
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
         """Return logits, shape (len(passages),); raises `ModelError` for a model that gives other scores."""
         pairs = [(question, passage) for passage in passages]
         # Without an activation of ours a model may apply a sigmoid of its own.
-        scores = self._model.predict(pairs, activation_fn=lambda logits: logits, show_progress_bar=False)
+        scores = self._model().predict(pairs, activation_fn=lambda logits: logits, show_progress_bar=False)
         if np.shape(scores) != (len(passages),):
             problem = f"The cross-encoder '{self.name}' does not give one score for each passage."
             raise ModelError(problem, "Choose a reranking model in ATHENA_CROSS_ENCODER.")
         return np.asarray(scores, dtype=np.float32)
-
-    @cached_property
-    def _model(self) -> Any:
-        return load_model("CrossEncoder", self.name)
 
 
 def find_cross_encoder(name: str) -> tuple[CrossEncoder | None, ModelChoice]:

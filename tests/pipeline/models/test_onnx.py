@@ -1,4 +1,4 @@
-"""Batches: properties of the division, by random lengths."""
+"""Batches: properties of the division, by random lengths; files that are missing or broken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.embedding import OnnxEncoder
-from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint, map_batches
+from pipeline.models.onnx import file_fingerprint, map_batches, open_session, open_tokenizer
 
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 600))
@@ -53,7 +53,10 @@ def test_the_callers_arithmetic_stays_as_it_is() -> None:
     assert sys.float_info.min / 2 > 0
 
 
-def test_the_bundled_model_has_the_recorded_hash(tmp_path: Path) -> None:
-    assert OnnxEncoder().fingerprint == file_fingerprint(BUNDLED_FOLDER / "model-int8.onnx")
-    with pytest.raises(ModelUnavailable, match=r"gone\.onnx"):
-        file_fingerprint(tmp_path / "gone.onnx")
+def test_missing_and_broken_files(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("no json")
+    with pytest.raises(ModelUnavailable, match=r"Cannot load the model file .*tokenizer\.json"):
+        open_tokenizer(tmp_path, max_tokens=None)
+    for opened in (open_session, file_fingerprint):
+        with pytest.raises(ModelUnavailable, match=r"Cannot load the model file .*model\.onnx"):
+            opened(tmp_path / "model.onnx")

@@ -141,7 +141,7 @@ def test_openai_waits_and_asks_again_where_a_failure_may_pass() -> None:
 
 
 def test_openai_needs_a_key_and_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ModelUnavailable, match="needs a key.*ATHENA_OPENAI_API_KEY"):
+    with pytest.raises(ModelUnavailable, match=r"needs a key.*ATHENA_OPENAI_API_KEY"):
         OpenAIEncoder("m", options=EncoderOptions())
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ModelUnavailable, match=r"athena-docs\[openai\]"):
