@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = NDArray[np.float32]
 Scores: TypeAlias = "NDArray[np.float32]"
 
-CHARACTERS_A_TOKEN = 4
+LONGEST_USUAL_TOKEN = 16  # characters
 CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
 CACHED_TEXTS = 2000  # passages, per encoder: 4 MB with 384 dimensions
 
@@ -34,6 +34,7 @@ class Encoder(ABC):
     """
 
     max_tokens = 256  # of a text that the model reads; it ignores the rest
+    opening_tokens = 256  # of a section that are embedded for it
     languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
     batch_texts = 64  # in one call of `_rows`
 
@@ -56,8 +57,12 @@ class Encoder(ABC):
         return len(open_tokenizer(max_tokens=None).encode(text, add_special_tokens=False).ids)
 
     def opening(self, text: str) -> str:
-        """Return the beginning of a section's text that is embedded for it: about `max_tokens`."""
-        return text[: self.max_tokens * CHARACTERS_A_TOKEN]
+        """Return the beginning of a section's text that is embedded for it: `opening_tokens` at most."""
+        if len(text) < self.opening_tokens:  # a token has at least one character
+            return text
+        beginning = text[: self.opening_tokens * LONGEST_USUAL_TOKEN]
+        encoded = open_tokenizer(max_tokens=self.opening_tokens).encode(beginning)
+        return beginning[: encoded.offsets[-2][1]]  # the last token is [SEP]
 
     def encode_query(self, text: str) -> Vectors:
         """Embed a question: shape (dimensions,), unit length, read-only. The last results are cached."""

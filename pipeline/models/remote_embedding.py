@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import httpx
 import ollama
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.base import Encoder
-from pipeline.models.failures import Misbehaviour, Server, require_address, translate
+from pipeline.models.failures import Misbehaviour, Provider, Server, require_address, translate
 from pipeline.models.llm import INSTALL_OPENAI
 from pipeline.models.wire import client_options, within
 from pipeline.options import EncoderOptions
 
+# Embeds texts in one request, a row of numbers for each, in their order; and the base of the client's errors.
+Caller: TypeAlias = tuple[Callable[[list[str]], Any], type[Exception]]
 MOST_TIMEOUTS = 4  # in a call: OpenAI's client asks up to three times, about a second apart
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
 WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
@@ -38,21 +40,24 @@ def prefixes(model: str) -> tuple[str, str]:
 
 
 class RemoteEncoder(Encoder):
-    """The common part of both protocols: prefixes, cut texts, errors that say what to do.
+    """An embedding model on a server. Its fingerprint is the prefix of passages, which its vectors depend on.
 
-    The fingerprint is the prefix of passages, which their vectors depend on.
+    Nothing is sent before its first use. Raises `ModelUnavailable` for a URL that is none, and for OpenAI
+    without a key or without the package.
     """
 
-    _failure: type[Exception]  # the base of the client's own
-
-    def __init__(self, server: Server, *, options: EncoderOptions) -> None:
-        super().__init__(server.name)
-        require_address(server)
-        self.url = server.url
-        self._server = server
-        self._query_prefix, self.fingerprint = prefixes(server.model)
-        times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": server.timeout_s}
-        self._http = client_options(**times, protocol="whole")
+    def __init__(self, provider: Provider, model: str, *, options: EncoderOptions) -> None:
+        self.url = options.ollama_url if provider == "ollama" else options.openai_url
+        self._server = Server(provider, self.url, model, options.request_timeout_s)
+        super().__init__(self._server.name)
+        require_address(self._server)
+        self._query_prefix, self.fingerprint = prefixes(model)
+        times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": options.request_timeout_s}
+        http = client_options(**times, protocol="whole")
+        if provider == "ollama":
+            self._embed, self._failure = _ollama(self._server, http)
+        else:
+            self._embed, self._failure = _openai(self._server, http, options=options)
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prefix = self._query_prefix if is_query else self.fingerprint
@@ -63,48 +68,27 @@ class RemoteEncoder(Encoder):
         except (self._failure, *FAILURES) as error:
             raise translate(error, server=self._server, begun=False) from error
 
-    @abstractmethod
-    def _embed(self, texts: list[str]) -> Any:
-        """Call the server once: a vector for each text, in order."""
+
+def _ollama(server: Server, http: dict[str, Any]) -> Caller:
+    client = ollama.Client(server.url, **http)
+    return lambda texts: client.embed(server.model, texts, truncate=True).embeddings, ollama.ResponseError
 
 
-class OllamaEncoder(RemoteEncoder):
-    """An embedding model that Ollama serves; raises `ModelUnavailable` for a URL that is none."""
+def _openai(server: Server, http: dict[str, Any], *, options: EncoderOptions) -> Caller:
+    if not options.openai_api_key and not options.openai_base_url:
+        fix = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
+        raise ModelUnavailable(f"The embedding model '{server.name}' needs a key.", fix)
+    try:
+        import openai
+    except ImportError as error:
+        problem = f"The model '{server.name}' needs the package openai, which is not installed."
+        raise ModelUnavailable(problem, INSTALL_OPENAI) from error
+    key = options.openai_api_key or "none"  # the client insists on one
+    given = {"timeout": http["timeout"], "http_client": httpx.Client(**http)}
+    create = openai.OpenAI(api_key=key, base_url=server.url, **given).embeddings.create
 
-    _failure = ollama.ResponseError
-
-    def __init__(self, model: str, *, options: EncoderOptions) -> None:
-        server = Server("ollama", options.ollama_url, model, options.request_timeout_s)
-        super().__init__(server, options=options)
-        self._client = ollama.Client(self.url, **self._http)
-
-    def _embed(self, texts: list[str]) -> Any:
-        return self._client.embed(self._server.model, texts, truncate=True).embeddings
-
-
-class OpenAIEncoder(RemoteEncoder):
-    """An embedding model of OpenAI or of a compatible server.
-
-    Raises `ModelUnavailable` without a key, without the package openai, and for a URL that is none.
-    """
-
-    def __init__(self, model: str, *, options: EncoderOptions) -> None:
-        server = Server("openai", options.openai_url, model, options.request_timeout_s)
-        super().__init__(server, options=options)
-        if not options.openai_api_key and not options.openai_base_url:
-            fix = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
-            raise ModelUnavailable(f"The embedding model '{self.name}' needs a key.", fix)
-        try:
-            import openai
-        except ImportError as error:
-            problem = f"The model '{self.name}' needs the package openai, which is not installed."
-            raise ModelUnavailable(problem, INSTALL_OPENAI) from error
-        self._failure = openai.OpenAIError
-        http = httpx.Client(**self._http)
-        key = options.openai_api_key or "none"  # the client insists on one
-        self._client = openai.OpenAI(api_key=key, base_url=self.url, timeout=http.timeout, http_client=http)
-
-    def _embed(self, texts: list[str]) -> Any:
-        create = self._client.embeddings.create
-        rows = create(model=self._server.model, input=texts, encoding_format="float").data
+    def embed(texts: list[str]) -> Any:
+        rows = create(model=server.model, input=texts, encoding_format="float").data
         return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
+
+    return embed, openai.OpenAIError

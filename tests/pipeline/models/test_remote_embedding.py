@@ -12,8 +12,6 @@ import pytest
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
 from pipeline.models.remote_embedding import (
     MOST_CHARACTERS,
-    OllamaEncoder,
-    OpenAIEncoder,
     RemoteEncoder,
     prefixes,
 )
@@ -32,12 +30,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
 
 
 def encoder_of(server: ModelServer, *, model: str = MODEL, timeout_s: float = 10) -> RemoteEncoder:
-    if isinstance(server, OpenAIServer):
-        options = EncoderOptions(
-            openai_base_url=server.base_url, openai_api_key="sk-right", request_timeout_s=timeout_s
-        )
-        return OpenAIEncoder(model, options=options)
-    return OllamaEncoder(model, options=EncoderOptions(ollama_url=server.url, request_timeout_s=timeout_s))
+    is_openai = isinstance(server, OpenAIServer)
+    url = {"openai_base_url": f"{server.url}/v1"} if is_openai else {"ollama_url": server.url}
+    options = EncoderOptions(**url, openai_api_key="sk-right", request_timeout_s=timeout_s)
+    return RemoteEncoder("openai" if is_openai else "ollama", model, options=options)
 
 
 def path(server: ModelServer) -> str:
@@ -92,9 +88,9 @@ def test_a_server_that_is_gone(server: ModelServer) -> None:
 @pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/", "http://127.0.0.1:x"])
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(ModelUnavailable, match="Cannot reach"):
-        OllamaEncoder("m", options=EncoderOptions(ollama_url=url))
+        RemoteEncoder("ollama", "m", options=EncoderOptions(ollama_url=url))
     with pytest.raises(ModelUnavailable, match="Cannot reach"):
-        OpenAIEncoder("m", options=EncoderOptions(openai_base_url=url))
+        RemoteEncoder("openai", "m", options=EncoderOptions(openai_base_url=url))
 
 
 def test_silence_times_out(server: ModelServer) -> None:
@@ -142,10 +138,10 @@ def test_openai_waits_and_asks_again_where_a_failure_may_pass() -> None:
 
 def test_openai_needs_a_key_and_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelUnavailable, match=r"needs a key.*ATHENA_OPENAI_API_KEY"):
-        OpenAIEncoder("m", options=EncoderOptions())
+        RemoteEncoder("openai", "m", options=EncoderOptions())
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ModelUnavailable, match=r"athena-docs\[openai\]"):
-        OpenAIEncoder("m", options=EncoderOptions(openai_api_key="sk-x"))
+        RemoteEncoder("openai", "m", options=EncoderOptions(openai_api_key="sk-x"))
 
 
 def test_texts_are_sent_with_the_prefixes_of_the_model() -> None:
