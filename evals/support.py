@@ -24,8 +24,7 @@ from pipeline.answering.sentence_support import Evidence
 from pipeline.answering.verification import Judge
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
-from pipeline.models.base import Encoder
-from pipeline.models.recent_vectors import passage_vectors
+from pipeline.models.base import Encoder, passage_vectors
 from readers.cutting import SentenceCutter
 from readers.levels import Section, document_id, section_id
 

@@ -22,7 +22,7 @@ from pipeline.finding.reranking import rerank
 from pipeline.finding.spelling import misspelt, with_words
 from pipeline.finding.verdict import Calibration, judge, signals
 from pipeline.models.base import CrossEncoder, Encoder
-from pipeline.models.onnx import core_count
+from pipeline.models.onnx import CORES
 from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
 from pipeline.steps import records
@@ -33,7 +33,7 @@ from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 LONGEST = 10_000  # characters of a question; a longer one is searched for by its beginning
-AT_ONCE = threading.BoundedSemaphore(core_count())  # searches of a process that work at the same time
+AT_ONCE = threading.BoundedSemaphore(CORES)  # searches of a process that work at the same time
 
 
 @dataclass(eq=False, kw_only=True)

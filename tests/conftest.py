@@ -16,7 +16,6 @@ import typer.testing
 from hypothesis import settings
 
 from pipeline import redaction
-from pipeline.models import embedding
 
 KEPT = (
     "ATHENA_TEST_DATA",
@@ -92,12 +91,8 @@ def no_network() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def made_once() -> Iterator[None]:
-    """Tests share what takes longer to make than to use: the bundled model's session, its tokenizers, and
-    the tree of commands, which Typer makes of its functions.
-    """
+    """Tests share the tree of commands, which Typer makes of its functions: it takes longer than its use."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedding, "open_session", cache(embedding.open_session))
-        patch.setattr(embedding, "open_tokenizer", cache(embedding.open_tokenizer))
         patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 

@@ -40,7 +40,7 @@ from pipeline.answering.literals import COMMAND, IDENTIFIER, literals_of
 from pipeline.answering.sentence_support import signals_of
 from pipeline.answering.verification import THRESHOLD, states_something
 from pipeline.finding.verdict import sigmoid
-from pipeline.models.recent_vectors import passage_vectors
+from pipeline.models.base import passage_vectors
 from readers.levels import Section, Sentence
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from pipeline.answering.citations import Piece, Place, cite, sentences_of, witho
 from pipeline.answering.prompts import Source
 from pipeline.answering.sentence_support import Evidence, Leaf, evidence_of, leaf_scores, signals_of
 from pipeline.finding.verdict import sigmoid
-from pipeline.models.base import Encoder
-from pipeline.models.recent_vectors import passage_vectors
+from pipeline.models.base import Encoder, passage_vectors
 from pipeline.stores.base import DocumentStore
 from pipeline.terms import content_terms
 

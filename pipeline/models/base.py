@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
+
+from cachetools import LRUCache
 
 from pipeline.errors import ModelError
-from pipeline.models.onnx import count_tokens
+from pipeline.models.onnx import open_tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,15 +22,19 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = NDArray[np.float32]
 Scores: TypeAlias = "NDArray[np.float32]"
 
+LONGEST_USUAL_TOKEN = 16  # characters
 CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
+CACHED_TEXTS = 2000  # passages, per encoder: 4 MB with 384 dimensions
 
 
 class Encoder(ABC):
     """An embedding model: texts in, unit vectors out. Every vector is checked; none is ever made up.
 
-    A subclass implements `max_tokens` and `_rows`.
+    A subclass implements `_rows`.
     """
 
+    max_tokens = 256  # of a text that the model reads; it ignores the rest
+    opening_tokens = 256  # of a section that are embedded for it
     languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
     batch_texts = 64  # in one call of `_rows`
 
@@ -34,7 +42,7 @@ class Encoder(ABC):
         self.name = name  # as the manifest keeps it
         self.encode_query = lru_cache(CACHED_QUERIES)(self.encode_query)  # type: ignore[method-assign]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Tells two versions of a model apart that share a name; "" where that is not known."""
         return ""
@@ -44,22 +52,21 @@ class Encoder(ABC):
         """The length of each vector; by default found by embedding a short text once."""
         return len(self.encode_query("dimensions"))
 
-    @property
-    @abstractmethod
-    def max_tokens(self) -> int:
-        """How many tokens of a text the model reads; it ignores the rest."""
-
     def count_tokens(self, text: str) -> int:
-        """Count a text's tokens, without special ones; by default with the bundled WordPiece tokenizer."""
-        return count_tokens(text)
+        """Count a text's tokens, without special ones, with the bundled WordPiece tokenizer."""
+        return len(open_tokenizer(max_tokens=None).encode(text, add_special_tokens=False).ids)
 
     def opening(self, text: str) -> str:
-        """Return the beginning of a section's text that is embedded for it; by default all of it."""
-        return text
+        """Return the beginning of a section's text that is embedded for it: `opening_tokens` at most."""
+        if len(text) < self.opening_tokens:  # a token has at least one character
+            return text
+        beginning = text[: self.opening_tokens * LONGEST_USUAL_TOKEN]
+        encoded = open_tokenizer(max_tokens=self.opening_tokens).encode(beginning)
+        return beginning[: encoded.offsets[-2][1]]  # the last token is [SEP]
 
     def encode_query(self, text: str) -> Vectors:
         """Embed a question: shape (dimensions,), unit length, read-only. The last results are cached."""
-        vector: Vectors = self._unit(self._rows([text], is_query=True), count=1)[0]
+        vector: Vectors = self._unit(self._rows([text], is_query=True), shape=(1, None))[0]
         vector.flags.writeable = False
         return vector
 
@@ -72,10 +79,7 @@ class Encoder(ABC):
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         done = 0
         for batch, rows in self._batches(texts):
-            found = self._unit(rows, count=len(batch))
-            if found.shape[1] != vectors.shape[1]:
-                raise self._unusable(f"vectors of {found.shape[1]} dimensions after {vectors.shape[1]}")
-            vectors[batch] = found
+            vectors[batch] = self._unit(rows, shape=(len(batch), self.dimensions))
             done += len(batch)
             if on_progress:
                 on_progress(done)
@@ -91,16 +95,16 @@ class Encoder(ABC):
             batch = list(texts[start : start + self.batch_texts])
             yield list(range(start, start + len(batch))), self._rows(batch, is_query=False)
 
-    def _unit(self, rows: Any, *, count: int) -> Vectors:
-        """Scale rows to unit length; raises `ModelError` where they are not `count` usable vectors."""
+    def _unit(self, rows: Any, *, shape: tuple[int, int | None]) -> Vectors:
+        """Scale rows to unit length; raises `ModelError` where they are not usable vectors of the shape."""
         import numpy as np
 
         try:
             vectors = np.asarray(rows, dtype=np.float32)
         except (ValueError, TypeError, OverflowError) as error:
             raise self._unusable("vectors that are not numbers, or not of one length") from error
-        if vectors.ndim != 2 or len(vectors) != count:
-            raise self._unusable(f"numbers of the shape {vectors.shape} for {count} texts")
+        if vectors.ndim != 2 or vectors.shape != (shape[0], shape[1] or vectors.shape[1]):
+            raise self._unusable(f"numbers of the shape {vectors.shape} in place of {shape}")
         with np.errstate(over="ignore"):  # an infinite length is refused
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
@@ -110,6 +114,23 @@ class Encoder(ABC):
     def _unusable(self, found: str) -> ModelError:
         fix = "Check that it is an embedding model, and ingest again."
         return ModelError(f"The embedding model '{self.name}' gave {found}.", fix)
+
+
+_cached: WeakKeyDictionary[Encoder, LRUCache[str, Vectors]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def passage_vectors(texts: Sequence[str], *, encoder: Encoder) -> list[Vectors]:
+    """Return the vectors of texts as passages; those that are not cached are embedded together, each once."""
+    with _lock:
+        cache = _cached.setdefault(encoder, LRUCache(CACHED_TEXTS))
+        known = {text: cache[text] for text in texts if text in cache}
+    if missing := [text for text in dict.fromkeys(texts) if text not in known]:
+        rows = encoder.encode_passages(missing)
+        known |= {text: row.copy() for text, row in zip(missing, rows, strict=True)}  # else all rows stay
+        with _lock:
+            cache.update((text, known[text]) for text in missing)
+    return [known[text] for text in texts]
 
 
 class CrossEncoder(Protocol):

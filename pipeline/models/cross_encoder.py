@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pipeline.errors import ModelError
 from pipeline.models.base import CrossEncoder, ModelChoice, Scores
+from pipeline.models.embedding import INSTALL, load_model
 from pipeline.models.onnx import BUNDLED_FOLDER, map_batches, open_session, open_tokenizer
-from pipeline.models.transformer_embedding import INSTALL, load_model
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
 
 BUNDLED = "auto"
 BUNDLED_NAME = "athena-cross-encoder"
@@ -39,7 +35,8 @@ class OnnxCrossEncoder:
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
         """Return logits, shape (len(passages),), higher is better."""
-        tokenizer = open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=PAIR_TOKENS)
+        tokenizer = open_tokenizer(max_tokens=PAIR_TOKENS)
+        session = open_session(self._model)
         pairs = tokenizer.encode_batch_fast([(question, passage) for passage in passages])
         scores = np.empty(len(passages), dtype=np.float32)
 
@@ -48,16 +45,12 @@ class OnnxCrossEncoder:
                 "input_ids": np.array([pairs[index].ids for index in batch], dtype=np.int64),
                 "token_type_ids": np.array([pairs[index].type_ids for index in batch], dtype=np.int64),
             }
-            return np.asarray(self._session.run(None, inputs)[0], dtype=np.float32)[:, 0]
+            return np.asarray(session.run(None, inputs)[0], dtype=np.float32)[:, 0]
 
         lengths = [len(pair.ids) for pair in pairs]
         for batch, rows in map_batches(logits, lengths, batch_tokens=BATCH_TOKENS):
             scores[batch] = rows
         return scores
-
-    @cached_property
-    def _session(self) -> InferenceSession:
-        return open_session(self._model)
 
 
 class TransformersCrossEncoder:
@@ -65,20 +58,17 @@ class TransformersCrossEncoder:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._model = cache(lambda: load_model("CrossEncoder", name))
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
         """Return logits, shape (len(passages),); raises `ModelError` for a model that gives other scores."""
         pairs = [(question, passage) for passage in passages]
         # Without an activation of ours a model may apply a sigmoid of its own.
-        scores = self._model.predict(pairs, activation_fn=lambda logits: logits, show_progress_bar=False)
+        scores = self._model().predict(pairs, activation_fn=lambda logits: logits, show_progress_bar=False)
         if np.shape(scores) != (len(passages),):
             problem = f"The cross-encoder '{self.name}' does not give one score for each passage."
             raise ModelError(problem, "Choose a reranking model in ATHENA_CROSS_ENCODER.")
         return np.asarray(scores, dtype=np.float32)
-
-    @cached_property
-    def _model(self) -> Any:
-        return load_model("CrossEncoder", self.name)
 
 
 def find_cross_encoder(name: str) -> tuple[CrossEncoder | None, ModelChoice]:

@@ -1,18 +1,19 @@
-"""Embeddings: the bundled int8 MiniLM on ONNX Runtime, and the choice of an encoder by name."""
+"""Embeddings on this machine, bundled or by sentence-transformers; and the choice of an encoder by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.errors import ConfigurationError
+from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import Encoder, ModelChoice
 from pipeline.models.onnx import (
     BUNDLED_FOLDER,
     BUNDLED_NAME,
     BUNDLED_SHA256,
+    file_fingerprint,
     map_batches,
     open_session,
     open_tokenizer,
@@ -20,11 +21,8 @@ from pipeline.models.onnx import (
 from pipeline.options import EncoderOptions
 from pipeline.redaction import without_password
 
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-
-OPENING_TOKENS = 128  # of a section
-LONGEST_USUAL_TOKEN = 16  # characters
+INSTALL = "Install it with: pip install 'athena-docs[hf]'"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 class OnnxEncoder(Encoder):
@@ -38,47 +36,62 @@ class OnnxEncoder(Encoder):
     fingerprint = BUNDLED_SHA256
     languages = frozenset({"en"})
     dimensions = 384
-    max_tokens = 256
+    opening_tokens = 128  # as it was trained; with 256, an ingest takes an eighth longer and ranks no better
 
     def __init__(self, folder: Path = BUNDLED_FOLDER, *, threads: int = 0) -> None:
         super().__init__(BUNDLED_NAME)
         self._folder = folder
         self._threads = threads
 
-    def opening(self, text: str) -> str:
-        """Return as much of a section's beginning as the model was trained to read at once, 128 tokens.
-
-        It can read `max_tokens`, but an ingest then takes an eighth longer and ranks no better.
-        """
-        if len(text) < OPENING_TOKENS:  # a token has at least one character
-            return text
-        beginning = text[: OPENING_TOKENS * LONGEST_USUAL_TOKEN]
-        tokenizer = open_tokenizer(self._folder / "tokenizer.json", max_tokens=OPENING_TOKENS)
-        return beginning[: tokenizer.encode(beginning).offsets[-2][1]]  # the last token is [SEP]
-
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:  # noqa: ARG002  (one model for both)
-        return self._means(self._tokenize(texts))
+        ((_, rows),) = self._batches(texts)  # of one text
+        return rows
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Any]]:
-        ids = self._tokenize(texts)
-        lengths = [len(row) for row in ids]
-        return map_batches(lambda batch: self._means([ids[i] for i in batch]), lengths, threads=self._threads)
-
-    def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text, special tokens included, cut after `max_tokens`."""
-        tokenizer = open_tokenizer(self._folder / "tokenizer.json", max_tokens=self.max_tokens)
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
-
-    def _means(self, ids: list[list[int]]) -> Any:
-        """Compute the mean vectors of texts of one length in tokens, shape (len(ids), dimensions)."""
         import numpy as np
 
-        output = self._session.run(["last_hidden_state"], {"input_ids": np.array(ids, dtype=np.int64)})[0]
-        return np.asarray(output, dtype=np.float32).mean(axis=1)
+        tokenizer = open_tokenizer(self._folder, max_tokens=self.max_tokens)
+        session = open_session(self._folder / "model-int8.onnx")
+        ids = [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
+
+        def means(batch: list[int]) -> Any:  # over the tokens, shape (len(batch), dimensions)
+            inputs = {"input_ids": np.array([ids[index] for index in batch], dtype=np.int64)}
+            return np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32).mean(axis=1)
+
+        return map_batches(means, [len(row) for row in ids], threads=self._threads)
+
+
+class SentenceTransformerEncoder(Encoder):
+    """A sentence-transformers model by name or folder, with its own prompts for questions and passages."""
+
+    batch_texts = 512  # the library divides these by length
 
     @cached_property
-    def _session(self) -> InferenceSession:
-        return open_session(self._folder / "model-int8.onnx")
+    def fingerprint(self) -> str:
+        """The SHA-256 of the weights of a model in a folder; "" for a model by name."""
+        files = (Path(self.name) / name for name in WEIGHTS)
+        return next((file_fingerprint(file) for file in files if file.is_file()), "")
+
+    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
+        encode = self._model.encode_query if is_query else self._model.encode_document
+        return encode(texts, convert_to_numpy=True, show_progress_bar=False)
+
+    @cached_property
+    def _model(self) -> Any:
+        return load_model("SentenceTransformer", self.name)
+
+
+def load_model(kind: str, name: str) -> Any:
+    """Load a sentence-transformers model of a class by name or folder; raises `ModelUnavailable`."""
+    fix = "Check the name and the network, or give a folder that holds the model."
+    try:
+        import sentence_transformers
+
+        return getattr(sentence_transformers, kind)(name)
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        fix = INSTALL if isinstance(error, ImportError) else fix
+        raise ModelUnavailable(f"Cannot load the model '{name}': {reason}.", fix) from error
 
 
 def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, ModelChoice]:
@@ -89,34 +102,19 @@ def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, Mode
     """
     encoder: Encoder
     provider, _, model = name.partition("/")
-    match provider:
-        case "auto" | "all-MiniLM-L6-v2" if not model:
-            encoder, provider = OnnxEncoder(threads=options.embedding_threads), "bundled"
-            place = f"int8 ONNX, {encoder.dimensions} dimensions, {encoder.max_tokens} tokens, English"
-        case "ollama":
-            from pipeline.models.remote_embedding import OllamaEncoder
+    if name in ("auto", BUNDLED_NAME):
+        encoder, provider = OnnxEncoder(threads=options.embedding_threads), "bundled"
+        place = f"int8 ONNX, {encoder.dimensions} dimensions, {encoder.max_tokens} tokens, English"
+    elif name.strip("/") in ("", "none", "ollama", "openai") or "rerank" in name.lower():
+        problem = "is a reranker and embeds nothing" if "rerank" in name.lower() else "names no model"
+        fix = "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME."
+        raise ConfigurationError(f"ATHENA_EMBEDDING_MODEL is '{name}', which {problem}.", fix)
+    elif provider in ("ollama", "openai"):
+        from pipeline.models.remote_embedding import RemoteEncoder
 
-            encoder = OllamaEncoder(_embedding_model(model, name=name), options=options)
-            place = f"by Ollama at {without_password(options.ollama_url)}"
-        case "openai":
-            from pipeline.models.remote_embedding import OpenAIEncoder
-
-            encoder = OpenAIEncoder(_embedding_model(model, name=name), options=options)
-            place = f"by {without_password(options.openai_url)}"
-        case _:
-            from pipeline.models.transformer_embedding import SentenceTransformerEncoder
-
-            encoder = SentenceTransformerEncoder(_embedding_model(name, name=name))
-            provider, place = "sentence-transformers", "on this machine"
+        remote = RemoteEncoder("ollama" if provider == "ollama" else "openai", model, options=options)
+        encoder, place = remote, f"at {without_password(remote.url)}"
+    else:
+        encoder, provider = SentenceTransformerEncoder(name), "sentence-transformers"
+        place = "on this machine"
     return encoder, ModelChoice("embedding", encoder.name, provider, place)
-
-
-def _embedding_model(model: str, *, name: str) -> str:
-    """Return the model's name; raises `ConfigurationError` where it names no model, or a reranker."""
-    if model not in ("", "none") and "rerank" not in model.lower():
-        return model
-    problem = "is a reranker and embeds nothing" if "rerank" in model.lower() else "names no model"
-    raise ConfigurationError(
-        f"ATHENA_EMBEDDING_MODEL is '{name}', which {problem}.",
-        "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME.",
-    )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     GivenEmbedding: TypeAlias = "BaseEmbedding | Encoder | OwnEncoder"
 
 MAX_TOKENS = 256  # of a sentence, where a model does not say how much of a text it reads
-CHARACTERS_A_TOKEN = 4
 GIVEN = "given by the program"
 
 
@@ -117,10 +116,6 @@ class GivenEncoder(Encoder):
         self.max_tokens = max_tokens
         self._passages = passages
         self._query = query
-
-    def opening(self, text: str) -> str:
-        """Return as much of a section's beginning as a model of `max_tokens` may read."""
-        return text[: self.max_tokens * CHARACTERS_A_TOKEN]
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prepared = [text or " " for text in texts]

@@ -7,6 +7,7 @@ a second by CPU time): batches of one length and 512 tokens 560-580, mixed lengt
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -28,36 +29,44 @@ BUNDLED_FOLDER = Path(__file__).parent / "bundled" / BUNDLED_NAME
 # Of the bundled model-int8.onnx: computing it at each start would take 30 to 50 ms.
 BUNDLED_SHA256 = "2b5f0f67da5239c25f31c067ab32cf1233a60e25711a9f20df884b5f1c5712c1"
 BATCH_TOKENS = 512
+# Cores that this process may use.
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SLOWER_FUSIONS = ["SkipLayerNormFusion"]  # as one kernel it costs an embedding 10 to 20 % (1.31, AVX-512)
-REINSTALL = "Install Athena again to restore the file."
 
 
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise every error of the block as `ModelUnavailable` that names the file."""
+    try:
+        yield
+    except Exception as error:  # those of ONNX Runtime and of tokenizers share no other base
+        fix = "Put it back, or install Athena again if it came with Athena."
+        raise ModelUnavailable(f"Cannot load the model file '{path}': {error}.", fix) from error
+
+
+@lru_cache(maxsize=4)
 def open_session(path: Path) -> InferenceSession:
-    """Open a model for the CPU: each call of `run` computes in the thread that calls it."""
+    """Open a model for the CPU, once: each call of `run` computes in the thread that calls it."""
     # ONNX Runtime reports its use to its maker from 1.29 on, unless this is set before its first import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
+    from onnxruntime import InferenceSession, SessionOptions
 
-    options = onnxruntime.SessionOptions()
+    options = SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER_FUSIONS
-        )
-    except Exception as error:  # ONNX Runtime's errors share no other base
-        raise ModelUnavailable(f"Cannot load the model file '{path}': {error}.", REINSTALL) from error
+    providers = ["CPUExecutionProvider"]
+    with _reading(path):
+        return InferenceSession(str(path), options, providers=providers, disabled_optimizers=SLOWER_FUSIONS)
 
 
 @lru_cache(maxsize=8)
-def open_tokenizer(path: Path, *, max_tokens: int | None) -> Tokenizer:
+def open_tokenizer(folder: Path = BUNDLED_FOLDER, *, max_tokens: int | None) -> Tokenizer:
     """Open a tokenizer.json, once for each limit: no padding; texts are cut after `max_tokens`, if given."""
     from tokenizers import Tokenizer
 
-    try:
+    path = folder / "tokenizer.json"
+    with _reading(path):
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the tokenizers library raises nothing finer
-        raise ModelUnavailable(f"Cannot load the tokenizer '{path}': {error}.", REINSTALL) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     if max_tokens is not None:
@@ -65,38 +74,10 @@ def open_tokenizer(path: Path, *, max_tokens: int | None) -> Tokenizer:
     return tokenizer
 
 
-def count_tokens(text: str) -> int:
-    """Count a text's tokens with the bundled tokenizer, without special tokens."""
-    tokenizer = open_tokenizer(BUNDLED_FOLDER / "tokenizer.json", max_tokens=None)
-    return len(tokenizer.encode(text, add_special_tokens=False).ids)
-
-
 def file_fingerprint(path: Path) -> str:
     """Return the SHA-256 of a model file, hexadecimal; raises `ModelUnavailable` where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        problem = f"Cannot read the model file '{path}': {error.strerror or error}."
-        raise ModelUnavailable(problem, "Put it back, or choose another embedding model.") from error
-
-
-def core_count() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def equal_length_batches(lengths: Sequence[int], *, batch_tokens: int) -> list[list[int]]:
-    """Divide texts (by index) into batches of one length each, longest first; no batch needs padding.
-
-    A batch has at most `batch_tokens` tokens, or one text. Longest first keeps the cores busy to the end.
-    """
-    batches: list[list[int]] = []
-    longest_first = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    for length, group in groupby(longest_first, key=lengths.__getitem__):
-        texts, size = list(group), max(1, batch_tokens // length)
-        batches += [texts[start : start + size] for start in range(0, len(texts), size)]
-    return batches
+    with _reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def map_batches(
@@ -106,15 +87,21 @@ def map_batches(
     batch_tokens: int = BATCH_TOKENS,
     threads: int = 0,
 ) -> Iterator[tuple[list[int], Result]]:
-    """Yield batches of texts (by index) of one length with their results, from a thread per core by default.
+    """Divide texts (by index) into batches of one length, and yield each with its result, longest first.
 
-    After an error, or when the caller stops, batches that have not begun are dropped.
+    No batch needs padding; it has at most `batch_tokens` tokens, or one text. A thread per core runs them by
+    default; longest first keeps all busy to the end. After an error, or when the caller stops, batches that
+    have not begun are dropped.
     """
-    batches = equal_length_batches(lengths, batch_tokens=batch_tokens)
-    if min(threads or core_count(), len(batches)) <= 1:
-        yield from zip(batches, map(run, batches), strict=True)
+    batches: list[list[int]] = []
+    longest_first = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    for length, group in groupby(longest_first, key=lengths.__getitem__):
+        texts, size = list(group), max(1, batch_tokens // length)
+        batches += [texts[start : start + size] for start in range(0, len(texts), size)]
+    if len(batches) == 1:  # it needs no thread
+        yield batches[0], run(batches[0])
         return
-    executor = ThreadPoolExecutor(threads or core_count(), thread_name_prefix="athena-onnx")
+    executor = ThreadPoolExecutor(threads or CORES, thread_name_prefix="athena-onnx")
     try:
         yield from zip(batches, executor.map(run, batches), strict=True)
     finally:

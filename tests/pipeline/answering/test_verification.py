@@ -17,8 +17,8 @@ from pipeline.answering.verification import (
     support_score,
     verify,
 )
-from pipeline.models import recent_vectors
-from pipeline.models.recent_vectors import passage_vectors
+from pipeline.models import base
+from pipeline.models.base import passage_vectors
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.answering.evidences import evidence
@@ -145,7 +145,7 @@ def test_each_text_is_embedded_once_and_together() -> None:
 
 
 def test_the_least_recently_used_vector_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_vectors, "CACHED_TEXTS", 2)
+    monkeypatch.setattr(base, "CACHED_TEXTS", 2)
     encoder = FakeEncoder()
     for text in ("a", "b", "a", "c", "a", "b"):
         passage_vectors([text], encoder=encoder)

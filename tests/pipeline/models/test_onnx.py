@@ -1,4 +1,4 @@
-"""Batches: properties of the division, by random lengths."""
+"""Batches: properties of the division, by random lengths; files that are missing or broken."""
 
 from __future__ import annotations
 
@@ -12,28 +12,18 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.embedding import OnnxEncoder
-from pipeline.models.onnx import (
-    BUNDLED_FOLDER,
-    core_count,
-    equal_length_batches,
-    file_fingerprint,
-    map_batches,
-)
+from pipeline.models.onnx import file_fingerprint, map_batches, open_session, open_tokenizer
 
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 600))
 def test_batches_hold_every_text_once_in_equal_lengths(lengths: list[int], batch_tokens: int) -> None:
-    batches = equal_length_batches(lengths, batch_tokens=batch_tokens)
+    batches = [batch for batch, _ in map_batches(len, lengths, batch_tokens=batch_tokens, threads=1)]
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len({lengths[index] for index in batch}) == 1
         assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= batch_tokens
     firsts = [lengths[batch[0]] for batch in batches]
     assert firsts == sorted(firsts, reverse=True)
-
-
-def test_by_hand() -> None:
-    assert equal_length_batches([3, 5, 3, 3, 5], batch_tokens=6) == [[1], [4], [0, 2], [3]]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -57,17 +47,16 @@ def test_after_an_error_no_other_batch_begins() -> None:
     assert len(begun) < 2500
 
 
-def test_core_count() -> None:
-    assert core_count() >= 1
-
-
 def test_the_callers_arithmetic_stays_as_it_is() -> None:
     """ONNX Runtime can count tiny numbers as 0; it then does so for all that its caller's thread computes."""
     OnnxEncoder().encode_query("The tank is cold.")
     assert sys.float_info.min / 2 > 0
 
 
-def test_the_bundled_model_has_the_recorded_hash(tmp_path: Path) -> None:
-    assert OnnxEncoder().fingerprint == file_fingerprint(BUNDLED_FOLDER / "model-int8.onnx")
-    with pytest.raises(ModelUnavailable, match=r"gone\.onnx"):
-        file_fingerprint(tmp_path / "gone.onnx")
+def test_missing_and_broken_files(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("no json")
+    with pytest.raises(ModelUnavailable, match=r"Cannot load the model file .*tokenizer\.json"):
+        open_tokenizer(tmp_path, max_tokens=None)
+    for opened in (open_session, file_fingerprint):
+        with pytest.raises(ModelUnavailable, match=r"Cannot load the model file .*model\.onnx"):
+            opened(tmp_path / "model.onnx")

@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,29 +15,25 @@ from numpy.typing import NDArray
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import CrossEncoder
 from pipeline.models.cross_encoder import find_cross_encoder
-from pipeline.models.embedding import choose_encoder
-from pipeline.models.transformer_embedding import SentenceTransformerEncoder
+from pipeline.models.embedding import SentenceTransformerEncoder, choose_encoder
+from pipeline.models.onnx import file_fingerprint
 from pipeline.options import EncoderOptions
 
 
 class FakeTransformer:
     """An embedding model and a cross-encoder; records the texts that it reads."""
 
-    max_seq_length = 77
-    tokenizer = types.SimpleNamespace(tokenize=str.split)
-
-    def __init__(self, vector: tuple[float, ...] = (3.0, 4.0), *, labels: int = 1) -> None:
-        self.vector = vector
+    def __init__(self, *, labels: int = 1) -> None:
         self.labels = labels
         self.calls: list[tuple[str, list[str]]] = []
 
     def encode_query(self, texts: list[str], **_: object) -> NDArray[np.float32]:
         self.calls.append(("query", texts))
-        return np.array([self.vector] * len(texts), dtype=np.float32)
+        return np.array([[3, 4]] * len(texts), dtype=np.float32)
 
     def encode_document(self, texts: list[str], **_: object) -> NDArray[np.float32]:
         self.calls.append(("document", texts))
-        return np.array([self.vector] * len(texts), dtype=np.float32)
+        return np.array([[3, 4]] * len(texts), dtype=np.float32)
 
     def predict(
         self, pairs: list[tuple[str, str]], activation_fn: Callable[[object], object], **_: object
@@ -72,39 +69,35 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=EncoderOptions())
     assert choice.provider == "sentence-transformers"
-    with pytest.raises(ModelUnavailable, match=r"pip install 'athena-docs\[hf\]'"):
+    with pytest.raises(ModelUnavailable, match=r"'BAAI/bge-.*pip install 'athena-docs\[hf\]'"):
         encoder.encode_query("x")
     none, choice = find_cross_encoder("some/reranker")
-    assert none is None
-    assert choice.provider == "none"
+    assert (none, choice.provider) == (None, "none")
     assert "'some/reranker' needs sentence-transformers" in choice.detail
     assert "athena-docs[hf]" in choice.fix
 
 
-def test_prompts_limits_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_and_passages_get_their_own_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     model = FakeTransformer()
     install(monkeypatch, model)
     encoder = SentenceTransformerEncoder("some/model")
-    seen: list[int] = []
-    vectors = encoder.encode_passages(["a b", "c"], on_progress=seen.append)
-    assert (encoder.dimensions, encoder.max_tokens, encoder.count_tokens("a b c")) == (2, 77, 3)
-    assert encoder.languages is None
-    np.testing.assert_allclose(vectors, [[0.6, 0.8]] * 2, rtol=1e-6)
-    assert seen == [2]
+    np.testing.assert_allclose(encoder.encode_passages(["a b", "c"]), [[0.6, 0.8]] * 2, rtol=1e-6)
     assert model.calls == [("query", ["dimensions"]), ("document", ["a b", "c"])]
+    assert (encoder.dimensions, encoder.languages) == (2, None)
 
 
-def test_a_vector_of_zeros_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, FakeTransformer((0.0, 0.0)))
-    with pytest.raises(ModelError, match="'some/model' gave a vector without a direction"):
-        SentenceTransformerEncoder("some/model").encode_query("x")
+def test_the_fingerprint_of_a_folder_is_its_weights(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    fingerprint = SentenceTransformerEncoder(str(tmp_path)).fingerprint
+    assert fingerprint == file_fingerprint(tmp_path / "model.safetensors")
+    assert SentenceTransformerEncoder("some/model").fingerprint == ""
 
 
 def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, OSError("no such model\nlong advice"))
-    with pytest.raises(ModelUnavailable, match=r"'some/model': no such model Check"):
+    with pytest.raises(ModelUnavailable, match=r"'some/model': no such model\. Check"):
         SentenceTransformerEncoder("some/model").encode_query("x")
-    with pytest.raises(ModelUnavailable, match=r"'some/reranker': no such model Check"):
+    with pytest.raises(ModelUnavailable, match=r"'some/reranker': no such model\. Check"):
         named_cross_encoder().score("question", ["passage"])
 
 

@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import ModelError
 from pipeline.models import wire
 from pipeline.models.llm import choose_language_model, list_language_models
-from pipeline.models.remote_embedding import OllamaEncoder, OpenAIEncoder
+from pipeline.models.remote_embedding import RemoteEncoder
 from pipeline.options import EncoderOptions, LanguageModelOptions
 from tests.model_faults import DIALECTS, PYTHON, Dialect, Line, serving
 
@@ -111,12 +111,7 @@ def said_of_a_list(serve: Callable[[Line], None], dialect: Dialect) -> str:
 def said_of_vectors(serve: Callable[[Line], None], dialect: Dialect) -> str:
     with serving(serve, dialect) as url:
         options = EncoderOptions(ollama_url=url, openai_base_url=url, request_timeout_s=0.5)
-        encoder = (
-            OpenAIEncoder("m", options=options)
-            if dialect == "openai"
-            else OllamaEncoder("m", options=options)
-        )
-        encoder.__dict__["max_tokens"] = 512  # Ollama's is asked of the server, too
+        encoder = RemoteEncoder(dialect, "m", options=options)
         with pytest.raises(ModelError) as raised:
             encoder.encode_query("a")
     return str(raised.value)
