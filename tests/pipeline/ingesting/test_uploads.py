@@ -234,9 +234,7 @@ def test_a_zip_of_endless_members_is_refused_before_its_list_is_read(
     files = [pack(*((f"{number}.png", b"") for number in range(4))), UploadedFile("a.md", b"# A")]
     accepted = accept(files, folder, limits=LIMITS)
     assert accepted.paths == ("a.md",)
-    assert accepted.refused == (
-        "'pack.zip' is not a zip that can be read: it has more than 3 files. Pack the documents again, alone.",
-    )
+    assert "'pack.zip' is not a zip that can be read: it has more than 3 files." in accepted.refused[0]
 
 
 def test_nested_zips_and_hidden_files_are_left_out(folder: Path) -> None:
