@@ -48,15 +48,13 @@ class FileConverter:
         self._limits, self._seconds = limits, seconds
         self._process: subprocess.Popen[bytes] | None = None
 
-    def read(
-        self, path: Path, kind: Format, *, source: str, known: str = "", real: str = ""
-    ) -> Source | None:
-        """A file's text as Markdown; None where its hash is `known`. `real` as in `read_source`.
+    def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
+        """A file's text as Markdown; None where its hash is `known`.
 
         Raises:
             ReaderError: it cannot be read or converted.
         """
-        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source, real=real)
+        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source)
         digest = hashlib.sha256(data + f"\0{kind.name} {RECIPE}".encode()).hexdigest()
         return None if digest == known else Source(self.text(data, kind, source=source), digest)
 

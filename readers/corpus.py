@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,17 +40,14 @@ class MarkdownCorpus:
     whole_folder: Path | None = None
     unfinished: frozenset[str] = frozenset()
     language: str = AUTO
-    _real: dict[Path, str] = field(default_factory=dict, init=False)
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         """The files at and below `path`, and those of its folder that are `known` by source."""
         whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
         found = find_files([path], limits=self._limits, formats=EVERY if whole else self.formats, known=known)
-        for file in found.files:
-            if file.real in self.unfinished:
-                found.problems.append(ReaderError(file.source, reason=BEING_WRITTEN, fix="Ingest again."))
-        found.files = [file for file in found.files if file.real not in self.unfinished]
-        self._real |= {file.path: file.real for file in found.files}
+        for file in [file for file in found.files if str(file.path) in self.unfinished]:
+            found.problems.append(ReaderError(file.source, reason=BEING_WRITTEN, fix="Ingest again."))
+            found.files.remove(file)
         return found
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
@@ -58,10 +55,10 @@ class MarkdownCorpus:
 
         None where it has the hash `known` and would have to be converted.
         """
-        kind, real = format_of(path.name), self._real.get(path, "")
+        kind = format_of(path.name)
         if kind is not None and kind is not MARKDOWN:
-            return self._converter.read(path, kind, source=source, known=known, real=real)
-        return read_source(path, max_bytes=self.max_bytes, source=source, real=real, budget=self._budget)
+            return self._converter.read(path, kind, source=source, known=known)
+        return read_source(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
 
     def cut(
         self, text: str, *, source: str, own_lines: Sequence[int] = ()
@@ -84,7 +81,6 @@ class MarkdownCorpus:
 
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""
-        self._real.clear()
         self.__dict__.pop("_budget", None)
         if "_converter" in self.__dict__:
             self._converter.close()

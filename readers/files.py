@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.errors import ReaderError
-from readers.formats import EVERY, MARKDOWN_ONLY, format_of, is_text, not_chosen
+from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, TEXT, format_of, not_chosen
 from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
 from readers.includes import IncludeBudget, expand
 
@@ -32,11 +32,10 @@ UNKNOWN_ENDING = "of unknown ending"
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file to be read: its path, its path relative to the root with slashes, its path without links."""
+    """A file to be read: its path without links, and its path relative to the root with slashes."""
 
     path: Path
     source: str
-    real: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class FileLimits:
 
     def of(self, name: str) -> int:
         """The limit for a file of that name."""
-        return self.text if is_text(name) else self.converted
+        return self.text if format_of(name) in (None, MARKDOWN, TEXT) else self.converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ def find_files(
         if is_folder:
             search.walk(path)
         elif kind is not None and kind.name in named:
-            search.keep(path, path.name, os.path.realpath(path), is_named=True)
+            search.keep(Path(os.path.realpath(path)), path.name, is_named=True)
         else:
             fix = "Convert it, or name it .md if it is Markdown."
             search.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
@@ -120,18 +119,18 @@ def find_files(
 
 @dataclass(slots=True)
 class _Search:
-    """Collects the files below several roots, by their paths without links."""
+    """Collects the files at and below several paths; the files by their paths without links."""
 
     limits: FileLimits
     formats: frozenset[str]
     known: Collection[str]
-    files: dict[str, FoundFile] = field(default_factory=dict)
+    files: dict[Path, FoundFile] = field(default_factory=dict)
     problems: list[ReaderError] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def walk(self, root: Path) -> None:
         """Search a folder and those below it: a loop, since a tree may be deeper than Python's stack."""
-        real = os.path.realpath(root)
+        root = Path(os.path.realpath(root))
         folders: list[tuple[str, tuple[IgnoreFile, ...]]] = [("", ())]
         while folders:
             folder, ignoring = folders.pop()
@@ -156,9 +155,9 @@ class _Search:
                 elif source.endswith("/"):
                     folders.append((source, ignoring))
                 elif entry.name not in IGNORE_FILES:
-                    self.keep(Path(entry.path), source, f"{real}/{source}")
+                    self.keep(Path(entry.path), source)
 
-    def keep(self, path: Path, source: str, real: str, *, is_named: bool = False) -> None:
+    def keep(self, path: Path, source: str, *, is_named: bool = False) -> None:
         """Add a file to the found ones, or record why it cannot be read."""
         limit = self.limits.of(source)
         try:
@@ -174,7 +173,7 @@ class _Search:
         except ReaderError as error:
             self.problems.append(error)
         else:
-            self.files.setdefault(real, FoundFile(path, source, real))
+            self.files.setdefault(path, FoundFile(path, source))
 
     def _why_not(self, source: str, entry: os.DirEntry[str], ignoring: tuple[IgnoreFile, ...]) -> str:
         """Why a file or folder below a root is left out; "" where it is not."""
@@ -205,27 +204,25 @@ def _check_name(source: str) -> None:
 
 
 def read_source(
-    path: Path, *, max_bytes: int, source: str = "", real: str = "", budget: IncludeBudget | None = None
+    path: Path, *, max_bytes: int, source: str = "", budget: IncludeBudget | None = None
 ) -> Source:
     """The text of the file at `path`, with the files that it includes; errors call it `source`.
 
-    `real` is its path without links from when it was found: it is not read where it has become a link.
     Included files count towards the `budget`, which the documents of one ingest share.
 
     Raises:
-        ReaderError: missing, unreadable, too large, binary, of an unknown encoding or empty.
+        ReaderError: missing, a link, unreadable, too large, binary, of an unknown encoding or empty.
     """
     source = source or path.name
-    data = read_bytes(path, max_bytes=max_bytes, source=source, real=real)
+    data = read_bytes(path, max_bytes=max_bytes, source=source)
     text, digest = decoded(data, source=source), hashlib.sha256(data)
     if not text.strip():
         raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
-    path = path.absolute()
     depth = source.count("/") if path.as_posix().endswith(f"/{source}") else 0
 
     def read(target: Path) -> str:
-        named = target.name
-        return decoded(read_bytes(target, max_bytes=max_bytes, source=named, real=str(target)), source=named)
+        data = read_bytes(target, max_bytes=max_bytes, source=target.name)
+        return decoded(data, source=target.name)
 
     budget = budget or IncludeBudget(max_bytes)
     expanded = expand(text, path=path, root=path.parents[depth], read=read, budget=budget)
@@ -235,13 +232,16 @@ def read_source(
     return Source(expanded.text, digest.hexdigest(), expanded.lines, expanded.left_out)
 
 
-def read_bytes(path: Path, *, max_bytes: int, source: str, real: str = "") -> bytes:
-    """The bytes of a file of at most `max_bytes`; raises `ReaderError`. `real` as in `read_source`."""
+def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
+    """The bytes of a file of at most `max_bytes`; raises `ReaderError`.
+
+    `path` was absolute and without links when the file was found; one that has become a link is not read.
+    """
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             _check_file(status, max_bytes=max_bytes, source=source)
-            if real and not (os.path.realpath(real) == real and os.path.samestat(status, os.lstat(real))):
+            if os.path.realpath(path) != str(path) or not os.path.samestat(status, os.lstat(path)):
                 raise ReaderError(source, reason="it has become a link", fix="Ingest again.")
             data = file.read(max_bytes + 1)
     except OSError as error:

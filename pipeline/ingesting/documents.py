@@ -86,13 +86,13 @@ def find_documents(
     Each belongs to the folder that it was found in, and a file reached twice comes once. Given a `root`, all
     belong to that instead, and none counts as gone.
     """
-    candidates, problems = dict[str, Candidate](), list[Problem]()  # by path without links
-    left_out, searched = dict[str, LeftOut](), dict[str, FoundFiles]()
+    candidates, problems = dict[Path, Candidate](), list[Problem]()  # by path without links
+    left_out, searched = dict[Path, LeftOut](), dict[str, FoundFiles]()
     owners: dict[str, DocumentInfo | Candidate] = {info.source: info for info in indexed}
     for path in map(Path, paths):
         try:
-            folder = path if path.is_dir() else path.parent
-            own_root = root or str(folder.resolve())
+            folder = (path if path.is_dir() else path.parent).resolve()
+            own_root = root or str(folder)
             known = {name for info in indexed if info.root == own_root for name in paths_of(info)}
             found = reader.find(path, known=known)
         except (OSError, ValueError) as error:  # a NUL in it, or the working folder was deleted
@@ -100,18 +100,18 @@ def find_documents(
             problems.append(Problem(f"{str(path)!r:.{LONGEST_PATH}}".strip("'"), reason, "Check the path."))
             continue
         problems += map(Problem.of, found.problems)
-        left_out |= {os.path.realpath(folder / one.source): one for one in found.left_out}
+        left_out |= {folder / one.source: one for one in found.left_out}
         if root is None and path.is_dir() and not any(one.source == path.name for one in found.problems):
             searched[own_root] = found
         own_paths = {file.source for file in found.files}
         for file in found.files:
-            if (real := os.path.realpath(file.path)) not in candidates:
+            if file.path not in candidates:
                 source = _source(own_root, file.source, owners, own_paths)
-                candidates[real] = owners[source] = Candidate(source, own_root, file.path)
+                candidates[file.path] = owners[source] = Candidate(source, own_root, file.path)
     present = {candidate.source for candidate in candidates.values()}
     missing = [info for info in indexed if info.root in searched and info.source not in present]
     gone = [info.source for info in missing if not _may_exist(info, searched[info.root])]
-    ignored = [one for real, one in left_out.items() if real not in candidates]
+    ignored = [one for path, one in left_out.items() if path not in candidates]
     return FoundDocuments(list(candidates.values()), gone, problems, ignored)
 
 

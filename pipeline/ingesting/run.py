@@ -45,7 +45,7 @@ class IngestRun:
     languages: Counter[str] = field(default_factory=Counter)
     indexed: dict[str, DocumentInfo] = field(init=False)
     written: dict[str, DocumentInfo] = field(init=False)
-    moved: dict[str, str] = field(init=False)  # sources that are gone, by the hash of their files
+    by_hash: dict[str, str] = field(init=False)  # sources of what is written, by the hashes of their files
     total: int = 0
     embedded: int = 0
 
@@ -53,8 +53,7 @@ class IngestRun:
         """Look at the index that is searched, and at the one that is written: in a rebuild these are two."""
         self.indexed = {info.source: info for info in self.store.sections.documents()}
         self.written = {info.source: info for info in self.writing.documents()}
-        gone = (source for source in self.found.gone if source in self.written)
-        self.moved = {self.written[source].hash: source for source in gone}
+        self.by_hash = {info.hash: info.source for info in self.written.values()}
         self.problems += self.found.problems
 
     def cut_batches(self) -> Iterator[Batch]:
@@ -178,7 +177,7 @@ class IngestRun:
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
             self.warnings.append(f"{source}: not included, too often or too long: {names}.")
-        former = source if source in self.written else self.moved.get(content.hash, "")
+        former = source if source in self.written else self.by_hash.get(content.hash, "")
         is_new = self.rebuild or not former
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
