@@ -125,7 +125,7 @@ class Athena(Parts):
                     on_progress=on_progress,
                     should_stop=should_stop,
                 )
-            warnings = reading.language_warning(report, self.models)
+            warnings = reading.language_warning(report.languages, self.models)
             report = replace(report, warnings=(*warnings, *report.warnings))
             if changed := {*report.added, *report.changed, *report.deleted}:
                 self._remembering.check_documents(changed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from athena.reading import language_warning
 from athena.stores import keeps_conversations
 from athena.watching import check_tracing
 from pipeline.errors import AthenaError, StoreDamaged
@@ -124,14 +125,18 @@ def _orphans(parts: Parts) -> Check:
 def _stored(parts: Parts) -> list[Check]:
     """The index; of the embedded one also whether all is as it was written, and what is made of it again."""
     index = _run("index", lambda: _index(parts))
-    if not index.ok or parts.settings.store == "server":
+    if not index.ok:
         return [index]
+    languages = _run("languages", lambda: _languages(parts))
+    checks = [index, languages] if languages.detail else [index]
+    if parts.settings.store == "server":
+        return checks
     try:
         found = parts.embedded_store.examine()
     except AthenaError as error:
-        return [index, Check("text", False, error.problem, error.fix)]
+        return [*checks, Check("text", False, error.problem, error.fix)]
     return [
-        index,
+        *checks,
         _text(found),
         _run("conversations", lambda: _conversations(parts)),
         _run("memories", lambda: _memories(parts)),
@@ -247,6 +252,13 @@ def _index(parts: Parts) -> Check:
     counts = {"document": len(documents), "section": sections, "sentence": store.sentences.count()}
     detail = ", ".join(counted(number, noun) for noun, number in counts.items())
     return Check("index", True, f"{detail}, embedded with {stored.embedding_model}")
+
+
+def _languages(parts: Parts) -> Check:
+    """Advice where documents are in a language that the embedding model was not made for, else no detail."""
+    return Check(
+        "languages", True, " ".join(language_warning(parts.store.sections.languages(), parts.models))
+    )
 
 
 def _embeds(parts: Parts) -> Check:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.recalling.user_turns import UserTurns
     from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
-    from pipeline.ingesting.run import Progress
+    from pipeline.ingesting.report import Progress
 
 MODEL_TIMEOUT_S = 60.0
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
@@ -118,7 +118,7 @@ class MemoryAssembly:
         if not PRESETS[settings.memory].documents:
             return
         from memory.recalling.document_graph import read_documents
-        from pipeline.ingesting.run import Progress
+        from pipeline.ingesting.report import Progress
 
         def tell(done: int, total: int, document: str) -> None:
             if on_progress is not None:

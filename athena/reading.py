@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from readers.formats import formats_named
 
 if TYPE_CHECKING:
     from athena.models import Models
-    from pipeline.ingest import IngestReport
     from pipeline.ingesting.uploads import UploadLimits
     from pipeline.stores.base import DocumentInfo
     from readers.corpus import MarkdownCorpus
@@ -73,12 +72,12 @@ def upload_limits(settings: Settings) -> UploadLimits:
     )
 
 
-def language_warning(report: IngestReport, models: Models) -> tuple[str, ...]:
-    """A warning where new documents are in a language that the bundled embedding model does not know."""
-    others = sorted(report.languages.keys() - {ENGLISH})
+def language_warning(languages: Mapping[str, int], models: Models) -> tuple[str, ...]:
+    """A warning where documents, counted by ISO 639-1 code, are in none that the bundled model knows."""
+    others = sorted(languages.keys() - {ENGLISH})
     if not others or models.encoder[1].provider != "bundled":
         return ()
-    number = counted(sum(report.languages[code] for code in others), "document")
+    number = counted(sum(languages[code] for code in others), "document")
     return (
         f"{number} not in English ({', '.join(others)}): the bundled embedding model knows English alone, so "
         "that they are found by their words. To find them by meaning, too, set "

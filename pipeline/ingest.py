@@ -9,13 +9,15 @@ of folders that are not named this time, from their text in the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
-from pipeline.ingesting.batches import CutDocument, is_full
+from pipeline.ingesting.batches import Batch
 from pipeline.ingesting.documents import Problem, Reader, find_documents
-from pipeline.ingesting.run import IngestReport, IngestRun, Progress, Stopped, left_out_summary
+from pipeline.ingesting.report import IngestReport, Progress, left_out_summary
+from pipeline.ingesting.run import IngestRun, Stopped
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest, Vector
 from pipeline.stores.manifest import why_outdated
@@ -47,52 +49,21 @@ def ingest(
     """
     outdated = "" if rebuild else why_outdated(store.sections.manifest(), manifest)
     rebuild = rebuild or bool(outdated)
-    with store.writing(manifest, rebuild=rebuild) as writing:
+    with store.writing(manifest, rebuild=rebuild) as writing, ThreadPoolExecutor(1, "athena-embed") as model:
+        found = find_documents(paths, reader=reader, indexed=store.sections.documents(), root=root)
         run = IngestRun(
-            store, writing, reader, encoder, rebuild, outdated,
+            store, writing, reader, encoder, found, rebuild, outdated,
             on_progress or (lambda _: None), should_stop or (lambda: False),
         )  # fmt: skip
-        found = find_documents(paths, reader=reader, indexed=store.sections.documents(), root=root)
         try:
-            with ThreadPoolExecutor(1, thread_name_prefix="athena-embed") as model:
-                embedding = _Embedding(run, model)
-                for number, candidate in enumerate(run.plan(found)):
-                    content = run.read(candidate, number)
-                    if content is not None:
-                        embedding.add(run.cut(candidate, content))
-                run.read_all()
-                embedding.finish()
-            run.finish()
+            # While a batch is embedded in the thread, the batch before is stored and the next one is cut.
+            before, vectors = Batch(), model.submit(dict[str, Vector])
+            for batch in chain(run.cut_batches(), [Batch()]):
+                known = vectors.result()
+                vectors = model.submit(run.embed, batch)
+                run.store_batch(before, known)
+                before = batch
+            run.delete_and_publish()
         except Stopped:
             run.stopped = True
     return run.report()
-
-
-class _Embedding:
-    """Embeds documents in batches in a thread, while the batch before is stored and the next one is cut."""
-
-    def __init__(self, run: IngestRun, model: ThreadPoolExecutor) -> None:
-        self._run = run
-        self._model = model
-        self._batch: list[CutDocument] = []
-        self._at_work: tuple[Sequence[CutDocument], Future[dict[str, Vector]]] | None = None
-
-    def add(self, document: CutDocument) -> None:
-        """Embed a document as soon as there are enough of them."""
-        self._batch.append(document)
-        if is_full(self._batch):
-            self._next()
-
-    def finish(self) -> None:
-        """Embed and store everything that was added."""
-        self._next()
-        self._next()
-
-    def _next(self) -> None:
-        """Begin to embed the documents that were added, and store the batch before."""
-        done = (self._at_work[0], self._at_work[1].result()) if self._at_work else None
-        batch, self._batch, self._at_work = self._batch, [], None
-        if batch:
-            self._at_work = batch, self._model.submit(self._run.embed, batch)
-        if done:
-            self._run.write(*done)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -33,49 +35,48 @@ FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn",
 """Audit events of Python that end the process: a converter has no reason for them."""
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
 """Elements of HTML that are not the text of a page."""
-ROOT = Path(__file__).parents[1]
 
+logger = logging.getLogger(__name__)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|^(?=#{1,6}\s|>|(?:[-=_*~`:+] ?){3,}$)", re.MULTILINE)
 
 
 class FileConverter:
-    """Converts files; `seconds` is what each may take."""
+    """Converts files, each of which may take so many `seconds`."""
 
     def __init__(self, limits: FileLimits, *, seconds: float) -> None:
-        self._limits = limits
-        self._seconds = seconds
+        self._limits, self._seconds = limits, seconds
         self._process: subprocess.Popen[bytes] | None = None
 
-    def read(
-        self, path: Path, kind: Format, *, source: str, known: str = "", real: str = ""
-    ) -> Source | None:
-        """A file's text as Markdown; None where its hash is `known`. `real` as in `read_source`.
+    def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
+        """A file's text as Markdown; None where its hash is `known`.
 
         Raises:
             ReaderError: it cannot be read or converted.
         """
-        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source, real=real)
+        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source)
         digest = hashlib.sha256(data + f"\0{kind.name} {RECIPE}".encode()).hexdigest()
         return None if digest == known else Source(self.text(data, kind, source=source), digest)
 
     def text(self, data: bytes, kind: Format, *, source: str) -> str:
         """The Markdown of some bytes of a format; raises `ReaderError`."""
-        if kind is TEXT:
-            return plain_text(decoded(data, source=source))
         if not kind.installed:
             raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
-        answer = self._answer(data, kind.name)
-        text, fix = answer.get("text", ""), "Save it again, or in another format."
-        if reason := answer.get("fault"):
+        if kind is TEXT:
+            answer = {"text": plain_text(decoded(data, source=source))}
+        else:
+            answer = self._answer(data, kind.name)
+        text, reason = answer.get("text", ""), ""
+        if fault := answer.get("fault"):
             self.close()
-            raise ReaderError(source, reason=f"it cannot be converted ({reason})", fix=fix)
-        if not any(map(str.isalnum, text)):
-            raise ReaderError(source, reason="it has no text", fix=fix)
-        if len(text) > self._limits.text:
+            reason = f"it cannot be converted ({fault})"
+        elif not any(map(str.isalnum, text)):
+            reason = "it has no text"
+        elif len(text) > self._limits.text:
             reason = f"its text has {len(text):,} characters, over the limit of {self._limits.text:,}"
-            raise ReaderError(source, reason=reason, fix="Divide it, or raise ATHENA_MAX_FILE_MB.")
-        title = " ".join((answer["title"] or "").split())[:200]
+        if reason:
+            raise ReaderError(source, reason=reason, fix="Divide it, or save it in another format.")
+        title = " ".join((answer.get("title") or "").split())[:200]
         return (f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n---\n\n" if title else "") + text
 
     def close(self) -> None:
@@ -88,15 +89,8 @@ class FileConverter:
     def _answer(self, data: bytes, format_name: str) -> dict[str, str]:
         """The process's answer: the text and title, or the fault that ended it."""
         process = self._process = self._process or _start()
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(self._seconds, end)
+        timer, started, line = threading.Timer(self._seconds, process.kill), time.monotonic(), b""
         timer.start()
-        line = b""
         try:
             if process.stdin and process.stdout:
                 order = {"format": format_name, "bytes": len(data)}
@@ -104,12 +98,12 @@ class FileConverter:
                 process.stdin.flush()
                 line = process.stdout.readline(12 * self._limits.text + 100_000)  # 12: a character in JSON
         except BrokenPipeError:
-            pass  # it has ended; the answer is empty
+            logger.debug("the converting process has ended")  # the answer is empty
         finally:
             timer.cancel()
         if line.endswith(b"\n"):
             return dict(json.loads(line))
-        if late.is_set():
+        if time.monotonic() - started >= self._seconds:
             return {"fault": f"it takes longer than {self._seconds:g} seconds: ATHENA_CONVERT_TIMEOUT_S"}
         return {"fault": "it takes too much memory, or has too much text"}
 
@@ -121,14 +115,9 @@ def plain_text(text: str) -> str:
 
 def _start() -> subprocess.Popen[bytes]:
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
-    environment |= {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-    )
+    environment |= {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
+    command, pipe = [sys.executable, "-P", "-m", __name__], subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
 
 
 def serve() -> None:

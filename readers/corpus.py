@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,11 @@ if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no M
     from readers.cutting import SentenceCutter
     from readers.levels import Section, Sentence
 
-CONVERTED_BYTES = 50_000_000
-CONVERT_SECONDS = 60.0
 BEING_WRITTEN = "it is being written"
 AUTO = "auto"
 
 
+@dataclass
 class MarkdownCorpus:
     """Reads files of at most `max_bytes`, or `max_converted_bytes` of formats that are converted.
 
@@ -31,39 +31,23 @@ class MarkdownCorpus:
     is the ISO 639-1 code of all documents, or "auto". `close` ends the process that converts.
     """
 
-    def __init__(
-        self,
-        make_cutter: Callable[[], SentenceCutter],
-        *,
-        max_bytes: int,
-        max_converted_bytes: int = CONVERTED_BYTES,
-        convert_seconds: float = CONVERT_SECONDS,
-        formats: frozenset[str] = MARKDOWN_ONLY,
-        whole_folder: Path | None = None,
-        unfinished: frozenset[str] = frozenset(),
-        language: str = AUTO,
-    ) -> None:
-        self._make_cutter = make_cutter
-        self._limits = FileLimits(max_bytes, max_converted_bytes)
-        self._convert_seconds = convert_seconds
-        self._formats = formats
-        self._whole_folder = whole_folder
-        self._unfinished = unfinished
-        self._language = language
-        self._real: dict[Path, str] = {}
-        self._budget = IncludeBudget(max_bytes)
+    make_cutter: Callable[[], SentenceCutter]
+    _: KW_ONLY
+    max_bytes: int
+    max_converted_bytes: int = 50_000_000
+    convert_seconds: float = 60.0
+    formats: frozenset[str] = MARKDOWN_ONLY
+    whole_folder: Path | None = None
+    unfinished: frozenset[str] = frozenset()
+    language: str = AUTO
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         """The files at and below `path`, and those of its folder that are `known` by source."""
-        whole = self._whole_folder is not None and path.resolve() == self._whole_folder.resolve()
-        formats = EVERY if whole else self._formats
-        found = find_files([path], limits=self._limits, formats=formats, known=known)
-        waiting = [file for file in found.files if file.real in self._unfinished]
-        found.files = [file for file in found.files if file.real not in self._unfinished]
-        found.problems += [
-            ReaderError(it.source, reason=BEING_WRITTEN, fix="Ingest again.") for it in waiting
-        ]
-        self._real |= {file.path: file.real for file in found.files}
+        whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
+        found = find_files([path], limits=self._limits, formats=EVERY if whole else self.formats, known=known)
+        for file in [file for file in found.files if str(file.path) in self.unfinished]:
+            found.problems.append(ReaderError(file.source, reason=BEING_WRITTEN, fix="Ingest again."))
+            found.files.remove(file)
         return found
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
@@ -71,10 +55,10 @@ class MarkdownCorpus:
 
         None where it has the hash `known` and would have to be converted.
         """
-        kind, real = format_of(path.name), self._real.get(path, "")
+        kind = format_of(path.name)
         if kind is not None and kind is not MARKDOWN:
-            return self._converter.read(path, kind, source=source, known=known, real=real)
-        return read_source(path, max_bytes=self._limits.text, source=source, real=real, budget=self._budget)
+            return self._converter.read(path, kind, source=source, known=known)
+        return read_source(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
 
     def cut(
         self, text: str, *, source: str, own_lines: Sequence[int] = ()
@@ -83,31 +67,38 @@ class MarkdownCorpus:
         from readers.language import detect
         from readers.sections import read_sections
 
-        language = detect(text) if self._language == AUTO else self._language
+        language = detect(text) if self.language == AUTO else self.language
         sections = read_sections(text, source=source, own_lines=own_lines, language=language)
         return sections, self._cutter.cut_all(sections)
 
     def warnings(self, sections: Sequence[Section]) -> list[str]:
-        """A warning where a file has more blocks than are read as Markdown."""
+        """A warning where a file has more headings and paragraphs than are read as Markdown."""
         from readers.commonmark import MAX_BLOCKS
 
-        if sum(len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
+        if sum(1 + len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
             return []
         return [f"The text after {MAX_BLOCKS:,} paragraphs is read as plain text: divide the file."]
 
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""
-        self._budget = IncludeBudget(self._limits.text)
-        self._real.clear()
+        self.__dict__.pop("_budget", None)
         if "_converter" in self.__dict__:
             self._converter.close()
 
     @cached_property
+    def _limits(self) -> FileLimits:
+        return FileLimits(self.max_bytes, self.max_converted_bytes)
+
+    @cached_property
+    def _budget(self) -> IncludeBudget:
+        return IncludeBudget(self.max_bytes)
+
+    @cached_property
     def _cutter(self) -> SentenceCutter:
-        return self._make_cutter()
+        return self.make_cutter()
 
     @cached_property
     def _converter(self) -> FileConverter:
         from readers.converting import FileConverter
 
-        return FileConverter(self._limits, seconds=self._convert_seconds)
+        return FileConverter(self._limits, seconds=self.convert_seconds)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.errors import ReaderError
-from readers.formats import EVERY, MARKDOWN_ONLY, format_of, is_text, not_chosen
-from readers.ignore import IGNORE_FILES, IgnoreRules, load_rules
+from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, TEXT, format_of, not_chosen
+from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
 from readers.includes import IncludeBudget, expand
 
 BOM = "\ufeff"
@@ -32,11 +32,10 @@ UNKNOWN_ENDING = "of unknown ending"
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file to be read: its path, its path relative to the root with slashes, its path without links."""
+    """A file to be read: its path without links, and its path relative to the root with slashes."""
 
     path: Path
     source: str
-    real: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class FileLimits:
 
     def of(self, name: str) -> int:
         """The limit for a file of that name."""
-        return self.text if is_text(name) else self.converted
+        return self.text if format_of(name) in (None, MARKDOWN, TEXT) else self.converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,73 +94,93 @@ def find_files(
 ) -> FoundFiles:
     """The files at and below `paths`, in the order of the parts of their sources.
 
-    Of folders, files of these `formats` are read, and files whose source is `known`: somebody named them
-    before. Files that `paths` names are read if their format is in `named`. A file reached twice is listed
-    once, under the first name.
+    Of folders, files of these `formats` are read, and files whose source is `known`: they are indexed, so
+    that one over the limit is a problem. Files that `paths` names are read if their format is in `named`. A
+    file reached twice is listed once, under the first name.
     """
-    search = _Search(limits, formats, named, known)
+    search = _Search(limits, formats, known)
     for path in map(Path, paths):
-        search.add(path)
-    search.found.files.sort(key=lambda file: file.source.split("/"))
-    return search.found
+        kind = format_of(path.name)
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except OSError as error:
+            search.problems.append(_unreadable(str(path), error))
+            continue
+        if is_folder:
+            search.walk(path)
+        elif kind is not None and kind.name in named:
+            search.keep(Path(os.path.realpath(path)), path.name, is_named=True)
+        else:
+            fix = "Convert it, or name it .md if it is Markdown."
+            search.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
+    files = sorted(search.files.values(), key=lambda file: file.source.split("/"))
+    return FoundFiles(files, search.problems, search.left_out)
 
 
 @dataclass(slots=True)
 class _Search:
-    """Collects the files below several roots."""
+    """Collects the files at and below several paths; the files by their paths without links."""
 
     limits: FileLimits
     formats: frozenset[str]
-    named: frozenset[str]
     known: Collection[str]
-    found: FoundFiles = field(default_factory=FoundFiles)
-    seen: set[str] = field(default_factory=set)
+    files: dict[Path, FoundFile] = field(default_factory=dict)
+    problems: list[ReaderError] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
 
-    def add(self, path: Path) -> None:
-        """Search the file or folder at `path`, which the caller named."""
-        try:
-            if stat.S_ISDIR(path.stat().st_mode):
-                self._walk(path)
-                return
-        except OSError as error:
-            self.found.problems.append(_unreadable(str(path), error))
-            return
-        known = format_of(path.name)
-        if known and known.name in self.named:
-            self._keep(path, path.name, os.path.realpath(path), is_named=True)
-        else:
-            fix = "Convert it, or name it .md if it is Markdown."
-            self.found.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
-
-    def _walk(self, root: Path) -> None:
+    def walk(self, root: Path) -> None:
         """Search a folder and those below it: a loop, since a tree may be deeper than Python's stack."""
-        folders: list[tuple[Path, str, str, IgnoreRules | None]] = [(root, os.path.realpath(root), "", None)]
+        root = Path(os.path.realpath(root))
+        folders: list[tuple[str, tuple[IgnoreFile, ...]]] = [("", ())]
         while folders:
-            path, real, prefix, above = folders.pop()
+            folder, ignoring = folders.pop()
             try:
-                with os.scandir(path) as entries:
+                with os.scandir(root / folder) as entries:
                     listing = sorted(entries, key=lambda entry: entry.name)
             except OSError as error:
-                self.found.problems.append(_unreadable(prefix or path.name, error))
+                self.problems.append(_unreadable(folder or root.name, error))
                 continue
-            rules, problems = load_rules(path, prefix=prefix, above=above)
-            self.found.problems += problems
+            files = {entry.name for entry in listing if not entry.is_dir(follow_symlinks=False)}
+            own = [
+                read_ignore_file(root / folder / name, folder=folder)
+                for name in IGNORE_FILES
+                if name in files
+            ]
+            self.problems += [file.problem for file in own if file.problem]
+            ignoring = (*ignoring, *own)
             for entry in listing:
-                is_folder = entry.is_dir(follow_symlinks=False)
-                source, inner = prefix + entry.name + "/" * is_folder, f"{real}/{entry.name}"
-                if reason := self._why_not(source, entry, rules):
+                source = folder + entry.name + "/" * (entry.name not in files)
+                if reason := self._why_not(source, entry, ignoring):
                     self._leave_out(source, reason)
-                elif is_folder:
-                    folders.append((Path(entry.path), inner, source, rules))
+                elif source.endswith("/"):
+                    folders.append((source, ignoring))
                 elif entry.name not in IGNORE_FILES:
-                    self._keep(Path(entry.path), source, inner)
+                    self.keep(Path(entry.path), source)
 
-    def _why_not(self, source: str, entry: os.DirEntry[str], rules: IgnoreRules) -> str:
+    def keep(self, path: Path, source: str, *, is_named: bool = False) -> None:
+        """Add a file to the found ones, or record why it cannot be read."""
+        limit = self.limits.of(source)
+        try:
+            status = path.stat()
+            is_new = not is_named and source not in self.known
+            if is_new and status.st_size > limit and stat.S_ISREG(status.st_mode):
+                self._leave_out(source, f"over {limit / 1_000_000:g} MB")
+                return
+            _check_name(source)
+            _check_file(status, max_bytes=limit, source=source)
+        except OSError as error:
+            self.problems.append(_unreadable(source, error))
+        except ReaderError as error:
+            self.problems.append(error)
+        else:
+            self.files.setdefault(path, FoundFile(path, source))
+
+    def _why_not(self, source: str, entry: os.DirEntry[str], ignoring: tuple[IgnoreFile, ...]) -> str:
         """Why a file or folder below a root is left out; "" where it is not."""
         known = None if source.endswith("/") else format_of(source)
         if entry.is_symlink():
-            return "reached by a symbolic link"
-        if by := rules.ignored_by(source):
+            return "" if entry.name in IGNORE_FILES else "reached by a symbolic link"
+        if by := ignored_by(ignoring, source):
             return f"ignored by {by}"
         if known is None and entry.name.startswith("."):
             return "" if entry.name in IGNORE_FILES else "hidden"
@@ -172,27 +191,8 @@ class _Search:
         is_chosen = known.name in self.formats or source in self.known
         return "" if known.installed and is_chosen else not_chosen(known, self.formats)
 
-    def _keep(self, path: Path, source: str, real: str, *, is_named: bool = False) -> None:
-        """Add a file to the found ones, or record why it cannot be read."""
-        limit = self.limits.of(source)
-        try:
-            status = path.stat()
-            if status.st_size > limit and stat.S_ISREG(status.st_mode) and not is_named:
-                self._leave_out(source, f"over {limit / 1_000_000:g} MB")
-                return
-            _check_name(source)
-            _check_file(status, max_bytes=limit, source=source)
-        except OSError as error:
-            self.found.problems.append(_unreadable(source, error))
-        except ReaderError as error:
-            self.found.problems.append(error)
-        else:
-            if real not in self.seen:
-                self.seen.add(real)
-                self.found.files.append(FoundFile(path, source, real))
-
     def _leave_out(self, source: str, reason: str) -> None:
-        self.found.left_out.append(LeftOut(source.encode("utf-8", "backslashreplace").decode(), reason))
+        self.left_out.append(LeftOut(source.encode("utf-8", "backslashreplace").decode(), reason))
 
 
 def _check_name(source: str) -> None:
@@ -204,41 +204,44 @@ def _check_name(source: str) -> None:
 
 
 def read_source(
-    path: Path, *, max_bytes: int, source: str = "", real: str = "", budget: IncludeBudget | None = None
+    path: Path, *, max_bytes: int, source: str = "", budget: IncludeBudget | None = None
 ) -> Source:
     """The text of the file at `path`, with the files that it includes; errors call it `source`.
 
-    `real` is its path without links from when it was found: it is not read where it has become a link.
     Included files count towards the `budget`, which the documents of one ingest share.
 
     Raises:
-        ReaderError: missing, unreadable, too large, binary, of an unknown encoding or empty.
+        ReaderError: missing, a link, unreadable, too large, binary, of an unknown encoding or empty.
     """
     source = source or path.name
-    data = read_bytes(path, max_bytes=max_bytes, source=source, real=real)
+    data = read_bytes(path, max_bytes=max_bytes, source=source)
     text, digest = decoded(data, source=source), hashlib.sha256(data)
-    absolute = path.absolute()
-    depth = source.count("/") if absolute.as_posix().endswith(f"/{source}") else 0
+    if not text.strip():
+        raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
+    depth = source.count("/") if path.as_posix().endswith(f"/{source}") else 0
 
     def read(target: Path) -> str:
-        return _decode(read_bytes(target, max_bytes=max_bytes, source=target.name, real=str(target)), "")
+        data = read_bytes(target, max_bytes=max_bytes, source=target.name)
+        return decoded(data, source=target.name)
 
     budget = budget or IncludeBudget(max_bytes)
-    expanded = expand(text, path=absolute, root=absolute.parents[depth], read=read, budget=budget)
+    expanded = expand(text, path=path, root=path.parents[depth], read=read, budget=budget)
     if expanded is None:
         return Source(text, digest.hexdigest())
     digest.update("\0".join(["", *expanded.included]).encode())
     return Source(expanded.text, digest.hexdigest(), expanded.lines, expanded.left_out)
 
 
-def read_bytes(path: Path, *, max_bytes: int, source: str, real: str = "") -> bytes:
-    """The bytes of a file of at most `max_bytes`; raises `ReaderError`. `real` as in `read_source`."""
+def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
+    """The bytes of a file of at most `max_bytes`; raises `ReaderError`.
+
+    `path` was absolute and without links when the file was found; one that has become a link is not read.
+    """
     try:
-        _check_file(path.stat(), max_bytes=max_bytes, source=source)
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
             _check_file(status, max_bytes=max_bytes, source=source)
-            if real and not (os.path.realpath(real) == real and os.path.samestat(status, os.lstat(real))):
+            if os.path.realpath(path) != str(path) or not os.path.samestat(status, os.lstat(path)):
                 raise ReaderError(source, reason="it has become a link", fix="Ingest again.")
             data = file.read(max_bytes + 1)
     except OSError as error:
@@ -254,8 +257,6 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def _check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise ReaderError(source, reason="it is a folder", fix="Name the files in it.")
     if not stat.S_ISREG(status.st_mode):
         raise ReaderError(source, reason="it is not a regular file", fix="Save its content as a file.")
     if status.st_size > max_bytes:
@@ -267,13 +268,6 @@ def decoded(data: bytes, *, source: str) -> str:
 
     Where all lines end with CR alone, as on old Macintoshes, they end with LF in the text.
     """
-    text = _decode(data, source)
-    if not text.strip():
-        raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
-    return text
-
-
-def _decode(data: bytes, source: str) -> str:
     encoding = next((name for mark, name in MARKED.items() if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding).removeprefix(BOM)

@@ -53,11 +53,6 @@ def format_of(name: str) -> Format | None:
     return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
 
 
-def is_text(name: str) -> bool:
-    """Whether a file of that name holds its text as it is, so that the size limit for text applies."""
-    return format_of(name) in (None, MARKDOWN, TEXT)
-
-
 def formats_named(setting: str) -> frozenset[str]:
     """The format names in a list with commas; raises `ValueError` for an unknown one."""
     names = frozenset(filter(None, (name.strip().lower() for name in setting.split(","))))

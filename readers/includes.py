@@ -28,7 +28,7 @@ _DIRECTIVES = {  # those whose name ends in `code` put the file into a code bloc
     "markdown_include": r"\{!([^!\n]{1,500})!\}",
     "snippet": r'^[ \t]*+-{1,9}8<-{1,9}[ \t]++"([^"\n]{1,500})"[ \t]*+(?=\r?$)',
     "vitepress": r"<!--[ \t]*+@include:([^\n>]{1,500})-->",
-    "vitepress_code": r"^[ \t]*+<<<[ \t]([^\r\n]{1,500})",
+    "vitepress_code": r"^[ \t]*+<<<[ \t]([^\r\n{]{1,500})(?:\{[^\r\n]{0,500})?",  # lines in braces are marked
     "fastapi_code": r"^[ \t]*+\{\*([^*\n]{1,500})\*\}",
     "learn": r"\[!INCLUDE[^\[\]\n]{0,9}\[[^\[\]\n]{0,200}\]\(([^()\n]{1,500})\)\]",
     "learn_code": r"\[!code[^\[\]\n]{0,60}\[[^\[\]\n]{0,200}\]\(([^()\n]{1,500})\)\]",
@@ -54,23 +54,16 @@ class IncludeBudget:
     work: int = 0
     seen: set[str] = field(default_factory=set)
 
-    def allows(self, target: str, part: str) -> bool:
-        """Whether `part` of a file may be included; counts it."""
-        again = len(part) if target in self.seen else 0
-        self.seen.add(target)
-        self.repeats -= again
-        return self.repeats >= 0
-
 
 @dataclass(slots=True)
 class Expanded:
-    """A text with its included files, the page's own line (from 1) of each line, and the parts included."""
+    """A page's text with its included files; `left_out` names those that would have been too much."""
 
     text: str
     lines: Sequence[int]
+    """The page's own line (from 1) of each line of the text."""
     included: list[str]
-    left_out: list[str]
-    """Files that were not included, because that would be too much."""
+    left_out: Sequence[str]
 
 
 def expand(
@@ -82,8 +75,6 @@ def expand(
     """
     budget.repeats += len(text)
     budget.work += WORK * (len(text) + (budget.most if not budget.work else 0))
-    if not _DIRECTIVE.search(text):
-        return None
     page = _Page(Path(os.path.realpath(root)), read, budget, left=budget.most - len(text))
     pieces = list(page.pieces(text, Path(os.path.realpath(path)), ()))
     if not page.included and not page.left_out:
@@ -125,23 +116,15 @@ class _Page:
         target = self._target(named[1], path) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
             return None
-        source = target.relative_to(self.root).as_posix()
         try:
             whole = self.read(target) if self.budget.work >= 0 else ""
         except ReaderError:
             return None
-        self.budget.work -= len(whole) + COST
         is_code = name.endswith("code")
         start = matter.end() if not is_code and (matter := _FRONT_MATTER.match(whole)) else 0
-        selection = argument[named.end() :]
-        if name == "vitepress_code":
-            selection = selection.partition("{")[0]  # lines in braces are highlighted, all are shown
-        part = select(whole[start:], selection, commas=name == "vitepress").rstrip("\r\n")
-        if self.budget.work < 0 or len(part) > self.left or not self.budget.allows(source, part):
-            self.left_out[source] = None
+        part = select(whole[start:], argument[named.end() :], commas=name == "vitepress").rstrip("\r\n")
+        if not self._may_include(target, part, read=len(whole)):
             return None
-        self.left -= len(part)
-        self.included.append(part)
         if is_code:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])
             part = f"{fence}{target.suffix.removeprefix('.')}\n{part}\n{fence}"
@@ -150,12 +133,25 @@ class _Page:
         indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
         return indent + _NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
+    def _may_include(self, target: Path, part: str, *, read: int) -> bool:
+        """Count a part of a file, of which `read` characters were read; False where that is too much."""
+        source, budget = target.relative_to(self.root).as_posix(), self.budget
+        budget.work -= read + COST
+        if is_little := budget.work >= 0 and len(part) <= self.left:
+            budget.repeats -= len(part) * (source in budget.seen)
+            budget.seen.add(source)
+        if not is_little or budget.repeats < 0:
+            self.left_out[source] = None
+            return False
+        self.left -= len(part)
+        self.included.append(part)
+        return True
+
     def _target(self, named: str, path: Path) -> Path | None:
         """The file of the root that `named` means: relative to the page's folder or one above it."""
-        folders = [path.parent, *path.parent.parents]
-        for base in [*(folder for folder in folders if folder.is_relative_to(self.root)), self.root / "docs"]:
+        for base in [*path.parents, self.root / "docs"]:
             target = Path(os.path.normpath(base / named))
-            if target.is_relative_to(self.root) and target.is_file():
+            if base.is_relative_to(self.root) and target.is_relative_to(self.root) and target.is_file():
                 hidden = any(part.startswith(".") for part in target.relative_to(self.root).parts)
                 return None if hidden or os.path.realpath(target) != str(target) else target
         return None

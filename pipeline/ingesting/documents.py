@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,9 +31,9 @@ class Reader(Protocol):
         """The files at and below `path`; of a folder also those `known` by source, whatever their format."""
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
-        """The text of a file, called `source` in the index; raises `ReaderError`.
+        """The text of a file, called `source` in the index; None may stand for a file of the hash `known`.
 
-        None may come back where the file still has the hash `known`.
+        Raises `ReaderError`.
         """
 
     def cut(
@@ -72,10 +72,10 @@ class Candidate:
 class FoundDocuments:
     """The documents to be indexed, the sources of those that are gone, and what is not indexed."""
 
-    candidates: Sequence[Candidate] = ()
-    gone: Sequence[str] = ()
-    problems: Sequence[Problem] = ()
-    left_out: Sequence[LeftOut] = ()
+    candidates: Sequence[Candidate]
+    gone: Sequence[str]
+    problems: Sequence[Problem]
+    left_out: Sequence[LeftOut]
 
 
 def find_documents(
@@ -86,13 +86,13 @@ def find_documents(
     Each belongs to the folder that it was found in, and a file reached twice comes once. Given a `root`, all
     belong to that instead, and none counts as gone.
     """
-    candidates, gone, problems = list[Candidate](), list[str](), list[Problem]()
-    left_out: dict[str, LeftOut] = {}  # by path without links
-    owners, seen, searched = {info.source: info for info in indexed}, set[str](), dict[str, FoundFiles]()
+    candidates, problems = dict[Path, Candidate](), list[Problem]()  # by path without links
+    left_out, searched = dict[Path, LeftOut](), dict[str, FoundFiles]()
+    owners: dict[str, DocumentInfo | Candidate] = {info.source: info for info in indexed}
     for path in map(Path, paths):
         try:
-            folder = path if path.is_dir() else path.parent
-            own_root = root or str(folder.resolve())
+            folder = (path if path.is_dir() else path.parent).resolve()
+            own_root = root or str(folder)
             known = {name for info in indexed if info.root == own_root for name in paths_of(info)}
             found = reader.find(path, known=known)
         except (OSError, ValueError) as error:  # a NUL in it, or the working folder was deleted
@@ -100,34 +100,34 @@ def find_documents(
             problems.append(Problem(f"{str(path)!r:.{LONGEST_PATH}}".strip("'"), reason, "Check the path."))
             continue
         problems += map(Problem.of, found.problems)
-        left_out |= {os.path.realpath(folder / one.source): one for one in found.left_out}
+        left_out |= {folder / one.source: one for one in found.left_out}
         if root is None and path.is_dir() and not any(one.source == path.name for one in found.problems):
             searched[own_root] = found
         own_paths = {file.source for file in found.files}
         for file in found.files:
-            if (real := os.path.realpath(file.path)) not in seen:
-                seen.add(real)
+            if file.path not in candidates:
                 source = _source(own_root, file.source, owners, own_paths)
-                owners[source] = DocumentInfo("", source, own_root, "", "", 0, 0, 0, 0.0)
-                candidates.append(Candidate(source, own_root, file.path))
-    present = {candidate.source for candidate in candidates}
-    for info in indexed:
-        if info.root in searched and info.source not in present:
-            bad = {problem.source for problem in searched[info.root].problems}
-            folders = tuple(source for source in bad if source.endswith("/")) or ("\0",)
-            if not any(name in bad or name.startswith(folders) for name in paths_of(info)):
-                gone.append(info.source)
-    return FoundDocuments(
-        candidates, gone, problems, [one for real, one in left_out.items() if real not in seen]
-    )
+                candidates[file.path] = owners[source] = Candidate(source, own_root, file.path)
+    present = {candidate.source for candidate in candidates.values()}
+    missing = [info for info in indexed if info.root in searched and info.source not in present]
+    gone = [info.source for info in missing if not _may_exist(info, searched[info.root])]
+    ignored = [one for path, one in left_out.items() if path not in candidates]
+    return FoundDocuments(list(candidates.values()), gone, problems, ignored)
 
 
-def paths_of(info: DocumentInfo) -> Iterator[str]:
+def _may_exist(info: DocumentInfo, found: FoundFiles) -> bool:
+    """Whether a document that was not found lies where its file or a folder could not be read."""
+    bad = {problem.source for problem in found.problems}
+    folders = tuple(source for source in bad if source.endswith("/"))
+    return any(name in bad or name.startswith(folders) for name in paths_of(info))
+
+
+def paths_of(document: DocumentInfo | Candidate) -> Iterator[str]:
     """The paths in its root that a document's file may have: its source, and that without its label."""
-    yield info.source
-    for label in _labels(info.root):
-        if info.source.startswith(label):
-            yield info.source[len(label) :]
+    yield document.source
+    for label in _labels(document.root):
+        if document.source.startswith(label):
+            yield document.source[len(label) :]
 
 
 def _labels(root: str) -> Iterator[str]:
@@ -138,24 +138,23 @@ def _labels(root: str) -> Iterator[str]:
     yield hashlib.sha256(root.encode()).hexdigest()[:8] + "/"
 
 
-def _source(root: str, path: str, owners: dict[str, DocumentInfo], own_paths: Collection[str]) -> str:
+def _source(
+    root: str, path: str, owners: Mapping[str, DocumentInfo | Candidate], own_paths: Collection[str]
+) -> str:
     """The source of the file at `path` in `root`: the one that it has in the index, or a free one.
 
     `owners` has the documents by source, `own_paths` are the root's, which no labelled source may be.
     """
-    owner = owners.get(path)
-    if owner is not None and owner.root == root:
-        return path
     labelled = [label + path for label in _labels(root) if label + path not in own_paths]
-    for source in reversed(labelled):
+    for source in [path, *reversed(labelled)]:
         if source in owners and owners[source].root == root:
             return source
-    if owner is None or not _exists(owner):
+    if path not in owners or not _exists(owners[path]):
         return path
-    others = [label + path for label in _labels(owner.root)]
+    others = [label + path for label in _labels(owners[path].root)]
     return next(source for source in labelled if source not in owners and source not in others)
 
 
-def _exists(info: DocumentInfo) -> bool:
+def _exists(owner: DocumentInfo | Candidate) -> bool:
     """Whether a document's file is still in its root; an upload's may be anywhere."""
-    return info.root == UPLOAD_ROOT or any((Path(info.root) / name).exists() for name in paths_of(info))
+    return owner.root == UPLOAD_ROOT or any((Path(owner.root) / name).exists() for name in paths_of(owner))

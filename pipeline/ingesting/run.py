@@ -1,72 +1,23 @@
-"""One ingest while it runs: the state that its steps share, and the report on it."""
+"""One ingest while it runs: the steps of its documents, and what the report counts."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from pipeline.ingesting.batches import CutDocument, embedding_texts, encode, known_vectors
+from pipeline.ingesting.batches import Batch, embedding_texts, known_vectors
 from pipeline.ingesting.documents import Candidate, FoundDocuments, Problem, Reader
+from pipeline.ingesting.report import IngestReport, Progress, Stage
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentInfo, DocumentStore, Vector, Writing
+from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
 from readers.errors import ReaderError
-from readers.files import UNKNOWN_ENDING, LeftOut, Source
+from readers.files import Source
+from readers.levels import document_id
 
-Stage = Literal["renewing", "reading", "embedding", "storing", "indexing", "relating"]
 OUTCOMES = ("added", "changed", "unchanged", "deleted")
 ENGLISH = "en"
-ENDINGS = 5
-"""Endings of files that the summary names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an ingest is: documents read or stored, or texts embedded, of those known so far.
-
-    "renewing" counts all documents where an outdated index makes the ingest embed each of them again.
-    """
-
-    stage: Stage
-    done: int
-    total: int
-    document: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What an ingest did, by source; `sections` and `sentences` count what the index has now."""
-
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    deleted: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    sections: int
-    sentences: int
-    embedded: int  # texts that went through the model
-    seconds: float
-    stopped: bool
-    warnings: tuple[str, ...] = ()  # about new or changed documents
-    left_out: tuple[LeftOut, ...] = ()  # everything that was found and not read
-    languages: Mapping[str, int] = field(default_factory=dict)  # new or changed documents by ISO 639-1 code
-    outdated: str = ""  # why everything was embedded again, though nobody asked for it
-    rebuilt: bool = False  # everything was to be embedded again; stopped, the former index is searched
-    total: int = 0  # documents that should be in the index in the end
-
-
-def left_out_summary(left_out: Sequence[LeftOut]) -> str:
-    """How many files and folders are left out, by reason: `3 hidden, 9 of unknown ending (.png)`."""
-    reasons, shown = Counter(one.reason for one in left_out), list[str]()
-    for reason, number in reasons.most_common():
-        names = (PurePosixPath(one.source) for one in left_out if one.reason == reason == UNKNOWN_ENDING)
-        common = [name for name, _ in Counter(name.suffix or name.name for name in names).most_common()]
-        endings = f" ({', '.join(common[:ENDINGS])}{' …' * (len(common) > ENDINGS)})" if common else ""
-        shown.append(f"{number:,} {reason}{endings}")
-    return ", ".join(shown)
 
 
 class Stopped(Exception):
@@ -81,161 +32,162 @@ class IngestRun:
     writing: Writing
     reader: Reader
     encoder: Encoder
+    found: FoundDocuments
     rebuild: bool
     outdated: str
     on_progress: Callable[[Progress], None]
     should_stop: Callable[[], bool]
     stopped: bool = False
-    _started: float = field(default_factory=time.perf_counter)
-    _indexed: dict[str, DocumentInfo] = field(default_factory=dict)  # by source
-    _written: dict[str, DocumentInfo] = field(default_factory=dict)
-    _moved: dict[str, str] = field(default_factory=dict)  # sources that are gone, by the hash of their files
-    _found: FoundDocuments = field(default_factory=FoundDocuments)
-    _done: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in OUTCOMES})
-    _problems: list[Problem] = field(default_factory=list)
-    _warnings: list[str] = field(default_factory=list)
-    _languages: Counter[str] = field(default_factory=Counter)
-    _total: int = 0
-    _embedded: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    sources: dict[str, list[str]] = field(default_factory=lambda: {outcome: [] for outcome in OUTCOMES})
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    languages: Counter[str] = field(default_factory=Counter)
+    indexed: dict[str, DocumentInfo] = field(init=False)
+    written: dict[str, DocumentInfo] = field(init=False)
+    by_hash: dict[str, str] = field(init=False)  # sources of what is written, by the hashes of their files
+    total: int = 0
+    embedded: int = 0
 
-    def plan(self, found: FoundDocuments) -> list[Candidate]:
+    def __post_init__(self) -> None:
+        """Look at the index that is searched, and at the one that is written: in a rebuild these are two."""
+        self.indexed = {info.source: info for info in self.store.sections.documents()}
+        self.written = {info.source: info for info in self.writing.documents()}
+        self.by_hash = {info.hash: info.source for info in self.written.values()}
+        self.problems += self.found.problems
+
+    def cut_batches(self) -> Iterator[Batch]:
+        """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
+        candidates, batch = self._candidates(), Batch()
+        self.total = len(candidates)
+        for number, candidate in enumerate(candidates, start=1):
+            self._check_stop()
+            self.on_progress(Progress("reading", number, self.total, candidate.source))
+            content = self._read(candidate)
+            if content is not None:
+                document, texts, known = self._cut(candidate, content)
+                batch.documents.append((document, texts))
+                batch.known.update(known)
+            if batch.is_full:
+                yield batch
+                batch = Batch()
+        yield batch
+
+    def embed(self, batch: Batch) -> dict[str, Vector]:
+        """The vectors of a batch by text, known and new ones; no model is opened where all are known."""
+        texts, before = batch.new_texts, self.embedded
+
+        def tell(done: int) -> None:
+            self._check_stop()
+            self.on_progress(Progress("embedding", before + done, before + len(texts)))
+
+        rows = self.encoder.encode_passages(texts, on_progress=tell) if texts else ()
+        self.embedded += len(texts)
+        return batch.known | dict(zip(texts, rows, strict=True))
+
+    def store_batch(self, batch: Batch, vectors: Mapping[str, Vector]) -> None:
+        """Write the documents of a batch, one by one, with the vectors of their texts."""
+        for document, texts in batch.documents:
+            self._check_stop()
+            of_nodes = {node_id: vectors[text] for node_id, text in texts.items()}
+            self.writing.replace(replace(document, vectors=of_nodes))
+            self.sources["changed" if document.source in self.indexed else "added"].append(document.source)
+            done = sum(len(self.sources[outcome]) for outcome in OUTCOMES[:3])
+            stage: Stage = "renewing" if self.outdated else "storing"
+            self.on_progress(Progress(stage, done, self.total, document.source))
+
+    def delete_and_publish(self) -> None:
+        """Delete the documents that are gone, and make a rebuilt index the one that is searched."""
+        self._check_stop()
+        for source in self.found.gone:
+            if source in self.written:
+                self.writing.delete(source)
+        self.sources["deleted"] += self.found.gone
+        self._check_stop()
+        self.on_progress(Progress("indexing", self.total, self.total))
+        self.writing.publish()
+
+    def report(self) -> IngestReport:
+        """The counts of what was done until now."""
+        documents = self.store.sections.documents()
+        return IngestReport(
+            **{outcome: tuple(sources) for outcome, sources in self.sources.items()},
+            problems=tuple(self.problems),
+            sections=sum(info.sections for info in documents),
+            sentences=sum(info.sentences for info in documents),
+            embedded=self.embedded,
+            seconds=time.perf_counter() - self.started,
+            stopped=self.stopped,
+            warnings=tuple(self.warnings),
+            left_out=tuple(self.found.left_out),
+            languages=dict(self.languages),
+            outdated=self.outdated,
+            rebuilt=self.rebuild,
+            total=self.total,
+        )
+
+    def _candidates(self) -> list[Candidate]:
         """The documents that should be in the index; for a rebuild also those that were not looked for.
 
         A rebuild that was broken off loses what is not wanted any more.
         """
-        self._indexed = {info.source: info for info in self.store.sections.documents()}
-        self._written = {info.source: info for info in self.writing.documents()}
-        self._found, wanted = found, list(found.candidates)
-        self._problems += found.problems
-        self._moved = {self._written[source].hash: source for source in found.gone if source in self._written}
+        wanted = {candidate.source: candidate for candidate in self.found.candidates}
         if self.rebuild:
-            present = {candidate.source for candidate in wanted}.union(found.gone)
-            others = (info for info in self._indexed.values() if info.source not in present)
-            wanted += (Candidate(info.source, info.root) for info in others)
-            self._delete(sorted(self._written.keys() - {candidate.source for candidate in wanted}))
-        self._total = len(wanted)
-        self._tell_renewing(0)
-        return wanted
+            others = self.indexed.keys() - wanted.keys() - set(self.found.gone)
+            wanted |= {source: Candidate(source, self.indexed[source].root) for source in sorted(others)}
+            for source in self.written.keys() - wanted.keys():
+                self.writing.delete(source)
+                del self.written[source]
+        return list(wanted.values())
 
-    def read(self, candidate: Candidate, number: int) -> Source | None:
-        """A document's text; None where it is indexed as its file is now, or cannot be read."""
-        self.check_stop()
-        self._tell("reading", number, self._total, candidate.source)
-        info = self._written.get(candidate.source)
+    def _read(self, candidate: Candidate) -> Source | None:
+        """A document's text; None where it is indexed as its file is now, or cannot be read.
+
+        Where the file cannot be read, a rebuild takes the text in the index.
+        """
+        source, info = candidate.source, self.written.get(candidate.source)
         known = info.hash if info is not None and info.root == candidate.root else ""
         try:
-            content = self._load(candidate, known=known)
+            path = candidate.path
+            content = self.reader.read(path, source=source, known=known) if path else self._stored(source)
         except ReaderError as error:
-            self._problems.append(Problem.of(error))
-            return None
+            self.problems.append(Problem.of(error))
+            if not (self.rebuild and source in self.indexed):
+                return None
+            content = self._stored(source)
         if content is not None and content.hash != known:
             return content
-        self._done["unchanged"].append(candidate.source)
+        self.sources["unchanged"].append(source)
         return None
 
-    def cut(self, candidate: Candidate, content: Source) -> CutDocument:
-        """A document as sections and sentences; text that reads as before comes with its vector."""
+    def _stored(self, source: str) -> Source:
+        """A document's text in the index that is searched."""
+        stored = self.store.sections.document(source)
+        return Source(stored.text, stored.info.hash)
+
+    def _cut(
+        self, candidate: Candidate, content: Source
+    ) -> tuple[NewDocument, dict[str, str], dict[str, Vector]]:
+        """A document without vectors, the text of each of its nodes by id, and known vectors by text."""
         source = candidate.source
         sections, sentences = self.reader.cut(content.text, source=source, own_lines=content.lines)
-        self._languages[sections[0].metadata.get("language", ENGLISH) if sections else ENGLISH] += 1
-        warnings = [*self.reader.warnings(sections)]
+        metadata = sections[0].metadata if sections else {}
+        self.languages[metadata.get("language", ENGLISH)] += 1
+        self.warnings += (f"{source}: {warning}" for warning in self.reader.warnings(sections))
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
-            warnings.append(f"not included, too often or too long: {names}.")
-        self._warnings += (f"{source}: {warning}" for warning in warnings)
-        texts = embedding_texts(sections, sentences, encoder=self.encoder)
-        former = source if source in self._written else self._moved.get(content.hash, "")
+            self.warnings.append(f"{source}: not included, too often or too long: {names}.")
+        former = source if source in self.written else self.by_hash.get(content.hash, "")
         is_new = self.rebuild or not former
-        known = {} if is_new else known_vectors(self.store, former, encoder=self.encoder)
-        return CutDocument(candidate, content, sections, sentences, texts, known)
+        document = NewDocument(
+            document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
+            content.text, sections, sentences, vectors={},
+        )  # fmt: skip
+        texts = embedding_texts(sections, sentences, encoder=self.encoder)
+        return document, texts, {} if is_new else known_vectors(self.store, former, encoder=self.encoder)
 
-    def read_all(self) -> None:
-        """Tell that all documents are read."""
-        self._tell("reading", self._total, self._total)
-
-    def embed(self, batch: Sequence[CutDocument]) -> dict[str, Vector]:
-        """The vectors of the new texts of a batch."""
-
-        def tell(done: int, total: int) -> None:
-            self.check_stop()
-            self._tell("embedding", self._embedded + done, self._embedded + total)
-
-        vectors = encode(batch, encoder=self.encoder, on_progress=tell)
-        self._embedded += len(vectors)
-        return vectors
-
-    def write(self, batch: Sequence[CutDocument], vectors: Mapping[str, Vector]) -> None:
-        """Write the documents of a batch, one by one."""
-        for document in batch:
-            self.check_stop()
-            source = document.candidate.source
-            self.writing.replace(document.with_vectors(vectors))
-            self._done["changed" if source in self._indexed else "added"].append(source)
-            self._tell("storing", self._count, self._total, source)
-            self._tell_renewing(self._count)
-
-    def finish(self) -> None:
-        """Delete the documents that are gone, and make a rebuilt index the one that is searched."""
-        self.check_stop()
-        self._delete([source for source in self._found.gone if source in self._written])
-        self._done["deleted"] += self._found.gone
-        self.check_stop()
-        self._tell("indexing", self._count, self._total)
-        self.writing.publish()
-        self._tell_renewing(self._total)
-
-    def report(self) -> IngestReport:
-        """What was done."""
-        documents = self.store.sections.documents()
-        return IngestReport(
-            **{name: tuple(sources) for name, sources in self._done.items()},
-            problems=tuple(self._problems),
-            sections=sum(info.sections for info in documents),
-            sentences=sum(info.sentences for info in documents),
-            embedded=self._embedded,
-            seconds=time.perf_counter() - self._started,
-            stopped=self.stopped,
-            warnings=tuple(self._warnings),
-            left_out=tuple(self._found.left_out),
-            languages=dict(self._languages),
-            outdated=self.outdated,
-            rebuilt=self.rebuild,
-            total=self._total,
-        )
-
-    def check_stop(self) -> None:
+    def _check_stop(self) -> None:
         """Raise `Stopped` where somebody asked for it, or `StoreError` where nothing more can be written."""
         if self.should_stop():
             raise Stopped
         self.writing.check()
-
-    def _delete(self, sources: Iterable[str]) -> None:
-        for source in sources:
-            self.writing.delete(source)
-            self._written.pop(source, None)
-
-    def _load(self, candidate: Candidate, *, known: str) -> Source | None:
-        """A document's text; None where its file still has the hash `known`.
-
-        Where the file cannot be read, a rebuild takes the text in the index; else the error is raised.
-        """
-        if candidate.path is not None:
-            try:
-                return self.reader.read(candidate.path, source=candidate.source, known=known)
-            except ReaderError as error:
-                if not self.rebuild or candidate.source not in self._indexed:
-                    raise
-                self._problems.append(Problem.of(error))
-        stored = self.store.sections.document(candidate.source)
-        return Source(stored.text, stored.info.hash)
-
-    @property
-    def _count(self) -> int:
-        return sum(len(self._done[name]) for name in OUTCOMES[:-1])
-
-    def _tell_renewing(self, done: int) -> None:
-        if self.outdated:
-            self._tell("renewing", done, self._total)
-
-    def _tell(self, stage: Stage, done: int, total: int, document: str = "") -> None:
-        self.on_progress(Progress(stage, done, total, document))

@@ -14,9 +14,10 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
@@ -28,8 +29,6 @@ FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\ud800-\udfff]|^ | $|\.$")  # in a part 
 LONGEST_PART, LONGEST_NAME, MOST_PARTS = 200, 1_000, 30  # bytes of a part and of a name; parts
 MOST_MEMBERS = 100_000  # of a zip: each takes memory before the first is unpacked
 LISTED, ENCRYPTED = b"PK\x01\x02", 0x1  # how each entry of a zip's list begins; a flag of a member
-Content = bytes | tuple[zipfile.ZipFile, zipfile.ZipInfo]
-"""The bytes of a file, or where they are in a zip."""
 DAMAGES = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError,
            ValueError, OverflowError, MemoryError)  # fmt: skip
 """What `zipfile` and the decompressors behind it raise for damaged archives."""
@@ -75,92 +74,81 @@ def accept(
     if not accepted.paths:
         problem = " ".join(["The upload has no file that can be kept.", *accepted.refused[:1]])
         raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.")
-    taken = collisions(accepted.paths, folder)
-    if taken and not replace:
-        raise UploadRefused(
-            f"Uploaded before: {', '.join(taken)}.", "Choose to replace, or rename the files."
-        )
+    if not replace and (taken := collisions(accepted.paths, folder)):
+        problem = f"Uploaded before: {', '.join(taken)}."
+        raise UploadRefused(problem, "Choose to replace, or rename the files.")
     present = {path.casefold(): path for path in uploaded(folder)}
-    for path in accepted.paths:
-        target = folder / present.get(path.casefold(), path)
-        _write(target, accepted.contents[path], beside=folder.parent)
+    for path, content in accepted.contents.items():
+        _write(folder / present.get(path.casefold(), path), content, beside=folder.parent)
     return accepted
 
 
 def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
-    """What `accept` would keep, in memory; raises `UploadTooLarge`."""
-    contents: dict[str, bytes] = {}
-    names, folders = set[str](), set[str]()  # without case
-    ignored, refused, left = list[str](), list[str](), limits.max_total_bytes
-    for written, content in (entry for file in files for entry in _entries(file)):
+    """The files that `accept` would keep, in memory; raises `UploadTooLarge`."""
+    contents, ignored, refused = dict[str, bytes](), list[str](), list[str]()
+    taken, size = set[str](), 0  # names without case, those of folders with a slash
+    for written, read in (entry for file in files for entry in _entries(file, refused.append)):
         try:
-            if isinstance(content, UploadRefused):
-                raise content
             name = name_of(written)
             if any(part.startswith(".") or part == "__MACOSX" for part in name.split("/")):
                 continue
             if PurePosixPath(name).suffix.lower() not in limits.suffixes:
                 ignored.append(name)
                 continue
-            folded = PurePosixPath(name.casefold())
-            above = {parent.as_posix() for parent in folded.parents}
-            if folded.as_posix() in names or folded.as_posix() in folders or above & names:
+            folded = name.casefold()
+            above = {parent.as_posix() for parent in PurePosixPath(folded).parents}
+            if taken & {folded, f"{folded}/", *above}:
                 problem = f"'{name}' is in the upload twice (whatever the case of letters), or also a folder."
                 raise UploadRefused(problem, "Rename one of them.")
-            data = _read(content, name, most=limits.of_a_file.of(name))
-            left -= len(data)
-            if left < 0 or len(contents) >= limits.max_files:
-                most = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
-                fix = "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES or ATHENA_MAX_UPLOAD_MB."
-                raise UploadTooLarge(f"The upload has more than {most}.", fix)
-            contents[name] = data
-            names.add(folded.as_posix())
-            folders |= above
-        except UploadTooLarge:
-            raise
+            content = read(most := limits.of_a_file.of(name))
+            if len(content) > most:
+                fix = "Divide the file, or raise ATHENA_MAX_FILE_MB or ATHENA_MAX_CONVERTED_MB."
+                raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
         except UploadRefused as error:
             refused.append(str(error))
+            continue
+        size += len(content)
+        if size > limits.max_total_bytes or len(contents) >= limits.max_files:
+            limit = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
+            fix = "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES or ATHENA_MAX_UPLOAD_MB."
+            raise UploadTooLarge(f"The upload has more than {limit}.", fix)
+        contents[name] = content
+        taken |= {folded, *(f"{parent}/" for parent in above)}
     return Accepted(tuple(sorted(contents)), tuple(ignored), tuple(refused), contents)
 
 
-def _entries(file: UploadedFile) -> Iterator[tuple[str, Content | UploadRefused]]:
-    """The name and content of each file of an upload; an error in the place of a bad archive."""
+def _entries(
+    file: UploadedFile, refuse: Callable[[str], None]
+) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    """The name of each file of an upload, and what reads its first bytes; a bad archive is refused."""
     if not file.name.lower().endswith(".zip"):
-        yield PurePosixPath(file.name.replace("\\", "/")).name, file.content
+        yield PurePosixPath(file.name.replace("\\", "/")).name, lambda _: file.content
         return
-    problem = f"'{_shown(file.name)}' has more than {MOST_MEMBERS:,} files."
     try:
-        if file.content.count(LISTED) <= MOST_MEMBERS:
-            archive = zipfile.ZipFile(io.BytesIO(file.content))
-            members = (member for member in archive.infolist() if not member.is_dir())
-            yield from ((member.filename, (archive, member)) for member in members)
-            return
+        if file.content.count(LISTED) > MOST_MEMBERS:
+            raise ValueError(f"it has more than {MOST_MEMBERS:,} files")
+        archive = zipfile.ZipFile(io.BytesIO(file.content))
     except DAMAGES as error:
         problem = f"'{_shown(file.name)}' is not a zip that can be read: {_shown(str(error)).rstrip('.')}."
-    yield file.name, UploadRefused(problem, "Pack the documents again, alone.")
+        refuse(f"{problem} Pack the documents again, alone.")
+        return
+    for member in archive.infolist():
+        if not member.is_dir():
+            yield member.filename, partial(_unpack, archive, member)
 
 
-def _read(content: Content, name: str, *, most: int) -> bytes:
-    """The bytes of a file; those that are really unpacked count. Raises `UploadRefused`."""
-    data = content if isinstance(content, bytes) else b""
-    if not isinstance(content, bytes):
-        archive, member = content
-        mode = member.external_attr >> 16
-        kind = "encrypted" if member.flag_bits & ENCRYPTED else ""
-        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-            kind = "a link" if stat.S_ISLNK(mode) else "no plain file"
-        if kind:
-            raise UploadRefused(f"'{name}' in the zip is {kind}.", "Pack plain files without a password.")
-        try:
-            with archive.open(member) as stream:
-                data = stream.read(most + 1)
-        except DAMAGES as error:
-            problem = f"'{name}' in the zip cannot be unpacked: {_shown(str(error)).rstrip('.')}."
-            raise UploadRefused(problem, "Pack it again, without a special method.") from error
-    if len(data) > most:
-        fix = "Divide the file, or raise ATHENA_MAX_FILE_MB or ATHENA_MAX_CONVERTED_MB."
-        raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
-    return data
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    """The bytes of a file in a zip, of a larger one at least one too many; raises `UploadRefused`."""
+    name, kind = f"'{_shown(member.filename)}' in the zip", stat.S_IFMT(member.external_attr >> 16)
+    if member.flag_bits & ENCRYPTED or kind not in (0, stat.S_IFREG):
+        problem = f"{name} is encrypted, a link, or no plain file."
+        raise UploadRefused(problem, "Pack plain files without a password.")
+    try:
+        with archive.open(member) as stream:
+            return stream.read(most + 1)
+    except DAMAGES as error:
+        problem = f"{name} cannot be unpacked: {_shown(str(error)).rstrip('.')}."
+        raise UploadRefused(problem, "Pack it again, without a special method.") from error
 
 
 def name_of(written: str) -> str:
@@ -186,10 +174,9 @@ def _write(target: Path, content: bytes, *, beside: Path) -> None:
         temporary.replace(target)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            fix = "Free some space and try again."
-            raise DiskFull(f"Cannot write '{target.name}': the disk is full.", fix) from error
         problem = f"Cannot write '{target.name}': {error.strerror or type(error).__name__}."
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(problem, "Free some space and try again.") from error
         raise UploadRefused(problem, "Shorten or change its name, or let its folder be written.") from error
 
 

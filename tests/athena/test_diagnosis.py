@@ -18,7 +18,7 @@ from pipeline.models.base import ModelChoice
 from pipeline.stores.base import Manifest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
-from tests.pipeline.ingest_runs import manifest_of
+from tests.pipeline.ingest_runs import manifest_of, run_ingest
 from tests.pipeline.searching import ENCODER
 from tests.pipeline.stores.embedded.damage import open_data, prepare
 
@@ -126,6 +126,17 @@ def test_one_failing_check_keeps_none_from_running(tmp_path: Path) -> None:
     ]
     assert [item.ok for item in diagnosis.checks[5:]] == [True, True]
     assert not diagnosis.ok
+
+
+def test_documents_that_the_embedding_model_cannot_read_are_named_once(tmp_path: Path) -> None:
+    (tmp_path / "ja.md").write_text("# 弁\n\nポンプは弁が閉じている間うなります。\n", encoding="utf-8")
+    (tmp_path / "en.md").write_text("# Valve\n\nIt is shut.\n", encoding="utf-8")
+    with closing(EmbeddedStore(tmp_path / "store")) as store:
+        run_ingest(store, tmp_path, encoder=ENCODER)
+        advice = check(run(store, tmp_path), "languages")
+        assert advice.ok and advice.detail.startswith("1 document not in English (ja): ")
+        other = ModelChoice("embedding", "bge-m3", "ollama", "multilingual")
+        assert "languages" not in [item.name for item in run(store, tmp_path, choice=other).checks]
 
 
 def test_a_full_disk(manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

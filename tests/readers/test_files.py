@@ -78,6 +78,8 @@ def test_everything_that_is_found_and_not_read_has_a_reason(tmp_path: Path) -> N
         "x.ipynb": "Jupyter (read with --formats md,ipynb, or by name)",
     }
     assert sources(tmp_path) == ["a.md"]
+    found = find(tmp_path, known=frozenset({"large.md"}))  # its former version is indexed
+    assert [problem.reason for problem in found.problems] == ["1,001 bytes, over the limit of 1,000"]
     assert "note.txt" not in left_out(tmp_path, known=frozenset({"note.txt"}))
 
 
@@ -135,16 +137,14 @@ def test_an_ignored_file_can_be_named(tmp_path: Path) -> None:
     assert (sources(tmp_path), sources(tmp_path / "a.md")) == ([], ["a.md"])
 
 
-@pytest.mark.parametrize("pattern", ["[z-a].md", "x[a", "\\", "!", "a/**/" * 3 + "b", "x" * 1_001])
+@pytest.mark.parametrize("pattern", ["[z-a].md", "!", "a/**/" * 3 + "b"])
 def test_a_line_that_is_no_pattern_is_named_and_the_others_count(pattern: str, tmp_path: Path) -> None:
     write(tmp_path, "a.md", "c.md")
     (tmp_path / ".gitignore").write_text(f"{pattern}\nc.md\n{pattern}\n[[]a.md\n")
     found = find(tmp_path)
     assert [file.source for file in found.files] == ["a.md"]
     (problem,) = found.problems
-    assert problem.reason.startswith("line 1 is not a pattern: ") and problem.reason.endswith(
-        "(and 1 others)"
-    )
+    assert problem.reason.startswith("line 1 is not a pattern: ")
 
 
 def test_no_pattern_takes_long(tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ def test_no_pattern_takes_long(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"x" * 100_001, "it has more than 100,000 bytes, so none of it is used"),
-        (b"\n" * 1_001, "it has more than 1,000 lines, so none of it is used"),
-        (None, "it is a link"),
+        (b"x" * 100_001, "it has more than 100,000 bytes or 1,000 lines, so none of it is used"),
+        (b"\n" * 1_001, "it has more than 100,000 bytes or 1,000 lines, so none of it is used"),
+        (None, "it is a link, or no plain file"),
     ],
 )
 def test_an_ignore_file_that_is_not_used_is_reported(

@@ -1,0 +1,62 @@
+"""The progress of an ingest while it runs, and the report on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from pipeline.ingesting.documents import Problem
+from readers.files import UNKNOWN_ENDING, LeftOut
+
+Stage = Literal["renewing", "reading", "embedding", "storing", "indexing", "relating"]
+ENDINGS = 5
+"""Endings of files that the summary names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingest is: documents read or stored, or texts embedded, of those known so far.
+
+    "renewing" stands for "storing" where an outdated index makes the ingest embed every document again.
+    """
+
+    stage: Stage
+    done: int
+    total: int
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """The result of an ingest, by source; `sections` and `sentences` count all that the index has now."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    deleted: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    sections: int
+    sentences: int
+    embedded: int  # texts that went through the model
+    seconds: float
+    stopped: bool
+    warnings: tuple[str, ...]  # about new or changed documents
+    left_out: tuple[LeftOut, ...]  # everything that was found and not read
+    languages: Mapping[str, int]  # new or changed documents by ISO 639-1 code
+    outdated: str  # why everything was embedded again, though nobody asked for it
+    rebuilt: bool  # everything was to be embedded again; stopped, the former index is searched
+    total: int  # documents that should be in the index in the end
+
+
+def left_out_summary(left_out: Sequence[LeftOut]) -> str:
+    """How many files and folders are left out, by reason: `3 hidden, 9 of unknown ending (.png)`."""
+    paths = [PurePosixPath(one.source) for one in left_out if one.reason == UNKNOWN_ENDING]
+    common = [ending for ending, _ in Counter(path.suffix or path.name for path in paths).most_common()]
+    endings = f" ({', '.join(common[:ENDINGS])}{' …' * (len(common) > ENDINGS)})"
+    return ", ".join(
+        f"{number:,} {reason}{endings * (reason == UNKNOWN_ENDING)}"
+        for reason, number in Counter(one.reason for one in left_out).most_common()
+    )
