@@ -217,9 +217,8 @@ def _search(athena: Athena, own: Collection, ask: Ask) -> SearchedQuestion:
     passages = gather(
         fetch_sections(ranking, ask.text, sections=own.store.sections, depth=options.top_k),
         sentence_scores(response, weights=weights),
-        store=own.store,
-        vector=vector,
-        options=options,
+        sentences=own.store.sentences,
+        threshold=options.simple_ratio_thresh,
     )
     return SearchedQuestion(own.name, ask, response, tuple(passages), own.store.sentences)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,8 +16,9 @@ from pipeline.analysis import (
     embedding_text,
     lexical_terms,
     title_key,
-)
+)  # fmt: skip
 from pipeline.nodes import StoredNode
+from pipeline.terms import content_terms
 
 
 @pytest.mark.parametrize(
@@ -92,27 +92,17 @@ def test_titles_are_the_same_by_letters_and_digits_alone() -> None:
 
 
 def test_a_first_section_has_a_term_for_each_name_of_its_page() -> None:
-    metadata: dict[str, Any] = {
-        "title": "Cold Tank",
-        "heading_path": ["Cold Tank"],
-        "aliases": ["T-1"],
-        "order": 0,
-    }
+    metadata = {"title": "Cold Tank", "heading_path": ["Cold Tank"], "aliases": ["T-1"], "order": 0}
     assert {"=coldtank", "=t1"} <= set(lexical_terms("Text.", metadata).split())
     assert "=coldtank" not in lexical_terms("Text.", {**metadata, "order": 1}).split()
 
 
 def test_what_is_shown_is_indexed_and_names_of_the_page_with_it() -> None:
     metadata = {
-        "title": "Fans",
-        "heading_path": ["Fans", "Cabin"],
-        "keywords": "cooling",
-        "header": "| Part | Limit |",
+        "heading_path": ["Fans", "Cabin"], "keywords": "cooling", "header": "| Part | Limit |",
         "shown": "\u2060\u2060\u2060H\u20602O",
-        "kind": "table_row",
-    }
-    terms = lexical_terms("<b>H</b>2O", metadata).split()
-    assert terms == ["fan", "cabin", "cool", "part", "limit", "h2o"]
+    }  # fmt: skip
+    assert lexical_terms("<b>H</b>2O", metadata) == "fan cabin cool part limit h2o"
 
 
 def test_the_title_and_the_innermost_headings_are_embedded() -> None:
@@ -121,16 +111,21 @@ def test_the_title_and_the_innermost_headings_are_embedded() -> None:
     assert embedding_text(node) == "Page > Two > Three: Text."
 
 
-@given(st.text())
-def test_terms_can_be_stored_separated_by_blanks(text: str) -> None:
-    terms = analyse(text)
+@given(st.text(), st.text())
+def test_terms_are_stored_separated_by_blanks_and_texts_are_analysed_apart(one: str, other: str) -> None:
+    terms = analyse(one)
     assert " ".join(terms).split() == terms
     assert all(0 < len(term) <= MAX_TERM_CHARACTERS for term in terms)
+    assert sorted(analyse(f"{one} \n {other}")) == sorted(terms + analyse(other))
 
 
-@given(st.text(), st.text())
-def test_texts_are_analysed_apart(one: str, other: str) -> None:
-    assert sorted(analyse(f"{one} \n {other}")) == sorted(analyse(one) + analyse(other))
+@given(st.text(max_size=60))
+def test_content_terms_are_some_of_the_terms_and_are_never_none(text: str) -> None:
+    terms = content_terms(text)
+    assert len(set(terms)) == len(terms)
+    assert set(terms) <= set(analyse(text))
+    assert bool(terms) == bool(analyse(text))
+    assert content_terms("which section should not") == ("section",)
 
 
 def test_threads_agree() -> None:
