@@ -97,11 +97,9 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
     A word is stemmed in each language. One more term stands for the question as a whole: it finds the page
     whose title has the same letters and digits.
     """
-    terms = analyse(question, languages[0] if languages else "en")
-    known = set(terms)
+    terms = analyse(question, *languages[:1])
     for language in languages[1:]:
-        terms += [term for term in dict.fromkeys(analyse(question, language)) if term not in known]
-        known.update(terms)
+        terms += {term: None for term in analyse(question, language) if term not in terms}
     key = title_key(question) if len(question) <= LONGEST_TITLE else ""
     return [*terms, f"={key}"] if key else terms
 
