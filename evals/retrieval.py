@@ -16,7 +16,7 @@ from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_
 from pipeline.answer import Retrieval
 from pipeline.asking.follow_ups import Condensed, condense, topic_leads
 from pipeline.errors import DatasetError
-from pipeline.finding.alternative import AlternativeQuery
+from pipeline.finding.fusion import AlternativeQuery
 from pipeline.messages import Message
 
 if TYPE_CHECKING:

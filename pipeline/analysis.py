@@ -66,6 +66,7 @@ _DOUBLED = frozenset({"&&", "||", "??", "==", "===", "<<", ">>", "::", "$$"})
 """Symbols that are names although they repeat one character, as Markdown's rules and underlines do."""
 _BOUNDS = frozenset(" \t\r\n`'\"(),;|[]")
 _CACHED_WORDS = 65_536  # about 15 MB
+_STEMMING = threading.Lock()  # two threads must not use one of PyStemmer's objects at the same time
 
 
 def analyse(text: str, language: str = "en") -> list[str]:
@@ -83,8 +84,8 @@ def analyse(text: str, language: str = "en") -> list[str]:
     terms: list[str] = []
     position = 0
     for run in _DENSE.finditer(text):
-        terms += _words(text[position : run.start()], language)
-        terms += _pairs(run[0])
+        pairs = [run[0][at : at + 2] for at in range(len(run[0]) - 1)]
+        terms += [*_words(text[position : run.start()], language), *(pairs or [run[0]])]
         position = run.end()
     terms += _words(text[position:], language)
     return terms
@@ -96,11 +97,9 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
     A word is stemmed in each language. One more term stands for the question as a whole: it finds the page
     whose title has the same letters and digits.
     """
-    terms = analyse(question, languages[0] if languages else "en")
-    known = set(terms)
+    terms = analyse(question, *languages[:1])
     for language in languages[1:]:
-        terms += [term for term in dict.fromkeys(analyse(question, language)) if term not in known]
-        known.update(terms)
+        terms += {term: None for term in analyse(question, language) if term not in terms}
     key = title_key(question) if len(question) <= LONGEST_TITLE else ""
     return [*terms, f"={key}"] if key else terms
 
@@ -118,13 +117,8 @@ def embedding_question(question: str) -> str:
     return _LONG_INITIALS.sub(lambda found: found[0].replace(".", ""), question)
 
 
-def lexical_text(node: Node) -> str:
-    """The terms of a node, separated by blanks: headings, names of the page, table header and text."""
-    return lexical_terms(node.text, node.metadata)
-
-
 def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
-    """The terms of a node's parts, separated by blanks.
+    """The terms of a node, separated by blanks: headings, names of the page, table header and text.
 
     A page's first section also has one term for each of the page's names as a whole, `=` and `title_key`.
     """
@@ -133,7 +127,7 @@ def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
     names = " ".join([*metadata.get("heading_path", ()), *aliases])
     terms = [*_analysed(names, language), *_analysed(metadata.get("keywords", ""), language)]
     terms += _analysed(display(metadata.get("header", "")), language)
-    terms += analyse(_seen(text, metadata), language)
+    terms += analyse(display(metadata.get("shown", text)) or text, language)
     if metadata.get("order") == 0:
         terms += {f"={title_key(name)}": None for name in (metadata.get("title", ""), *aliases)}
     return " ".join(terms)
@@ -145,15 +139,8 @@ def embedding_text(node: Node) -> str:
     path = list(metadata.get("heading_path", ()))
     headings = PATH_SEPARATOR.join(path[:1] + path[1:][-EMBEDDED_HEADINGS:])[-EMBEDDED_CHARACTERS:]
     header = display(metadata.get("header", ""))[:EMBEDDED_CHARACTERS]
-    return (
-        (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + _seen(node.text, metadata)
-    )
-
-
-def _seen(text: str, metadata: Mapping[str, Any]) -> str:
-    """A node's text as readers see it."""
-    shown = metadata.get("shown", text)
-    return display(shown) or text  # never nothing at all
+    text = display(metadata.get("shown", node.text)) or node.text
+    return (f"{headings}: " if headings else "") + (f"{header}\n" if header else "") + text
 
 
 def _words(text: str, language: str) -> list[str]:
@@ -163,26 +150,16 @@ def _words(text: str, language: str) -> list[str]:
 
 
 def _symbols(text: str) -> Iterator[str]:
-    """Long options, and names made of two or three symbols that stand alone or in backticks."""
+    """Long options, and names of two or three symbols, alone or in backticks; no rules and no emphasis."""
     for found in _SYMBOLS.finditer(text):
         name, start, end = found[0], found.start(), found.end()
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+        differ = len({*name}) > 1 and not {*name} <= {*"?!"}
         if _OPTION.fullmatch(name):
             if not before.isalnum():
                 yield name.lower()[:MAX_TERM_CHARACTERS]
-        elif _is_name(name) and {before, after} <= _BOUNDS:
+        elif len(name) <= MOST_SYMBOLS and (differ or name in _DOUBLED) and {before, after} <= _BOUNDS:
             yield name
-
-
-def _is_name(symbols: str) -> bool:
-    """Whether a run of symbols may be a name, and is no rule, underline or emphasis."""
-    differ = len(set(symbols)) > 1 and not set(symbols) <= set("?!")
-    return len(symbols) <= MOST_SYMBOLS and (differ or symbols in _DOUBLED)
-
-
-def _pairs(run: str) -> list[str]:
-    """The overlapping pairs of a run's characters; a single character is a term itself."""
-    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 @lru_cache(maxsize=1024)
@@ -210,21 +187,14 @@ def _terms(word: str, language: str) -> tuple[str, ...]:
     return terms
 
 
-class _Stemmers(threading.local):
-    """The stemmers of one thread by language: PyStemmer's objects must not be shared."""
-
-    def __init__(self) -> None:
-        self.by_language: dict[str, Stemmer.Stemmer] = {}
-
-
-_thread = _Stemmers()
-
-
 def _stem(word: str, language: str) -> str:
     """The stem of a word; the word itself in a language without a stemmer."""
     if language not in SNOWBALL:
         return word
-    stemmers = _thread.by_language
-    if language not in stemmers:
-        stemmers[language] = Stemmer.Stemmer(SNOWBALL[language])
-    return str(stemmers[language].stemWord(word.replace("’", "'")))
+    with _STEMMING:
+        return str(_stemmer(language).stemWord(word.replace("’", "'")))
+
+
+@lru_cache
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(SNOWBALL[language])

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from pipeline.answer import Retrieval
     from pipeline.answering.prompts import Source
     from pipeline.answering.recollection import Recollection
-    from pipeline.finding.alternative import AlternativeQuery
+    from pipeline.finding.fusion import AlternativeQuery
     from pipeline.steps.trace import RunningStep
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."

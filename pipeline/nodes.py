@@ -1,13 +1,12 @@
 """Nodes: a section or a sentence with its place in the file, as the pipeline reads it.
 
-Attributes have the names of LlamaIndex's `TextNode`, so that what the readers make are `Node`s as they are;
-what a store gives back are `StoredNode`s. `pipeline/llamaindex/retriever.py` makes `TextNode`s of them.
+Attributes have the names of LlamaIndex's `TextNode`. The readers make `Node`s, the stores give back
+`StoredNode`s.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -80,16 +79,3 @@ class ScoredNode:
 
     node: Node
     score: float
-
-
-def to_json(metadata: Mapping[str, Any]) -> str:
-    """Metadata, or some of them, as stores keep them."""
-    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
-def by_section(sentences: Iterable[StoredNode]) -> dict[str, list[StoredNode]]:
-    """Sentences by the section that they belong to, in the order given."""
-    groups: dict[str, list[StoredNode]] = {}
-    for sentence in sentences:
-        groups.setdefault(sentence.section_id, []).append(sentence)
-    return groups

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 
 from pipeline.analysis import embedding_question
 from pipeline.answer import Answerability, Passage, Retrieval
-from pipeline.finding.alternative import AlternativeQuery, blend
-from pipeline.finding.fusion import LISTS, alpha_for, fuse_sections, list_weights, sentence_scores
+from pipeline.finding import fusion
+from pipeline.finding.fusion import LISTS, AlternativeQuery
 from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
 from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
@@ -74,7 +75,7 @@ class HybridSearch:
             correcting.set(corrected=question if words else "", words=tuple(words))
             if alternative and options.spelling:
                 other = with_words(alternative.text, misspelt(alternative.text, index))
-                alternative = replace(alternative, text=other)
+                alternative = alternative._replace(text=other)
         with trace.step(records.HydeStep(question=question)) as hyde:
             wanted = options.hyde and (options.alpha > 0 or options.hyde_lexical)
             if not hyde.is_on(wanted):
@@ -107,22 +108,23 @@ class HybridSearch:
             found = self._search(searching.record, vector)
             searching.set(hits=sum(len(getattr(found, name)) for name in LISTS))
             searching.set(**{name: _rounded(getattr(found, name)[: searching.ranks]) for name in LISTS})
-        weights = list_weights(options, alpha=searching.record.alpha)
+        weights = fusion.list_weights(options, alpha=searching.record.alpha)
         with trace.step(records.FuseStep(weights=weights)) as fusing:
-            ranking = fuse_sections(found, weights=weights)
+            ranking = fusion.fuse_sections(found, weights=weights)
             fusing.set(sections=len(ranking), ranking=tuple(ranking))
         with trace.step(records.MergeStep(simple_ratio_thresh=options.simple_ratio_thresh)) as merging:
             depth = max(options.top_k, options.rerank_top_n)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)
-            leaves = sentence_scores(found, weights=weights)
-            passages = gather(sections, leaves, store=self.store, vector=vector, options=options)
-            merging.set(sections=fetched(passages, leaves))
+            leaves = fusion.sentence_scores(found, weights=weights)
+            threshold = options.simple_ratio_thresh
+            passages = gather(sections, leaves, sentences=self.store.sentences, threshold=threshold)
+            merging.set(sections=fetched(passages))
         with trace.step(
             records.RerankStep(top_n=options.rerank_top_n, weight=options.rerank_weight)
         ) as reranking:
             if reranking.is_on(options.rerank):
                 passages = rerank(reranking, question, passages, self.cross_encoder, stop)
-            passages = names_first(passages, [passage.section for passage in passages], question)
+            passages = _descending(names_first(passages, [p.section for p in passages], question))
         with trace.step(records.AnswerableStep()) as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
                 found = self._search(replace(searching.record, text=question), own)
@@ -150,7 +152,7 @@ class HybridSearch:
             text=text,
             alternative=alternative.text if alternative else "",
             alternative_share=alternative.share if alternative else 0.0,
-            alpha=alpha_for(options.alpha, self.store.sections.languages(), self.encoder.languages),
+            alpha=fusion.alpha_for(options.alpha, self.store.sections.languages(), self.encoder.languages),
             candidates=options.candidates,
             paths=options.paths,
             sentences=self.store.sentences.count(),
@@ -172,7 +174,7 @@ class HybridSearch:
         if near is not None:
             near = self.encoder.encode_query(embedding_question(other.text))
         request = replace(request, text=request.text and other.text, vector=near)
-        return blend(response, self.store.sentences.search(request), share=other.share)
+        return fusion.blend(response, self.store.sentences.search(request), share=other.share)
 
     def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:
         """The verdict on the fetched passages; without one, the documents do not answer."""
@@ -182,6 +184,12 @@ class HybridSearch:
         unknown = index.lacking(content_terms(question))
         values = signals(question, found, passages, sentences=index.count(), unknown=unknown)
         return judge(question, values, passages[0], calibration=calibration)
+
+
+def _descending(passages: list[Passage]) -> list[Passage]:
+    """The passages with scores that do not rise: one that goes first by its name has that of the next."""
+    highest = list(accumulate((passage.score for passage in reversed(passages)), max))
+    return [replace(p, score=score) for p, score in zip(passages, reversed(highest), strict=True)]
 
 
 def _rounded(ranking: Ranking) -> Ranking:

@@ -23,7 +23,6 @@ other our out over own please possible problem re s same say see shall she shoul
 such t tell than thank thanks that the their them then there these they thing this those through to too under
 until up us use used using ve very want was way we well were what when where whether which while who whom
 whose why will with would yes you your
-chapter section
 anyone anything everyone everything noone somehow someone something
 arent cant couldnt didnt doesnt dont hadnt hasnt havent hows im isnt ive lets shouldnt thats theres theyre
 wasnt werent whats wheres whos wont wouldnt youre

@@ -107,12 +107,12 @@ def _result_lines(rank: int, passage: Passage) -> list[RenderableType]:
 
 def why_text(why: Why) -> RenderableType:
     """What became of one section in a search."""
-    if not why.indexed:
+    if not why.places:
         return Text(why.explanation)
     table = Table(box=box.SIMPLE, title=" › ".join([why.source, *why.heading_path]), title_justify="left")
     for column in ("list", "rank", "score"):
         table.add_column(column, justify="left" if column == "list" else "right")
-    for name, place in [*why.lists.items(), ("fused", why.fused), ("reranked", why.reranked)]:
+    for name, place in why.places.items():
         table.add_row(name, *_place(place))
     return Group(table, Text(why.explanation))
 

@@ -215,11 +215,10 @@ def _search(athena: Athena, own: Collection, ask: Ask) -> SearchedQuestion:
     weights = list_weights(options, alpha=options.alpha)
     ranking = fuse_sections(response, weights=weights)
     passages = gather(
-        fetch_sections(ranking, ask.text, sections=own.store.sections, depth=options.top_k),
+        fetch_sections(ranking, ask.text, store=own.store, depth=options.top_k),
         sentence_scores(response, weights=weights),
-        store=own.store,
-        vector=vector,
-        options=options,
+        sentences=own.store.sentences,
+        threshold=options.simple_ratio_thresh,
     )
     return SearchedQuestion(own.name, ask, response, tuple(passages), own.store.sentences)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.answering.recollection import MemoryReply, Recollection
-from pipeline.finding.alternative import AlternativeQuery
+from pipeline.finding.fusion import AlternativeQuery
 from pipeline.messages import Message
 from pipeline.models.tokens import counter_for
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions

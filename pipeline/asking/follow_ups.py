@@ -17,7 +17,7 @@ from pipeline.analysis import analyse
 from pipeline.asking.questions import asked_in, is_question
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import ModelError
-from pipeline.finding.alternative import AlternativeQuery
+from pipeline.finding.fusion import AlternativeQuery
 from pipeline.messages import Message
 from pipeline.terms import content_terms, share, stop_terms
 

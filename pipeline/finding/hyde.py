@@ -48,14 +48,13 @@ def write_hypothesis(
     except ModelError as error:
         step.fail(str(error))
         return ""
-    text = written.text.strip()[:MAX_HYPOTHESIS_CHARACTERS]
     step.set(prompt=written.prompt, prompt_tokens=written.prompt_tokens, answer_tokens=written.answer_tokens)
+    text = written.text.strip()[:MAX_HYPOTHESIS_CHARACTERS]
     if stop.is_set():  # half a hypothesis finds something else
         step.skip(STOPPED)
-        return ""
-    if not text:
+    elif not text:
         step.fail("the model wrote nothing")
-    return text
+    return "" if stop.is_set() else text
 
 
 def combine(question: Vector, hypothesis: Vector) -> Vector:

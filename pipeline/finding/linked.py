@@ -48,10 +48,10 @@ def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentSt
         for section in sections.values()
         if section.node_id not in known and (score := _named(section, scores))
     ]
-    found = list(passages)  # in their order, which is not always that of their scores
+    together = list(passages)
     for one in linked:
-        found.insert(sum(passage.score >= one.score for passage in found), one)
-    return found
+        together.insert(sum(passage.score >= one.score for passage in together), one)
+    return together
 
 
 def _named(section: Node, scores: Mapping[str, float]) -> float:

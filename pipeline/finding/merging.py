@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 MIN_CHILDREN = 2  # a section of one sentence gains nothing, and one hit of two says little
 MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000 (docs/decisions/section-tree.md)
 
+Heading = tuple[str, ...]  # a source, then a heading path in it
+
 
 def is_merged(found: int, children: int, *, threshold: float) -> bool:
     """Whether a parent replaces its children: two at least were found, and the share `threshold` of them."""
@@ -30,36 +31,29 @@ def merge_up(
 ) -> list[Passage]:
     """The passages, with a heading's text in the place of its best section where enough of it was found.
 
-    Of the sections directly under a heading, its own text among them, two and the share `ratio` must be among
-    the first `within` passages; then all its passages are replaced. Deep headings come first, so that a
-    merged one counts for the next. Longer ones than `MOST_WORDS`, and changed documents, stay as they are.
+    Of a heading's own text and the headings directly under it, two and the share `ratio` must be among the
+    first `within` passages; then all its passages are replaced. Deep headings come first: a merged one counts
+    for the next, whether or not it has text of its own. Headings of more than `MOST_WORDS`, and documents
+    that changed since the search, stay as they are.
     """
-    tried = set[str]()
-    while parent := _next_parent(passages[: step.record.within], tried):
-        tried.add(parent)
-        found = [p.section for p in passages[: step.record.within] if _is_child(p.section, parent)]
+    within = step.record.within
+    found = [_heading(passage.section) for passage in passages[:within]]
+    headings = dict.fromkeys(heading[:end] for heading in found for end in range(2, len(heading) + 1))
+    for heading in sorted(headings, key=len, reverse=True):
+        near = [passage for passage in passages[:within] if _is_child(passage.section, heading)]
+        if len(near) < MIN_CHILDREN:
+            continue
         try:
-            document = sections.document(found[0].metadata["source"])
+            document = sections.document(heading[0])
         except UnknownDocument:
             continue
-        family = _family(document, parent)
-        children = sum(_is_child(section, parent) for section in family)
-        if family and is_merged(len(found), children, threshold=step.record.ratio):
-            passages = _replaced(passages, document, family, parent)
-    parents = [passage for passage in passages if passage.members]
-    step.set(parents=tuple(map(_record, parents)))
+        family = _family(document, heading, near[0].section.node_id)
+        children = {_heading(section)[: len(heading) + 1] for section in family}
+        merging = {_heading(p.section) for p in near if p.section.node_id in {s.node_id for s in family}}
+        if is_merged(len(merging), len(children), threshold=step.record.ratio):
+            passages = _replaced(passages, _parent(document, heading, family), family)
+    step.set(parents=tuple(_record(passage) for passage in passages if passage.members))
     return passages
-
-
-def _next_parent(passages: Sequence[Passage], tried: set[str]) -> str:
-    """The deepest heading that two passages are directly under, or are the text of; "" where none is left."""
-    counts, depths = Counter[str](), dict[str, int]()
-    for section in (passage.section for passage in passages):
-        for above, heading in enumerate((section.node_id, section.metadata.get("parent", ""))):
-            counts[heading] += heading not in tried
-            depths[heading] = len(section.metadata["heading_path"]) - above
-    shared = [heading for heading, count in counts.items() if heading and count >= MIN_CHILDREN]
-    return max(shared, key=depths.__getitem__, default="")
 
 
 def _record(parent: Passage) -> MergedUp:
@@ -67,49 +61,54 @@ def _record(parent: Passage) -> MergedUp:
     return MergedUp(parent.section.node_id, tuple(path), parent.members, found)
 
 
-def _is_child(section: Node, parent: str) -> bool:
+def _heading(section: Node) -> Heading:
+    return (section.metadata["source"], *section.metadata["heading_path"])
+
+
+def _is_child(section: Node, heading: Heading) -> bool:
     """Whether a section is the text of a heading, or directly under it."""
-    return parent in (section.node_id, section.metadata.get("parent"))
+    return heading in (_heading(section), _heading(section)[:-1])
 
 
-def _family(document: StoredDocument, parent: str) -> Sequence[StoredNode]:
-    """The sections of a heading, from its own text to the last one below it."""
-    inside, places = {parent}, list[int]()
-    for place, section in enumerate(document.sections):
-        if section.node_id == parent or section.metadata.get("parent") in inside:
-            inside.add(section.node_id)
-            places.append(place)
-    return document.sections[min(places, default=0) : max(places, default=-1) + 1]
+def _family(document: StoredDocument, heading: Heading, section_id: str) -> list[StoredNode]:
+    """The sections of that heading which has the given section: a document may have several of one path."""
+    family: list[StoredNode] = []
+    for section in document.sections:
+        own = _heading(section)
+        if own[: len(heading)] != heading or own == heading:  # another heading begins
+            if any(member.node_id == section_id for member in family):
+                break
+            family = []
+        if own[: len(heading)] == heading:
+            family.append(section)
+    return family
 
 
-def _replaced(
-    passages: list[Passage], document: StoredDocument, family: Sequence[StoredNode], parent: str
-) -> list[Passage]:
-    """The passages, a heading's text in the place of its first one, which keeps its id and its scores."""
+def _parent(document: StoredDocument, heading: Heading, family: Sequence[StoredNode]) -> StoredNode:
+    """A heading's text as one section."""
     start, end = family[0], family[-1]
-    text = document.text[start.start_char_idx : end.end_char_idx]
+    text = shown = document.text[start.start_char_idx : end.end_char_idx]
+    for section in family:
+        seen = section.metadata.get("shown", section.text)
+        at = (section.start_char_idx or 0) - (start.start_char_idx or 0)
+        shown = shown[:at] + seen + shown[at + len(seen) :]
+    above = {"heading_path": [*heading[1:]], "end_line": end.metadata["end_line"], "shown": shown}
+    leaves = tuple(leaf for section in family for leaf in section.sentence_ids)
+    metadata = {**start.metadata, **above}
+    return replace(start, text=text, metadata=metadata, end_char_idx=end.end_char_idx, sentence_ids=leaves)
+
+
+def _replaced(passages: list[Passage], parent: StoredNode, family: Sequence[StoredNode]) -> list[Passage]:
+    """The passages, a parent in the place of its first one, which keeps its id and its scores."""
     members = tuple(section.node_id for section in family)
     inside = [passage for passage in passages if {*members}.issuperset(passage.section_ids)]
-    changed = not inside or any(passage.section.text not in text for passage in inside)
-    if changed or len(text.split()) > MOST_WORDS:
+    if len(parent.text.split()) > MOST_WORDS or any(p.section.text not in parent.text for p in inside):
         return passages
-    above = (
-        {} if start.node_id == parent else {"heading_path": start.metadata["heading_path"][:-1], "parent": ""}
-    )
-    metadata = {**start.metadata, **above, "end_line": end.metadata["end_line"]}
-    leaves = tuple(leaf for section in family for leaf in section.sentence_ids)
     first, scores = inside[0], {id_: p.score_of(id_) for p in inside for id_ in p.section_ids}
     hits = {hit.node.node_id: hit for passage in inside for hit in passage.sentences}
     whole = replace(
         first,
-        section=replace(
-            start,
-            node_id=first.section.node_id,
-            text=text,
-            metadata=metadata,
-            end_char_idx=end.end_char_idx,
-            sentence_ids=leaves,
-        ),
+        section=replace(parent, node_id=first.section.node_id),
         sentences=tuple(sorted(hits.values(), key=lambda hit: -hit.score)),
         merged=True,
         members=members,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import inf
-from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from pipeline.analysis import title_key
@@ -44,24 +43,25 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     """The items in their order, but for those whose sections bear a name of the question: they come first.
 
     First stand pages whose title is the question; then sections whose own heading has all its names; then
-    those that have them in outer headings, aliases or the file's name. A version that the question names
-    precedes all of these. Where it names none, a page is left out if a newer version of it is there.
+    those that have them in outer headings or aliases (the file's name is one). A version in the question
+    precedes all of these; without one, a page is left out if a newer version of it is there.
     """
-    pages = [section.metadata for section in sections]
-    asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(page, v) for page in pages)]
+    versions = [_parsed(section.metadata.get("version", "")) for section in sections]
+    asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(own, v) for own in versions)]
     wanted = frozenset(name for name in names(question) if _parsed(name) not in asked)
     newest: dict[str, Version] = {}
-    for page in pages if not asked else ():
-        newest[_path(page)] = max(_version(page), newest.get(_path(page), ()))
-    ranks = [
+    for section, own in zip(sections, versions, strict=True):
+        newest[_path(section)] = max(own, newest.get(_path(section), ()))
+    ranked = [
         (
-            bool(asked) and not any(_is_of(section.metadata, version) for version in asked),
+            bool(asked) and not any(_is_of(own, version) for version in asked),
             0 if is_title(question, section) else _nearness(section.metadata, wanted),
+            place,
         )
-        for section in sections
+        for place, (section, own) in enumerate(zip(sections, versions, strict=True))
+        if asked or own == newest[_path(section)]
     ]
-    found = sorted(zip(ranks, items, pages, strict=True), key=lambda row: row[0])
-    return [item for _, item, page in found if _version(page) >= newest.get(_path(page), ())]
+    return [items[place] for _, _, place in sorted(ranked)]
 
 
 def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
@@ -69,18 +69,13 @@ def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
     path = metadata["heading_path"]
     if not wanted or wanted <= names("".join(path[-1:])):
         return 1 if wanted else 3
-    above = (*path, *metadata.get("aliases", ()), PurePosixPath(metadata["source"]).stem)
-    return 2 if wanted <= names("\n".join(above)) else 3
+    above = names("\n".join((*path, *metadata.get("aliases", ()))))
+    return 2 if wanted <= above else 3
 
 
-def _is_of(metadata: Metadata, asked: Version) -> bool:
-    """Whether a page is of the version asked for: 2.7 is one of 2.x, and 3.5.1 of v3.5."""
-    own = _version(metadata)
+def _is_of(own: Version, asked: Version) -> bool:
+    """Whether a page's version is the one asked for: 2.7 is one of 2.x, and 3.5.1 of v3.5."""
     return bool(own) and all(one == two or inf in (one, two) for one, two in zip(own, asked, strict=False))
-
-
-def _version(metadata: Metadata) -> Version:
-    return _parsed(metadata.get("version", ""))
 
 
 def _parsed(text: str) -> Version:
@@ -88,7 +83,7 @@ def _parsed(text: str) -> Version:
     return tuple(inf if part in "xX" else int(part) for part in found[0].split(".")) if found else ()
 
 
-def _path(metadata: Metadata) -> str:
+def _path(section: Node) -> str:
     """A page's path without the folder that names its version."""
-    version = metadata.get("version")
-    return "/".join(part for part in metadata["source"].split("/") if not version or version not in part)
+    version, source = section.metadata.get("version"), section.metadata["source"]
+    return "/".join(part for part in source.split("/") if not version or version not in part)

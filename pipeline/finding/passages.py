@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pipeline.analysis import title_key
 from pipeline.answer import Passage
@@ -13,12 +11,11 @@ from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
-from pipeline.nodes import Node, ScoredNode, StoredNode, by_section
+from pipeline.nodes import Node, ScoredNode, StoredNode
 from pipeline.steps.records import Dropped, FetchedSection, SelectStep
-from pipeline.stores.base import DocumentStore, Vector
+from pipeline.stores.base import DocumentStore, SentenceIndex
 
 if TYPE_CHECKING:
-    from pipeline.options import SearchOptions
     from pipeline.steps.trace import RunningStep
 
 LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
@@ -44,33 +41,25 @@ def gather(
     found: Sequence[tuple[Fused, StoredNode]],
     scores: Mapping[str, Mapping[str, float]],
     *,
-    store: DocumentStore,
-    vector: Vector | None,
-    options: SearchOptions,
+    sentences: SentenceIndex,
+    threshold: float,
 ) -> list[Passage]:
-    """A passage a section, merged where enough of its sentences have `scores` (by section and sentence id).
+    """A passage a section, with its sentences that have `scores` (by section and sentence id), best first.
 
-    A section of which no sentence was found gets the one nearest to `vector`, so that it can be quoted.
+    It is merged where at least the share `threshold` of its sentences was found.
     """
-    ids = [section.node_id for _, section in found]
-    nodes = store.sentences.get_many(
-        [node_id for section_id in ids for node_id in scores.get(section_id, ())],
-        sections=[section_id for section_id in ids if section_id not in scores],
-    )
-    unfound = by_section(node for node in nodes.values() if node.section_id not in scores)
-    nearest = _nearest(unfound, store=store, vector=vector)
+    nodes = sentences.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
     passages = []
     for item, section in found:
         own = scores.get(item.id, {})
-        hits = _ranked((nodes[node_id], score) for node_id, score in own.items() if node_id in nodes)
-        merged = is_merged(len(hits), len(section.sentence_ids), threshold=options.simple_ratio_thresh)
-        passages.append(Passage(section, hits or nearest.get(item.id, ()), merged, item.score))
+        hits = [ScoredNode(nodes[id_], score) for id_, score in own.items() if id_ in nodes]
+        hits.sort(key=lambda hit: (-hit.score, hit.node.metadata["position"]))
+        merged = is_merged(len(hits), len(section.sentence_ids), threshold=threshold)
+        passages.append(Passage(section, tuple(hits), merged, item.score))
     return passages
 
 
-def fetched(
-    passages: Sequence[Passage], scores: Mapping[str, Mapping[str, float]]
-) -> tuple[FetchedSection, ...]:
+def fetched(passages: Sequence[Passage]) -> tuple[FetchedSection, ...]:
     """The record of each passage's section, with how many of its sentences were found."""
     return tuple(
         FetchedSection(
@@ -78,7 +67,7 @@ def fetched(
             passage.section.metadata["source"],
             tuple(passage.section.metadata["heading_path"]),
             siblings=max((hit.node.metadata["siblings"] for hit in passage.sentences), default=0),
-            found=len(scores.get(passage.section.node_id, ())),
+            found=len(passage.sentences),
             merged=passage.merged,
         )
         for passage in passages
@@ -112,23 +101,3 @@ def select(step: RunningStep[SelectStep], passages: Sequence[Passage], count: Co
     selected = tuple(passage.section.node_id for passage in kept)
     step.set(selected=selected, dropped=tuple(dropped), tokens=tokens)
     return kept
-
-
-def _nearest(
-    leaves: Mapping[str, Sequence[StoredNode]], *, store: DocumentStore, vector: Vector | None
-) -> dict[str, tuple[ScoredNode, ...]]:
-    """For each section its one sentence nearest to the query; nothing without a query vector."""
-    if vector is None or not leaves:
-        return {}
-    vectors = store.sentences.vectors([leaf.node_id for group in leaves.values() for leaf in group])
-    near = {node_id: max(0.0, float(np.dot(found, vector))) for node_id, found in vectors.items()}
-    return {
-        section_id: _ranked((leaf, near[leaf.node_id]) for leaf in group if leaf.node_id in near)[:1]
-        for section_id, group in leaves.items()
-    }
-
-
-def _ranked(scored: Iterable[tuple[Node, float]]) -> tuple[ScoredNode, ...]:
-    """The scored sentences, best first, ties in reading order."""
-    hits = (ScoredNode(node, score) for node, score in scored)
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.node.metadata["position"])))

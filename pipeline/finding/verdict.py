@@ -62,14 +62,14 @@ def judge(
 ) -> Answerability:
     """The verdict on a question by its signals and its first passage.
 
-    A page whose title is the question answers it; so does a section whose heading has its exact names, with
-    all its words. A passage in a language that was not calibrated answers only with all its words.
+    A page whose title is the question answers it; so does a section whose heading has all its exact names.
+    A passage in a language that was not calibrated answers only with all its words.
     """
     threshold, sure, probability = calibration.threshold, calibration.sure, calibration.probability(found)
-    has_all_words = _coverage(question, first) == 1.0
-    if is_title(question, first.section) or (has_all_words and is_named(question, first.section)):
+    section = first.section
+    if is_title(question, section) or is_named(question, section):
         probability = max(probability, sure)
-    elif not has_all_words and first.section.metadata.get("language", "en") not in LANGUAGES:
+    elif section.metadata.get("language", "en") not in LANGUAGES and _coverage(question, first) < 1:
         probability = min(probability, (threshold + sure) / 2)
     return Answerability(probability, threshold, found, sure)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
@@ -14,12 +14,12 @@ from pipeline.steps import records
 from pipeline.steps.records import Step, step_of
 from pipeline.stores.base import SectionStore
 from pipeline.stores.globs import matches
-from pipeline.terms import content_terms, stop_terms, text_terms
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
 
+NOT_INDEXED = "not indexed"
 CHANGED = "The index has changed since this was answered: these are the ranks of today."
 
 
@@ -33,18 +33,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """How one section fared in a search: `dropped_by` is the step that lost it, "" if it was selected."""
+    """How one section fared in a search.
+
+    `dropped_by` is the step that lost it, `NOT_INDEXED`, or "" where the section was selected.
+    """
 
     source: str
     heading_path: tuple[str, ...]
-    indexed: bool
     dropped_by: str
     explanation: str
-    lists: Mapping[str, Place] = field(default_factory=dict)
-    fused: Place = field(default_factory=Place)
-    reranked: Place = field(default_factory=Place)
+    places: Mapping[str, Place] = field(default_factory=dict)  # in the lists, "fused" and "reranked"
     final_rank: int | None = None
-    remedy: str = ""  # a change of the document or of an option that would have brought it
 
 
 def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: str) -> Why:
@@ -52,15 +51,15 @@ def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: s
     try:
         found = sections.document(source).sections
     except UnknownDocument as error:
-        return Why(source, (), False, "not indexed", str(error))
+        return Why(source, (), NOT_INDEXED, str(error))
     wanted = heading.strip().casefold()
     for section in found:
         path = section.metadata["heading_path"]
-        if wanted in (" > ".join(path).casefold(), "".join(path[-1:]).casefold()):
+        if wanted in (PATH_SEPARATOR.join(path).casefold(), path[-1].casefold()):
             return _followed(section, retrieval.steps)
-    names = ", ".join(repr("".join(section.metadata["heading_path"][-1:])) for section in found[:8])
+    names = ", ".join(repr(section.metadata["heading_path"][-1]) for section in found[:8])
     text = f"'{source}' is indexed, but no section in it is called '{heading}'. It has {names}."
-    return Why(source, (), False, "not indexed", text)
+    return Why(source, (), NOT_INDEXED, text)
 
 
 def why_answered(
@@ -75,62 +74,46 @@ def why_answered(
         alternative=step_of(answer.steps, records.SearchStep).alternative_query,
     )
     found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
-    then, now = (
-        [item.id for item in step_of(steps, records.FuseStep).ranking[: records.KEPT_RANKS]]
-        for steps in (answer.steps, retrieval.steps)
-    )
-    return replace(found, explanation=f"{found.explanation} {CHANGED}") if then and then != now else found
+    then, now = (step_of(steps, records.FuseStep).ranking for steps in (answer.steps, retrieval.steps))
+    changed = [item.id for item in then] != [item.id for item in now[: len(then)]]
+    return replace(found, explanation=f"{found.explanation} {CHANGED}") if changed else found
 
 
 def _followed(section: Node, steps: Sequence[Step]) -> Why:
     """The section's places from step to step, and the first step after which it is missing."""
     search, select = step_of(steps, records.SearchStep), step_of(steps, records.SelectStep)
-    fusion, rerank = step_of(steps, records.FuseStep), step_of(steps, records.RerankStep)
     own, metadata = section.node_id, section.metadata
+    rankings: dict[str, Iterable[tuple[str, float]]] = {
+        **{name: ((hit.section_id, hit.score) for hit in hits) for name, hits in search.lists.items()},
+        "fused": ((item.id, item.score) for item in step_of(steps, records.FuseStep).ranking),
+        "reranked": ((item.section_id, item.score) for item in step_of(steps, records.RerankStep).after),
+    }
+    places = {name: _place(ranking, own) for name, ranking in rankings.items()}
+    dropped_by, text, final = "", "", None
     parents = step_of(steps, records.MergeUpStep).parents
     shown = next((parent.section_id for parent in parents if own in parent.members), own)
-    lists = {
-        name: _place(((h.section_id, h.score) for h in hits), own) for name, hits in search.lists.items()
-    }
-    fused = _place(((item.id, item.score) for item in fusion.ranking), own)
-    reranked = _place(((item.section_id, item.score) for item in rerank.after), own)
-    final = _place(((id_, 0.0) for id_ in select.selected), shown).rank
     reason = next((item.why for item in select.dropped if item.section_id == shown), "")
-    remedy = _other_words(section, search.text)
-    if final is not None:
-        dropped_by, text, remedy = "", f"It was selected, in place {final}.", ""
+    fused = places["fused"].rank
+    if shown in select.selected:
+        final = select.selected.index(shown) + 1
+        text = f"It was selected, in place {final}."
     elif search.paths and not matches(metadata["source"], search.paths):
         dropped_by, text = "search", "Only other documents were searched."
-        remedy = "A wider choice of documents."
-    elif all(place.rank is None for place in lists.values()):
-        dropped_by, text = (
-            "search",
-            f"None of the four lists has it among its {search.candidates} candidates.",
-        )
-    elif fused.rank is None:
+    elif all(places[name].rank is None for name in search.lists):
+        dropped_by = "search"
+        text = f"None of the four lists has it among its {search.candidates} candidates."
+    elif fused is None:
         dropped_by, text = "fuse", "It was found only by lists whose weight is 0."
     elif not reason:
-        dropped_by, text = "merge", f"It was in place {fused.rank} of the fusion; fewer passages are fetched."
+        dropped_by, text = "merge", f"It was in place {fused} of the fusion; fewer passages are fetched."
     else:
-        rank = reranked.rank or fused.rank
-        dropped_by = "rerank" if fused.rank <= select.top_k < rank else "select"
-        text = f"It was in place {fused.rank}, {rank} after reranking, and was left out: {reason}."
-        remedy = f"At least {rank} passages (top_k), or more tokens for them (context_tokens)."
-    path = tuple(metadata["heading_path"])
-    return Why(metadata["source"], path, True, dropped_by, text, lists, fused, reranked, final, remedy)
+        rank = places["reranked"].rank or fused
+        dropped_by = "rerank" if fused <= select.top_k < rank else "select"
+        text = f"It was in place {fused}, {rank} after reranking, and was left out: {reason}."
+    return Why(metadata["source"], tuple(metadata["heading_path"]), dropped_by, text, places, final)
 
 
 def _place(ranking: Iterable[tuple[str, float]], section_id: str) -> Place:
     """The first place of a section in a ranking of section ids and scores."""
     places = (Place(rank, score) for rank, (found, score) in enumerate(ranking, 1) if found == section_id)
     return next(places, Place())
-
-
-def _other_words(section: Node, question: str) -> str:
-    """The words of the question that the section, or else its heading, lacks."""
-    heading = " ".join(section.metadata["heading_path"])
-    for where, text in (("A sentence in it", f"{heading}\n{section.text}"), ("A heading", heading)):
-        known = stop_terms() | text_terms(text)
-        if absent := [word for word in re.findall(r"\w+", question) if {*content_terms(word)} - known]:
-            return f"{where} with “{'”, “'.join(absent[:4])}”."
-    return "A section of its own: it says more than the question asks."

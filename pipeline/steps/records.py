@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pipeline.finding.alternative import AlternativeQuery
-from pipeline.finding.fusion import LISTS, Fused
+from pipeline.finding.fusion import LISTS, AlternativeQuery, Fused
 from pipeline.messages import Message
 from pipeline.stores.base import Hit
 from pipeline.words import counted

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pipeline.nodes import Node, to_json
+from pipeline.nodes import Node
 
 OF_DOCUMENT = ("source", "title", "front_matter", "aliases", "keywords", "language", "version")
 """Stored with a document, for its sections."""
@@ -24,7 +24,7 @@ def document_metadata(sections: Collection[Node]) -> str:
     """What all sections of a document share."""
     first = next(iter(sections), None)
     shared = {key: first.metadata[key] for key in OF_DOCUMENT if key in first.metadata} if first else {}
-    return to_json(shared)
+    return _to_json(shared)
 
 
 def section_metadata(section: Node, document: Metadata) -> str:
@@ -48,10 +48,14 @@ def read_sentence(section: Metadata, own: str) -> dict[str, Any]:
 
 
 def _beside(metadata: Metadata, above: Metadata, keys: Collection[str]) -> str:
-    return to_json(
+    return _to_json(
         {
             key: value
             for key, value in metadata.items()
             if key not in keys or key not in above or above[key] != value
         }
     )
+
+
+def _to_json(metadata: Metadata) -> str:
+    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), default=str)

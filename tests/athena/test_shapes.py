@@ -85,12 +85,9 @@ def test_answer() -> None:
 
 
 def test_why() -> None:
-    why = Why(
-        "fan.md", ("Fan",), True, "merge", "Too far down.", {"bm25_sections": Place(3, 1.5)}, Place(30, 0.1)
-    )
+    why = Why("fan.md", ("Fan",), "merge", "Too far down.", {"fused": Place(3, 1.5), "reranked": Place()})
     assert json.loads(json.dumps(why_shape(why))) == {
-        "source": "fan.md", "heading_path": ["Fan"], "indexed": True, "dropped_by": "merge",
-        "explanation": "Too far down.", "lists": {"bm25_sections": {"rank": 3, "score": 1.5}},
-        "fused": {"rank": 30, "score": 0.1}, "reranked": {"rank": None, "score": None}, "final_rank": None,
-        "remedy": "",
+        "source": "fan.md", "heading_path": ["Fan"], "dropped_by": "merge", "explanation": "Too far down.",
+        "places": {"fused": {"rank": 3, "score": 1.5}, "reranked": {"rank": None, "score": None}},
+        "final_rank": None,
     }  # fmt: skip

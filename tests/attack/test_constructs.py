@@ -16,7 +16,7 @@ from athena import load_settings, open_athena
 from bench.athena import ROOT, AthenaSide
 from bench.processes import run_measured
 from pipeline import analysis
-from pipeline.analysis import embedding_text, lexical_text
+from pipeline.analysis import embedding_text, lexical_terms
 from readers.cutting import FREE_LEAVES, SentenceCutter
 from readers.sections import FREE_SECTIONS, read_sections
 from tests.attack.constructs import GENERATORS, halves, joined, repeated
@@ -58,7 +58,7 @@ def read(text: str, cutter: SentenceCutter) -> None:
     sections = read_sections(text, source="a.md")
     for node in (*sections, *cutter.cut_all(sections)):
         embedding_text(node)
-        lexical_text(node)
+        lexical_terms(node.text, node.metadata)
 
 
 @pytest.mark.parametrize("name", GENERATORS)

@@ -15,7 +15,7 @@ from evals.indexing import Indexed
 from evals.retrieval import Ranked, judged, rank_queries, report_on, write_run
 from pipeline.answer import Answerability, Retrieval
 from pipeline.errors import DatasetError
-from pipeline.finding.alternative import AlternativeQuery
+from pipeline.finding.fusion import AlternativeQuery
 from tests.pipeline.passages import make_passage
 
 INDEXED = Indexed({"s1": "d1", "s2": "d2"}, documents=2, sentences=5, seconds=1.5)

@@ -19,17 +19,8 @@ ENCODER = FakeEncoder()
 CALIBRATION = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.5, sure=0.7)
 
 RETRIEVING = [
-    "correct",
-    "hyde",
-    "embed",
-    "search",
-    "fuse",
-    "merge",
-    "rerank",
-    "answerable",
-    "merge_up",
-    "select",
-]
+    "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "merge_up", "select",
+]  # fmt: skip
 """The names of a search's steps, in order."""
 
 FILES = {
@@ -82,12 +73,10 @@ def write_manual(folder: Path, files: Mapping[str, str] = FILES) -> Path:
     return folder / "manual"
 
 
-def make_store(
-    folder: Path, files: Mapping[str, str] = FILES, *, encoder: FakeEncoder = ENCODER
-) -> EmbeddedStore:
+def make_store(folder: Path, files: Mapping[str, str] = FILES) -> EmbeddedStore:
     """A store with these files of `folder`/manual indexed."""
     store = EmbeddedStore(folder / "store")
-    report = run_ingest(store, write_manual(folder, files), encoder=encoder)
+    report = run_ingest(store, write_manual(folder, files), encoder=ENCODER)
     assert len(report.added) == len(files), report.problems
     return store
 
@@ -111,13 +100,10 @@ def make_search(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridSe
 
 
 def section_named(store: EmbeddedStore, heading: str) -> str:
-    """The id of the one section of this heading ("" is the text before the first)."""
-    (found,) = [
-        section.node_id
-        for info in store.sections.documents()
-        for section in store.sections.document(info.source).sections
-        if (section.metadata["heading_path"] or [""])[-1] == heading
-    ]
+    """The id of the one section of this heading."""
+    documents = [store.sections.document(info.source) for info in store.sections.documents()]
+    sections = [section for document in documents for section in document.sections]
+    (found,) = [s.node_id for s in sections if s.metadata["heading_path"][-1] == heading]
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,25 +18,32 @@ from pipeline.analysis import (
     title_key,
 )
 from pipeline.nodes import StoredNode
+from pipeline.terms import content_terms
 
 
 @pytest.mark.parametrize(
-    ("text", "terms"),
+    ("language", "text", "terms"),
     [
-        ("The tank-valves LEAKED", ["the", "tank", "valv", "leak"]),
-        ("TANK-LN2-T1", ["tank", "ln2", "t1", "tank-ln2-t1"]),
-        ("C105, C 105 and C-105s", ["c", "105", "c-105"] * 2 + ["and", "c", "105", "c-105"]),
-        ("in 2024", ["in", "2024"]),
-        ("version v3.5", ["version", "3", "5", "3.5"]),
-        ("section 2.2.1", ["section", "2", "2", "1", "2.2.1"]),
-        ("on 2024-01-06", ["on", "2024", "01", "06", "2024-01-06"]),
-        ("S.P.A.C.E. walk", ["space", "walk"]),
-        ("snake_case", ["snake", "case"]),
-        ("ﬁve", ["five"]),  # a ligature is unified
+        ("en", "The tank-valves LEAKED in 2024", "the tank valv leak in 2024"),
+        ("en", "TANK-LN2-T1", "tank ln2 t1 tank-ln2-t1"),
+        ("en", "C105, C 105 and C-105s", "c 105 c-105 c 105 c-105 and c 105 c-105"),
+        ("en", "version v3.5", "version 3 5 3.5"),
+        ("en", "section 2.2.1 on 2024-01-06", "section 2 2 1 2.2.1 on 2024 01 06 2024-01-06"),
+        ("en", "S.P.A.C.E. walk", "space walk"),
+        ("en", "snake_case ﬁve", "snake case five"),  # a ligature is unified
+        ("de", "Die Häuser", "die haus"),
+        ("fr", "l'eau d'été", "eau été"),
+        ("ja", "Rustの所有権", "rust の所 所有 有権"),
+        ("zh", "所有权", "所有 有权"),
+        ("ko", "소유권 규칙", "소유 유권 규칙"),
+        ("th", "ภาษา", "ภา าษ ษา"),
+        ("xx", "Running", "running"),
     ],
 )
-def test_words_become_stems_and_ids_stay_whole(text: str, terms: list[str]) -> None:
-    assert analyse(text) == terms
+def test_words_become_stems_ids_stay_whole_and_dense_scripts_become_pairs(
+    language: str, text: str, terms: str
+) -> None:
+    assert analyse(text, language) == terms.split()
 
 
 @pytest.mark.parametrize(
@@ -47,35 +53,14 @@ def test_words_become_stems_and_ids_stay_whole(text: str, terms: list[str]) -> N
         ("a && b, x => y", ["&&", "=>"]),
         ("pnpm install --frozen-lockfile", ["--frozen-lockfile"]),
         ("$_ in a loop", ["$_"]),
+        *((marks, []) for marks in ("---", "=====", "|---|:--|", "**bold**", "well-- so", "a -- b")),
+        *((marks, []) for marks in ("::: tip", "!!! x")),
     ],
 )
-def test_symbols_and_long_options_are_terms(text: str, names: list[str]) -> None:
-    assert [term for term in analyse(text) if not term.isalnum()] == names
-
-
-@pytest.mark.parametrize(
-    "text", ["---", "=====", "|---|:--|", "**bold**", "well-- so", "a -- b", "::: tip", "!!! x"]
-)
-def test_marks_of_markdown_are_no_terms(text: str) -> None:
-    assert all(term.isalnum() for term in analyse(text))
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "terms"),
-    [
-        ("de", "Die Häuser", ["die", "haus"]),
-        ("fr", "l'eau d'été", ["eau", "été"]),
-        ("ja", "Rustの所有権", ["rust", "の所", "所有", "有権"]),
-        ("zh", "所有权", ["所有", "有权"]),
-        ("ko", "소유권 규칙", ["소유", "유권", "규칙"]),
-        ("th", "ภาษา", ["ภา", "าษ", "ษา"]),
-        ("xx", "Running", ["running"]),
-    ],
-)
-def test_each_language_has_its_stems_and_dense_scripts_have_pairs(
-    language: str, text: str, terms: list[str]
+def test_symbols_and_long_options_are_terms_and_marks_of_markdown_are_not(
+    text: str, names: list[str]
 ) -> None:
-    assert analyse(text, language) == terms
+    assert [term for term in analyse(text) if not term.isalnum()] == names
 
 
 def test_a_query_has_the_stems_of_all_languages_and_its_key() -> None:
@@ -92,27 +77,17 @@ def test_titles_are_the_same_by_letters_and_digits_alone() -> None:
 
 
 def test_a_first_section_has_a_term_for_each_name_of_its_page() -> None:
-    metadata: dict[str, Any] = {
-        "title": "Cold Tank",
-        "heading_path": ["Cold Tank"],
-        "aliases": ["T-1"],
-        "order": 0,
-    }
+    metadata = {"title": "Cold Tank", "heading_path": ["Cold Tank"], "aliases": ["T-1"], "order": 0}
     assert {"=coldtank", "=t1"} <= set(lexical_terms("Text.", metadata).split())
     assert "=coldtank" not in lexical_terms("Text.", {**metadata, "order": 1}).split()
 
 
 def test_what_is_shown_is_indexed_and_names_of_the_page_with_it() -> None:
     metadata = {
-        "title": "Fans",
-        "heading_path": ["Fans", "Cabin"],
-        "keywords": "cooling",
-        "header": "| Part | Limit |",
+        "heading_path": ["Fans", "Cabin"], "keywords": "cooling", "header": "| Part | Limit |",
         "shown": "\u2060\u2060\u2060H\u20602O",
-        "kind": "table_row",
-    }
-    terms = lexical_terms("<b>H</b>2O", metadata).split()
-    assert terms == ["fan", "cabin", "cool", "part", "limit", "h2o"]
+    }  # fmt: skip
+    assert lexical_terms("<b>H</b>2O", metadata) == "fan cabin cool part limit h2o"
 
 
 def test_the_title_and_the_innermost_headings_are_embedded() -> None:
@@ -121,16 +96,21 @@ def test_the_title_and_the_innermost_headings_are_embedded() -> None:
     assert embedding_text(node) == "Page > Two > Three: Text."
 
 
-@given(st.text())
-def test_terms_can_be_stored_separated_by_blanks(text: str) -> None:
-    terms = analyse(text)
+@given(st.text(), st.text())
+def test_terms_are_stored_separated_by_blanks_and_texts_are_analysed_apart(one: str, other: str) -> None:
+    terms = analyse(one)
     assert " ".join(terms).split() == terms
     assert all(0 < len(term) <= MAX_TERM_CHARACTERS for term in terms)
+    assert sorted(analyse(f"{one} \n {other}")) == sorted(terms + analyse(other))
 
 
-@given(st.text(), st.text())
-def test_texts_are_analysed_apart(one: str, other: str) -> None:
-    assert sorted(analyse(f"{one} \n {other}")) == sorted(analyse(one) + analyse(other))
+@given(st.text(max_size=60))
+def test_content_terms_are_some_of_the_terms_and_are_never_none(text: str) -> None:
+    terms = content_terms(text)
+    assert len(set(terms)) == len(terms)
+    assert set(terms) <= set(analyse(text))
+    assert bool(terms) == bool(analyse(text))
+    assert content_terms("which section should not") == ("section",)
 
 
 def test_threads_agree() -> None:

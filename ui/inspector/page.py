@@ -282,14 +282,12 @@ def why_not(turn: Turn) -> None:
         return
     st.markdown(f"**{_verdict(why)}**")
     st.text(why.explanation)
-    if why.remedy:
-        st.markdown(f"**What would have brought it:** {plain(why.remedy)}")
     if rows := _why_rows(why):
         st.dataframe(rows, hide_index=True, width="content")
 
 
 def _verdict(why: Why) -> str:
-    if not why.indexed:
+    if why.dropped_by == "not indexed":
         return "Not indexed"
     return (
         f"Dropped by: {flow.LABELS.get(why.dropped_by, why.dropped_by)}"
@@ -300,11 +298,9 @@ def _verdict(why: Why) -> str:
 
 def _why_rows(why: Why) -> list[dict[str, Any]]:
     """The lists that have it; whether it was selected, and in which place, is said above them."""
-    places = {flow.LISTS.get(name, name): place for name, place in why.lists.items()}
-    places |= {"Fused": why.fused, "Reranked": why.reranked}
     return [
-        {"List": name, "Rank": place.rank, "Score": place.score}
-        for name, place in places.items()
+        {"List": flow.LISTS.get(name, name.capitalize()), "Rank": place.rank, "Score": place.score}
+        for name, place in why.places.items()
         if place.rank is not None
     ]
 

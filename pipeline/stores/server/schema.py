@@ -23,7 +23,7 @@ from weaviate.collections import Collection
 from weaviate.exceptions import UnexpectedStatusCodeError
 from weaviate.util import generate_uuid5
 
-from pipeline.analysis import lexical_text
+from pipeline.analysis import lexical_terms
 from pipeline.nodes import Node
 from pipeline.options import ServerOptions
 from pipeline.stores.base import Level, NewDocument
@@ -90,7 +90,12 @@ def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeOb
 def _object(document: NewDocument, version: str, node: Node, **properties: Any) -> NodeObject:
     return DataObject(
         uuid=generate_uuid5(node.node_id, version),  # written again, it takes its own place
-        properties={"node": node.node_id, "version": version, SEARCHED: lexical_text(node), **properties},
+        properties={
+            "node": node.node_id,
+            "version": version,
+            SEARCHED: lexical_terms(node.text, node.metadata),
+            **properties,
+        },
         vector=document.vector(node).tolist(),
     )
 

@@ -10,7 +10,7 @@ from itertools import chain
 
 from pipeline.analysis import analyse
 from pipeline.errors import StoreDamaged
-from pipeline.nodes import StoredNode, by_section
+from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     LEVELS,
     SENTENCES_PER_SECTION,
@@ -96,7 +96,10 @@ class ServerSentences:
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""
-        return by_section(self.get_many((), sections=section_ids).values())
+        groups: dict[str, list[StoredNode]] = {}
+        for sentence in self.get_many((), sections=section_ids).values():
+            groups.setdefault(sentence.section_id, []).append(sentence)
+        return groups
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""

@@ -1,4 +1,4 @@
-"""Fusion by relative score: hand arithmetic, a naive oracle, and properties."""
+"""Fusion by relative score, and two responses as one: hand arithmetic, a naive oracle, and properties."""
 
 from __future__ import annotations
 
@@ -12,69 +12,55 @@ from pipeline.finding.fusion import (
     FOREIGN_ALPHA,
     LISTS,
     alpha_for,
+    blend,
     fuse_sections,
     list_weights,
     relative_scores,
     sentence_scores,
 )
 from pipeline.options import SearchOptions
-from pipeline.stores.base import Hit, SearchResponse
+from pipeline.stores.base import Hit, Ranking, SearchResponse
 
-
-def shares_of(bm25: float, dense: float) -> SearchOptions:
-    return SearchOptions(bm25_section_share=bm25, dense_section_share=dense)
-
-
-EQUAL = dict.fromkeys(LISTS, 0.25)
-
-sections = st.sampled_from(["a", "b", "c", "d", "e"])
 scores = st.integers(-50, 50).map(lambda number: number / 4)
 hits = st.builds(
-    lambda section, position, score: Hit(f"{section}{position}", section, score),
-    sections,
-    st.integers(0, 3),
-    scores,
+    lambda node, score: Hit(node, node[0], score), st.from_regex(r"[a-e][0-3]", fullmatch=True), scores
 )
-rankings = st.lists(hits, max_size=12, unique_by=lambda hit: hit.node_id).map(
-    lambda found: tuple(sorted(found, key=lambda hit: -hit.score))
+rankings = st.lists(hits, max_size=12, unique_by=lambda found: found.node_id).map(
+    lambda found: tuple(sorted(found, key=lambda one: -one.score))
 )
 responses = st.builds(SearchResponse, rankings, rankings, rankings, rankings)
 shares = st.integers(0, 8).map(lambda number: number / 8)
-weights = st.builds(
-    lambda alpha, bm25, dense: list_weights(shares_of(bm25, dense), alpha=alpha),
-    shares,
-    shares,
-    shares,
-)
 
 
 def hit(node_id: str, score: float) -> Hit:
     return Hit(node_id, node_id[0], score)
 
 
+def weights_of(alpha: float, bm25: float, dense: float) -> dict[str, float]:
+    return list_weights(SearchOptions(bm25_section_share=bm25, dense_section_share=dense), alpha=alpha)
+
+
 def test_weights_by_hand() -> None:
-    assert list_weights(shares_of(0.8, 0.5), alpha=0.25) == pytest.approx(
+    assert weights_of(0.25, 0.8, 0.5) == pytest.approx(
         {"bm25_sections": 0.6, "bm25_sentences": 0.15, "dense_sections": 0.125, "dense_sentences": 0.125}
     )
 
 
-def test_words_weigh_more_the_fewer_documents_the_embedding_model_was_made_for() -> None:
-    english = frozenset({"en"})
-    assert (
-        alpha_for(0.6, {"en": 3}, english) == alpha_for(0.6, {"de": 3}, None) == alpha_for(0.6, {}, english)
-    )
-    assert alpha_for(0.6, {"de": 5}, english) == pytest.approx(FOREIGN_ALPHA)
-    assert alpha_for(0.6, {"en": 1, "de": 2, "ja": 1}, english) == pytest.approx(
-        0.6 - 0.75 * (0.6 - FOREIGN_ALPHA)
-    )
-    assert alpha_for(0.1, {"de": 5}, english) == 0.1
+@pytest.mark.parametrize(
+    ("documents", "alpha"),
+    [({"en": 3}, 0.6), ({}, 0.6), ({"de": 5}, FOREIGN_ALPHA), ({"en": 1, "de": 2, "ja": 1}, 0.3)],
+)
+def test_words_weigh_more_the_fewer_documents_the_embedding_model_was_made_for(
+    documents: dict[str, int], alpha: float
+) -> None:
+    assert alpha_for(0.6, documents, frozenset({"en"})) == pytest.approx(alpha)
+    assert alpha_for(0.1, documents, frozenset({"en"})) == 0.1
+    assert alpha_for(0.6, documents, None) == 0.6
 
 
 def test_relative_scores_by_hand() -> None:
-    assert relative_scores({"a": 2.0, "b": 6.0, "c": 3.0}) == {"a": 0.0, "b": 1.0, "c": 0.25}
-    assert relative_scores({"a": -2.0, "b": 0.0, "c": -1.0}) == {"a": 0.0, "b": 1.0, "c": 0.5}
+    assert relative_scores({"a": -2.0, "b": 2.0, "c": -1.0}) == {"a": 0.0, "b": 1.0, "c": 0.25}
     assert relative_scores({"a": 0.3, "b": 0.3}) == {"a": 1.0, "b": 1.0}
-    assert relative_scores({"a": 7.0}) == {"a": 1.0}
     assert relative_scores({}) == {}
 
 
@@ -85,57 +71,59 @@ def test_fusing_by_hand() -> None:
         dense_sections=(),
         dense_sentences=(hit("c2", 0.9), hit("a0", 0.5)),
     )
-    fused = fuse_sections(
-        response,
-        weights={"bm25_sections": 0.4, "bm25_sentences": 0.2, "dense_sections": 0.1, "dense_sentences": 0.3},
-    )
+    weights = {"bm25_sections": 0.4, "bm25_sentences": 0.2, "dense_sections": 0.1, "dense_sentences": 0.3}
+    fused = fuse_sections(response, weights=weights)
     # a: 1 * .4 + 0 * .2 + 0 * .3; b: (4 - 2) / 8 * .4 + 1 * .2; c: 0 * .4 + 0 * .2 + 1 * .3
-    assert [(item.id, item.score) for item in fused] == [
-        ("a", pytest.approx(0.4)),
-        ("b", pytest.approx(0.3)),
-        ("c", pytest.approx(0.3)),
-    ]
+    assert [item.id for item in fused] == ["a", "b", "c"]
+    assert [item.score for item in fused] == pytest.approx([0.4, 0.3, 0.3])
     assert fused[1].contributions == pytest.approx({"bm25_sections": 0.1, "bm25_sentences": 0.2})
-    assert fused[2].contributions == pytest.approx(
-        {"bm25_sections": 0, "bm25_sentences": 0, "dense_sentences": 0.3}
-    )
+    assert sentence_scores(response, weights=weights) == {
+        "a": {"a0": 0.0}, "b": {"b0": 0.1, "b1": 0.2}, "c": {"c0": 0.0, "c2": 0.3}
+    }  # fmt: skip
 
 
-def test_sentences_keep_their_own_scores() -> None:
-    response = SearchResponse(
-        bm25_sections=(Hit("z", "z", 99.0),),
-        bm25_sentences=(hit("a0", 4.0), hit("a1", 2.0)),
-        dense_sections=(),
-        dense_sentences=(hit("a1", 0.8), hit("b0", 0.4)),
-    )
-    assert sentence_scores(response, weights=EQUAL) == {"a": {"a0": 0.25, "a1": 0.25}, "b": {"b0": 0.0}}
-
-
-def oracle(response: SearchResponse, given_weights: dict[str, float]) -> dict[str, Fraction]:
+def oracle(response: SearchResponse, weights: dict[str, float]) -> dict[str, Fraction]:
     """The definition, a section at a time, in exact numbers."""
     totals: dict[str, Fraction] = {}
     for name in LISTS:
-        if not given_weights[name]:
-            continue
-        ranking = getattr(response, name)
-        best = {
-            section: max(Fraction(other.score) for other in ranking if other.section_id == section)
-            for section in {item.section_id for item in ranking}
-        }
+        best: dict[str, Fraction] = {}
+        for found in getattr(response, name) if weights[name] else ():
+            best[found.section_id] = max(Fraction(found.score), best.get(found.section_id, Fraction(-99)))
         for section, score in best.items():
             spread = max(best.values()) - min(best.values())
             relative = (score - min(best.values())) / spread if spread else Fraction(1)
-            totals[section] = totals.get(section, Fraction()) + Fraction(given_weights[name]) * relative
+            totals[section] = totals.get(section, Fraction()) + Fraction(weights[name]) * relative
     return totals
 
 
-@given(responses, weights)
-def test_it_is_what_the_definition_says(response: SearchResponse, given_weights: dict[str, float]) -> None:
-    fused = fuse_sections(response, weights=given_weights)
-    expected = oracle(response, given_weights)
-    assert {item.id: item.score for item in fused} == {
-        section: pytest.approx(float(score)) for section, score in expected.items()
-    }
-    assert [item.id for item in fused] == [
-        item.id for item in sorted(fused, key=lambda item: (-item.score, item.id))
-    ]
+@given(responses, st.builds(weights_of, shares, shares, shares))
+def test_it_is_what_the_definition_says(response: SearchResponse, weights: dict[str, float]) -> None:
+    fused = fuse_sections(response, weights=weights)
+    expected = {section: pytest.approx(float(score)) for section, score in oracle(response, weights).items()}
+    assert {item.id: item.score for item in fused} == expected
+    assert fused == sorted(fused, key=lambda item: (-item.score, item.id))
+
+
+def response_of(bm25: Ranking = (), dense: Ranking = ()) -> SearchResponse:
+    return SearchResponse((), bm25, (), dense)
+
+
+def test_blending_by_hand() -> None:
+    own = response_of((hit("a0", 10.0), hit("b0", 5.0), hit("c0", 0.0)), (hit("a0", 0.8), hit("b0", 0.2)))
+    both = blend(own, response_of((hit("c0", 4.0), hit("b0", 2.0)), (hit("c0", 0.6),)), share=0.5)
+    # BM25 is scaled first: a .5 · 1 + .5 · 0, b .5 · .5 + .5 · 0, c .5 · 0 + .5 · 1
+    assert both.bm25_sentences == (hit("a0", 0.5), hit("c0", 0.5), hit("b0", 0.25))
+    # Cosines are not: a .4 + .3 (the least of the other), c .1 (the least of its own) + .3; no list grows
+    assert [found.node_id for found in both.dense_sentences] == ["a0", "b0"]
+    assert [found.score for found in both.dense_sentences] == pytest.approx([0.7, 0.4])
+
+
+@given(responses, responses, shares)
+def test_a_blend_is_as_long_as_the_longer_and_an_empty_response_changes_nothing(
+    own: SearchResponse, other: SearchResponse, share: float
+) -> None:
+    both = blend(own, other, share=share)
+    for name in LISTS:
+        one, two, found = (getattr(each, name) for each in (own, other, both))
+        assert len({item.node_id for item in found}) == max(len(one), len(two))
+    assert blend(own, response_of(), share=share) == own

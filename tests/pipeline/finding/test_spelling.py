@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.analysis import analyse
 from pipeline.finding.spelling import misspelt, with_words
-from pipeline.steps.records import Corrected, CorrectStep
-from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.vocabulary import count_words
-from tests.pipeline.searching import make_search, the_step
 
 TEXT = "The valve of the nitrogen tank is opened. The valves, a value, max pressure, die Pumpe läuft. Tank."
 
@@ -52,12 +49,3 @@ def test_a_word_that_no_document_has_is_read_as_the_one_beside_it(question: str,
 @given(st.lists(st.sampled_from([*count_words([TEXT])]), max_size=5).map(" ".join))
 def test_words_of_the_documents_are_never_corrected(question: str) -> None:
     assert misspelt(question, Document()) == []
-
-
-def test_a_search_says_what_it_has_corrected(manual: EmbeddedStore) -> None:
-    found = make_search(manual).search("the oxygne tank")
-    step = the_step(found, CorrectStep)
-    assert (found.question, found.asked) == ("the oxygen tank", "the oxygne tank")
-    assert (step.corrected, step.words) == ("the oxygen tank", (Corrected(4, "oxygne", "oxygen"),))
-    off = make_search(manual, spelling=False).search("the oxygne tank")
-    assert (off.question, off.asked, the_step(off, CorrectStep).status) == ("the oxygne tank", "", "skipped")

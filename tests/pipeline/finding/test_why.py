@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis
-from pipeline.finding.why import CHANGED, Place, Why, why, why_answered
+from pipeline.finding.why import CHANGED, NOT_INDEXED, Place, Why, why, why_answered
 from pipeline.steps.records import FuseStep, MergedUp, MergeUpStep
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
@@ -28,87 +29,67 @@ def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUES
 @pytest.mark.parametrize("heading", ["LN2 tank", " ln2 TANK ", "ecs > LN2 tank"])
 def test_a_selected_section_by_its_heading_or_its_path(manual: EmbeddedStore, heading: str) -> None:
     reason = ask(manual, "systems/ecs.md", heading)
-    assert (reason.indexed, reason.dropped_by, reason.final_rank, reason.remedy) == (True, "", 1, "")
+    assert (reason.source, reason.heading_path) == ("systems/ecs.md", ("ECS", "LN2 tank"))
+    assert (reason.dropped_by, reason.final_rank) == ("", 1)
     assert reason.explanation == "It was selected, in place 1."
-    assert (reason.fused.rank, reason.reranked) == (1, Place())  # there is no reranker
-    assert set(reason.lists) == set(LISTS)
-    assert reason.lists["bm25_sections"].rank == 1
-    assert (reason.source, reason.heading_path[-1]) == ("systems/ecs.md", "LN2 tank")
+    assert list(reason.places) == [*LISTS, "fused", "reranked"]
+    assert reason.places["bm25_sections"].rank == reason.places["fused"].rank == 1
+    assert reason.places["reranked"] == Place()  # there is no reranker
 
 
 @pytest.mark.parametrize(
-    ("source", "heading", "says"),
+    ("source", "heading", "text"),
     [
         ("pump.md", "Pump", "pump.md"),
         ("systems/ecs.md", "tank", "no section in it is called 'tank'. It has 'Cabin fan', 'LN2 tank'"),
     ],
 )
-def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, says: str) -> None:
+def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, text: str) -> None:
     reason = ask(manual, source, heading)
-    assert (reason.indexed, reason.dropped_by, reason.lists) == (False, "not indexed", {})
-    assert says in reason.explanation
+    assert (reason.dropped_by, reason.places) == (NOT_INDEXED, {})
+    assert text in reason.explanation
 
 
 @pytest.mark.parametrize(
-    ("options", "dropped_by", "says", "remedy"),
+    ("options", "dropped_by", "text"),
     [
-        (
-            {"candidates": 1, "alpha": 0.0},
-            "search",
-            "its 1 candidates",
-            "A sentence in it with “LN2”, “tank”",
-        ),
-        (
-            {"paths": "systems/*"},
-            "search",
-            "Only other documents were searched",
-            "A wider choice of documents.",
-        ),
-        ({"top_k": 1, "rerank_top_n": 9}, "select", "was left out: beyond the first 1.", "passages (top_k)"),
-        ({"context_tokens": 1}, "select", "do not fit the budget", "more tokens for them"),
-        ({"top_k": 1, "rerank_top_n": 1}, "merge", "fewer passages are fetched", "A sentence in it"),
+        ({"candidates": 1, "alpha": 0.0}, "search", "its 1 candidates"),
+        ({"paths": "systems/*"}, "search", "Only other documents were searched"),
+        ({"top_k": 1, "rerank_top_n": 9}, "select", "was left out: beyond the first 1."),
+        ({"context_tokens": 1}, "select", "do not fit the budget"),
+        ({"top_k": 1, "rerank_top_n": 1}, "merge", "fewer passages are fetched"),
     ],
 )
-def test_what_dropped_it_and_what_would_have_brought_it(
-    manual: EmbeddedStore, options: dict[str, Any], dropped_by: str, says: str, remedy: str
+def test_the_step_that_dropped_it(
+    manual: EmbeddedStore, options: dict[str, Any], dropped_by: str, text: str
 ) -> None:
     reason = ask(manual, "comms.md", "Radio", **options)
-    assert (reason.indexed, reason.dropped_by, reason.final_rank) == (True, dropped_by, None)
-    assert says in reason.explanation
-    assert remedy in reason.remedy
-    assert (set(reason.lists.values()) == {Place()}) is (dropped_by == "search")
-
-
-def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
-    # Both sections have a sentence with the word, only one is the best section.
-    asked: dict[str, Any] = {"question": "ground", "candidates": 1, "alpha": 0.0, "bm25_section_share": 1.0}
-    reasons = [
-        ask(manual, source, heading, **asked)
-        for source, heading in (("comms.md", "Radio"), ("systems/ecs.md", "LN2 tank"))
-    ]
-    assert sorted(reason.dropped_by for reason in reasons) == ["", "fuse"]
-    assert {reason.fused == Place() for reason in reasons} == {True, False}
+    assert (reason.dropped_by, reason.final_rank) == (dropped_by, None)
+    assert text in reason.explanation
+    assert (set(reason.places.values()) == {Place()}) is (dropped_by == "search")
 
 
 def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.finding.reranking.SURE", 2.0)  # so that it has all of its weight
     reranker = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, rerank_weight=1.0, top_k=1)
-    assert (reason.fused.rank, reason.dropped_by) == (1, "rerank")
-    assert f"It was in place 1, {reason.reranked.rank} after reranking" in reason.explanation
+    assert (reason.places["fused"].rank, reason.dropped_by) == (1, "rerank")
+    assert f"It was in place 1, {reason.places['reranked'].rank} after reranking" in reason.explanation
+
+
+def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
+    # Both sections have a sentence with the word, only one is the best section.
+    asked: dict[str, Any] = {"question": "ground", "candidates": 1, "alpha": 0.0, "bm25_section_share": 1.0}
+    sections = ("comms.md", "Radio"), ("systems/ecs.md", "LN2 tank")
+    assert {ask(manual, *section, **asked).dropped_by for section in sections} == {"", "fuse"}
 
 
 def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
     found = make_search(manual).search(QUESTION)
     fan, best = section_named(manual, "Cabin fan"), found.passages[0].section.node_id
     parent = MergeUpStep(parents=(MergedUp(best, ("ECS",), (fan, best), 2),))
-    steps = tuple(step for step in found.steps if step.name != "merge_up")
-    object.__setattr__(found, "steps", (*steps, parent))
-    reason = why(found, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan")
-    assert (reason.final_rank, reason.explanation) == (
-        1,
-        "It was selected, in place 1.",
-    )
+    found = replace(found, steps=(*found.steps, parent))
+    assert why(found, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan").final_rank == 1
 
 
 def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:
@@ -120,7 +101,7 @@ def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Pat
     again = make_search(store, hyde=True)  # no model is there any more
     asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}
     reason = why_answered(answer, heading=heading, **asked)
-    assert (reason.fused.rank, CHANGED in reason.explanation) == (40, False)
+    assert (reason.places["fused"].rank, CHANGED in reason.explanation) == (40, False)
     store.delete_document("fans.md")
     assert why_answered(answer, heading=heading, **asked).explanation.endswith(CHANGED)
     store.close()

@@ -38,7 +38,7 @@ def test_a_what_if_that_would_refuse_says_so() -> None:
 
 def test_why_not_shows_the_lists_that_have_the_section() -> None:
     lists = {"bm25_sections": Place(3, 1.5), "dense_sections": Place()}
-    assert _why_rows(Why("a.md", ("A",), True, "fuse", "", lists)) == [
+    assert _why_rows(Why("a.md", ("A",), "fuse", "", lists)) == [
         {"List": "BM25 sections", "Rank": 3, "Score": 1.5}
     ]
 
