@@ -29,7 +29,6 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 MOST_SHOWN = 3
-MOST_OF_PASSAGE = 2  # quotes of one passage: the others of eight are left to other passages
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
 
@@ -162,7 +161,10 @@ def _chosen(
     *,
     limit: int,
 ) -> list[_Span]:
-    """The best spans, best first, none of which overlap or rest on the same words."""
+    """The best spans, best first, none of which overlap or rest on the same words.
+
+    After those that are shown, each passage has its best span before any has another.
+    """
     start, end = np.array([span.start for span in spans]), np.array([span.end for span in spans])
     sums = np.concatenate([[0.0], np.cumsum(chance)])
     worth = sums[end] - sums[start] - COST_OF_A_WORD * np.array([span.words for span in spans])
@@ -171,15 +173,15 @@ def _chosen(
     chosen: list[_Span] = []
     said: set[tuple[str, ...]] = set()
     while free.any() and len(chosen) < limit:
-        span = spans[int(np.where(free, worth, -np.inf).argmax())]
+        fresh = free & ~np.isin(of_passage, [span.found.first for span in chosen])
+        pool = fresh if len(chosen) >= MOST_SHOWN and fresh.any() else free
+        span = spans[int(np.where(pool, worth, -np.inf).argmax())]
         taken = span if span.window.block is None else _whole(span)
         free &= (end <= taken.start) | (start >= taken.end)
         says = tuple(analyse(candidates[_best(span, chance)].leaf.text))
         if says not in said:
             chosen.append(span)
             said.add(says)
-            if sum(other.found is span.found for other in chosen) == MOST_OF_PASSAGE:
-                free &= of_passage != span.found.first
     return chosen
 
 
