@@ -52,9 +52,8 @@ CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": BUNDLED}
 def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calibration:
     """The calibration for an embedding model, with the threshold of the settings where they have one."""
     known = CALIBRATIONS.get(embedding_model, UNCALIBRATED)
-    return (
-        known if threshold is None else replace(known, threshold=threshold, sure=max(threshold, known.sure))
-    )
+    threshold = known.threshold if threshold is None else threshold
+    return replace(known, threshold=threshold, sure=max(threshold, known.sure))
 
 
 def judge(

@@ -71,7 +71,7 @@ def test_what_overrules_the_model(
 
 
 def test_a_model_that_was_not_calibrated_goes_by_words_and_a_set_threshold_is_kept() -> None:
-    assert calibrated("another") is UNCALIBRATED is not calibrated("all-MiniLM-L6-v2")
+    assert calibrated("another") == UNCALIBRATED != calibrated("all-MiniLM-L6-v2")
     strict = calibrated("another", threshold=0.9)
     assert (strict.threshold, strict.sure) == (0.9, 0.9)
     verdicts = [
