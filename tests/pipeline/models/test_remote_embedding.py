@@ -63,26 +63,18 @@ def test_an_empty_text_is_sent_as_a_space_and_a_long_one_is_cut(server: ModelSer
     assert embeds(server) == [[" "], ["x" * MOST_CHARACTERS]]
 
 
-@pytest.mark.parametrize(("status", "says"), [(500, "failed .HTTP 500.: boom"), (400, "refused the request")])
-def test_errors_of_the_server(server: ModelServer, status: int, says: str) -> None:
+def test_errors_say_what_failed_and_what_to_do(server: ModelServer) -> None:
     encoder = encoder_of(server)
-    server.fail(path(server), status, "boom", times=3)
-    with pytest.raises(ModelError, match=says) as raised:
-        encoder.encode_query("x")
-    assert encoder.url in str(raised.value)
-
-
-def test_a_missing_model_names_the_command(server: ModelServer) -> None:
-    with pytest.raises(ModelUnavailable, match="mxbai") as raised:
+    with pytest.raises(ModelUnavailable, match=r"pull mxbai|mxbai.*Choose a model"):
         encoder_of(server, model="mxbai").encode_query("x")
-    if isinstance(server, OllamaServer):
-        assert "ollama pull mxbai" in raised.value.fix
-
-
-def test_a_server_that_is_gone(server: ModelServer) -> None:
+    for status, says in ((400, "refused the request"), (500, r"failed .HTTP 500.: boom")):
+        server.fail(path(server), status, "boom", times=3 if status == 500 else 1)  # OpenAI's tries again
+        with pytest.raises(ModelError, match=says) as raised:
+            encoder.encode_query("x")
+        assert encoder.url in str(raised.value)
     server.go_away()
     with pytest.raises(ModelUnavailable, match="Cannot reach"):
-        encoder_of(server).encode_query("x")
+        encoder.encode_query("x")
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/", "http://127.0.0.1:x"])

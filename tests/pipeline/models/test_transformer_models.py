@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable
+from functools import partialmethod
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -27,13 +28,13 @@ class FakeTransformer:
         self.labels = labels
         self.calls: list[tuple[str, list[str]]] = []
 
-    def encode_query(self, texts: list[str], **_: object) -> NDArray[np.float32]:
-        self.calls.append(("query", texts))
+    def encode_document(
+        self, texts: list[str], *, kind: str = "document", **_: object
+    ) -> NDArray[np.float32]:
+        self.calls.append((kind, texts))
         return np.array([[3, 4]] * len(texts), dtype=np.float32)
 
-    def encode_document(self, texts: list[str], **_: object) -> NDArray[np.float32]:
-        self.calls.append(("document", texts))
-        return np.array([[3, 4]] * len(texts), dtype=np.float32)
+    encode_query = partialmethod(encode_document, kind="query")
 
     def predict(
         self, pairs: list[tuple[str, str]], activation_fn: Callable[[object], object], **_: object
