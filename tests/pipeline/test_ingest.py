@@ -69,8 +69,8 @@ class TestFirstIngest:
         self, store: EmbeddedStore, folder: Path, encoder: FakeEncoder
     ) -> None:
         report = run_ingest(store, folder, encoder=encoder)
-        assert report.added == ("ecs/tank.md", "fan.md")
-        assert (report.changed, report.unchanged, report.deleted, report.problems) == ((), (), (), ())
+        assert report.added == ["ecs/tank.md", "fan.md"]
+        assert (report.changed, report.unchanged, report.deleted, report.problems) == ([], [], [], [])
         # A section of one sentence reads like it.
         assert (report.sections, report.sentences, report.embedded) == (3, 5, 7)
         assert not report.stopped
@@ -87,9 +87,9 @@ class TestFirstIngest:
     ) -> None:
         monkeypatch.setattr("readers.commonmark.MAX_BLOCKS", 3)
         report = run_ingest(store, folder)
-        assert report.problems == ()
+        assert report.problems == []
         assert [warning.partition(":")[0] for warning in report.warnings] == ["ecs/tank.md"]
-        assert run_ingest(store, folder).warnings == ()
+        assert run_ingest(store, folder).warnings == []
 
     def test_documents_are_embedded_together_and_each_text_once(
         self, store: EmbeddedStore, folder: Path, encoder: FakeEncoder
@@ -136,7 +136,7 @@ class TestNextIngest:
         run_ingest(store, folder)
         generation = store.sections.manifest()
         report = run_ingest(store, folder, encoder=encoder)
-        assert report.unchanged == ("ecs/tank.md", "fan.md")
+        assert report.unchanged == ["ecs/tank.md", "fan.md"]
         assert (report.embedded, encoder.calls, report.sentences) == (0, [], 5)
         assert store.sections.manifest() == generation
 
@@ -155,7 +155,7 @@ class TestNextIngest:
         (folder / "ecs" / "tank.md").write_text("Foreword.\n\n" + TANK.replace("5 bar", "6 bar"))
         encoder = FakeEncoder()
         report = run_ingest(store, folder, encoder=encoder)
-        assert report.changed == ("ecs/tank.md",)
+        assert report.changed == ["ecs/tank.md"]
         assert sorted(encoder.texts) == ["Tank > Valve: The valve opens at 6 bar.", "Tank: Foreword."]
         assert contents(store)["fan.md"] == before["fan.md"]
         document = store.sections.document("ecs/tank.md")
@@ -183,7 +183,7 @@ class TestNextIngest:
         (folder / "fan.md").unlink()
         (other / "notes.md").unlink()
         report = run_ingest(store, folder)
-        assert report.deleted == ("fan.md",)
+        assert report.deleted == ["fan.md"]
         assert sources(store) == ["ecs/tank.md", "notes.md"]
 
 
@@ -209,7 +209,7 @@ class TestProblems:
         (folder / "fan.md").write_bytes(content)
         report = run_ingest(store, folder, rebuild=rebuild)
         assert [problem.source for problem in report.problems] == ["fan.md"]
-        assert report.deleted == ()
+        assert report.deleted == []
         assert contents(store) == before
 
     def test_two_folders_with_files_of_one_name_live_in_one_index(
@@ -219,11 +219,11 @@ class TestProblems:
         run_ingest(store, folder)
         for paths in ([other], [folder, other], [other, folder]):
             report = run_ingest(store, *paths)
-            assert report.problems == ()
+            assert report.problems == []
             assert sources(store) == ["ecs/tank.md", "fan.md", "notes.md", "other/fan.md"]
         assert store.sections.document("fan.md").info.root == str(folder.resolve())
         (other / "fan.md").unlink()
-        assert run_ingest(store, other).deleted == ("other/fan.md",)
+        assert run_ingest(store, other).deleted == ["other/fan.md"]
 
     def test_a_file_over_the_limit_is_left_out_or_keeps_its_former_version(
         self, store: EmbeddedStore, folder: Path
@@ -234,7 +234,7 @@ class TestProblems:
             (folder / name).touch()
         (folder / "new.md").write_bytes(b"x" * 2000)
         report = run_ingest(store, folder, max_bytes=1000)
-        assert (report.deleted, [problem.source for problem in report.problems]) == ((), ["fan.md"])
+        assert (report.deleted, [problem.source for problem in report.problems]) == ([], ["fan.md"])
         assert "hums" in store.sections.document("fan.md").text
         assert left_out_summary(report.left_out) == "3 of unknown ending (.png, .css), 1 over 0.001 MB"
 
@@ -244,11 +244,11 @@ class TestProblems:
         (folder / "notes.txt").write_text("The fan hums.")
         run_ingest(store, folder / "notes.txt")
         report = run_ingest(store, folder)
-        assert (report.unchanged, report.left_out) == (("notes.txt",), ())
+        assert (report.unchanged, report.left_out) == (["notes.txt"], [])
         (folder / "notes.txt").write_text("The fan is silent.")
-        assert run_ingest(store, folder).changed == ("notes.txt",)
+        assert run_ingest(store, folder).changed == ["notes.txt"]
         (folder / "notes.txt").unlink()
-        assert run_ingest(store, folder).deleted == ("notes.txt",)
+        assert run_ingest(store, folder).deleted == ["notes.txt"]
 
     def test_languages_are_counted(self, store: EmbeddedStore, folder: Path) -> None:
         (folder / "ja.md").write_text("# 弁\n\nポンプは弁が閉じている間うなります。\n")
@@ -262,7 +262,7 @@ class TestProblems:
         (folder / "ecs").rename(folder / "air")
         calls = list(encoder.calls)
         report = run_ingest(store, folder, encoder=encoder)
-        assert (report.added, report.deleted, report.embedded) == (("air/tank.md",), ("ecs/tank.md",), 0)
+        assert (report.added, report.deleted, report.embedded) == (["air/tank.md"], ["ecs/tank.md"], 0)
         assert encoder.calls == calls
         (folder / "air").rename(folder / "ecs")
         run_ingest(store, folder, encoder=encoder)
@@ -274,13 +274,13 @@ class TestProblems:
         run_ingest(store, folder)
         moved = folder.rename(folder.parent / "renamed")
         report = run_ingest(store, moved, encoder=encoder)
-        assert (report.problems, report.embedded, len(report.changed)) == ((), 0, 2)
+        assert (report.problems, report.embedded, len(report.changed)) == ([], 0, 2)
         assert {info.root for info in store.sections.documents()} == {str(moved.resolve())}
 
     def test_a_file_reached_twice_is_indexed_once(self, store: EmbeddedStore, folder: Path) -> None:
         report = run_ingest(store, folder, folder / "ecs", folder / "fan.md")
-        assert (report.added, report.problems) == (("ecs/tank.md", "fan.md"), ())
-        assert run_ingest(store, folder, folder / "ecs").deleted == ()
+        assert (report.added, report.problems) == (["ecs/tank.md", "fan.md"], [])
+        assert run_ingest(store, folder, folder / "ecs").deleted == []
 
 
 class TestStopping:
@@ -289,10 +289,10 @@ class TestStopping:
     ) -> None:
         report = run_ingest(store, folder, **until_one_is_stored([]))
         assert report.stopped
-        assert report.added == ("ecs/tank.md",)
+        assert report.added == ["ecs/tank.md"]
         assert sources(store) == ["ecs/tank.md"]
         report = run_ingest(store, folder)
-        assert (report.added, report.unchanged) == (("fan.md",), ("ecs/tank.md",))
+        assert (report.added, report.unchanged) == (["fan.md"], ["ecs/tank.md"])
 
     def test_it_stops_in_the_middle_of_the_model(self, store: EmbeddedStore, folder: Path) -> None:
         """The model takes its time; a stop reaches it between two of its batches."""
@@ -302,7 +302,7 @@ class TestStopping:
             store, folder, encoder=encoder, on_progress=lambda progress: told.append(progress.stage),
             should_stop=lambda: told.count("embedding") > 2,
         )  # fmt: skip
-        assert (report.stopped, report.embedded, report.added) == (True, 0, ())
+        assert (report.stopped, report.embedded, report.added) == (True, 0, [])
         assert encoder.reported < 7
         assert store.sections.documents() == []
 
@@ -310,7 +310,7 @@ class TestStopping:
         with pytest.raises(ModelError, match="out of order"):
             run_ingest(store, folder, encoder=BrokenEncoder())
         assert store.sections.documents() == []
-        assert run_ingest(store, folder).added == ("ecs/tank.md", "fan.md")
+        assert run_ingest(store, folder).added == ["ecs/tank.md", "fan.md"]
 
 
 class SlowEncoder(FakeEncoder):
@@ -341,7 +341,7 @@ class TestRebuild:
         with pytest.raises(ManifestMismatch, match="athena ingest --rebuild"):
             run_ingest(store, folder, encoder=other)
         report = run_ingest(store, folder, encoder=other, rebuild=True)
-        assert (report.embedded, report.changed) == (7, ("ecs/tank.md", "fan.md"))
+        assert (report.embedded, report.changed) == (7, ["ecs/tank.md", "fan.md"])
         manifest = store.sections.manifest()
         assert manifest is not None and manifest.embedding_model == "other"
         assert findings(store, other, ["tank"])
@@ -354,7 +354,7 @@ class TestRebuild:
         (other / "notes.md").unlink()
         (folder / "fan.md").unlink()
         report = run_ingest(store, folder, encoder=FakeEncoder(name="other"), rebuild=True)
-        assert report.deleted == ("fan.md",)
+        assert report.deleted == ["fan.md"]
         assert sources(store) == ["ecs/tank.md", "notes.md"]
         assert store.sections.document("notes.md").info.root == "upload"
 
@@ -369,8 +369,8 @@ class TestRebuild:
         (folder / "ecs" / "tank.md").unlink()
         resumed = FakeEncoder(name="other")
         report = run_ingest(store, folder, encoder=resumed, rebuild=True)
-        assert (report.deleted, sources(store)) == (("ecs/tank.md",), ["fan.md"])
-        assert run_ingest(store, folder, encoder=resumed).unchanged == ("fan.md",)
+        assert (report.deleted, sources(store)) == (["ecs/tank.md"], ["fan.md"])
+        assert run_ingest(store, folder, encoder=resumed).unchanged == ["fan.md"]
 
 
 class TestOutdated:
@@ -384,7 +384,7 @@ class TestOutdated:
         encoder, told = FakeEncoder(fingerprint="new"), list[Progress]()
         report = run_ingest(store, folder, encoder=encoder, on_progress=told.append)
         assert report.outdated == "another model file"
-        assert report.changed == ("ecs/tank.md", "fan.md", "notes.md")  # not asked for, from its stored text
+        assert report.changed == ["ecs/tank.md", "fan.md", "notes.md"]  # not asked for, from its stored text
         assert report.embedded == len(encoder.texts) == 8
         assert Progress("renewing", 3, 3, "notes.md") in told
         manifest = store.sections.manifest()
