@@ -51,17 +51,7 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
 
 
 def test_everything_that_is_found_and_not_read_has_a_reason(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "a.md",
-        "img/pic.png",
-        "old/b.md",
-        "old/c.md",
-        ".cache/d.md",
-        "note.txt",
-        "LICENSE",
-        "x.ipynb",
-    )
+    write(tmp_path, "a.md", "img/pic.png", "old/b.md", ".cache/d.md", "note.txt", "LICENSE", "x.ipynb")
     (tmp_path / "large.md").write_bytes(b"x" * (LIMIT + 1))
     (tmp_path / "link.md").symlink_to("a.md")
     (tmp_path / ".gitignore").write_text("old/\n")
@@ -98,19 +88,9 @@ def test_a_file_reached_twice_is_listed_once(tmp_path: Path) -> None:
 
 
 def test_gitignore_semantics(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "a.md",
-        "draft-1.md",
-        "draft-keep.md",
-        "build/x.md",
-        "sub/build/y.md",
-        "sub/a.md",
-        "top/t.md",
-    )
-    write(
-        tmp_path, "sub/top/t.md", "x/1/deep.md", "x/2/3/deep.md", "sp ace.md", "#odd.md", "f1b2.md", "f1c2.md"
-    )
+    write(tmp_path, "a.md", "draft-1.md", "draft-keep.md", "build/x.md", "sub/build/y.md", "sub/a.md")
+    write(tmp_path, "top/t.md", "sub/top/t.md", "x/1/deep.md", "x/2/3/deep.md", "sp ace.md", "#odd.md")
+    write(tmp_path, "f1b2.md", "f1c2.md")
     (tmp_path / ".gitignore").write_text(
         "# comment\n\ndraft-*.md\n!draft-keep.md\nbuild/\n/top/\nx/**/deep.md\nsp\\ ace.md  \n\\#odd.md\n"
         "f*b*.m?\n"
