@@ -126,7 +126,7 @@ class Athena(Parts):
                     should_stop=should_stop,
                 )
             warnings = reading.language_warning(report.languages, self.models)
-            report = replace(report, warnings=(*warnings, *report.warnings))
+            report = replace(report, warnings=[*warnings, *report.warnings])
             if changed := {*report.added, *report.changed, *report.deleted}:
                 self._remembering.check_documents(changed)
             if not report.stopped:

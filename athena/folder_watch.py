@@ -128,10 +128,10 @@ class FolderWatch:
 
     def _report(self, report: IngestReport) -> None:
         problems = {(one.source, one.reason): one for one in report.problems if one.reason != BEING_WRITTEN}
-        news = tuple(one for key, one in problems.items() if key not in self._problems)
+        news = [one for key, one in problems.items() if key not in self._problems]
         self._problems = set(problems)
         if report.added or report.changed or report.deleted or news:
-            self._tell(replace(report, problems=news, left_out=()))
+            self._tell(replace(report, problems=news, left_out=[]))
 
     def _identities(self) -> dict[str, tuple[int, ...]]:
         """What tells whether each path is still the same folder, or a file with the same content."""

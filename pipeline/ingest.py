@@ -9,6 +9,7 @@ of folders that are not named this time, from their text in the index.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -47,14 +48,18 @@ def ingest(
         ManifestMismatch: the index was made with another model or splitter; `rebuild` replaces it.
         StoreError: the store cannot be written.
     """
-    outdated = "" if rebuild else why_outdated(store.sections.manifest(), manifest)
-    rebuild = rebuild or bool(outdated)
-    with store.writing(manifest, rebuild=rebuild) as writing, ThreadPoolExecutor(1, "athena-embed") as model:
+    started, report = time.perf_counter(), IngestReport()
+    report.outdated = "" if rebuild else why_outdated(store.sections.manifest(), manifest)
+    report.rebuilt = rebuild or bool(report.outdated)
+    with (
+        store.writing(manifest, rebuild=report.rebuilt) as writing,
+        ThreadPoolExecutor(1, "athena-embed") as model,
+    ):
         found = find_documents(paths, reader=reader, indexed=store.sections.documents(), root=root)
-        run = IngestRun(
-            store, writing, reader, encoder, found, rebuild, outdated,
-            on_progress or (lambda _: None), should_stop or (lambda: False),
-        )  # fmt: skip
+        report.problems += found.problems
+        report.left_out += found.left_out
+        tell, stop = on_progress or (lambda _: None), should_stop or (lambda: False)
+        run = IngestRun(store, writing, reader, encoder, found, report, tell, stop)
         try:
             # While a batch is embedded in the thread, the batch before is stored and the next one is cut.
             before, vectors = Batch(), model.submit(dict[str, Vector])
@@ -65,5 +70,9 @@ def ingest(
                 before = batch
             run.delete_and_publish()
         except Stopped:
-            run.stopped = True
-    return run.report()
+            report.stopped = True
+    documents = store.sections.documents()
+    report.sections = sum(info.sections for info in documents)
+    report.sentences = sum(info.sentences for info in documents)
+    report.seconds = time.perf_counter() - started
+    return report

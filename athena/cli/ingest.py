@@ -79,7 +79,7 @@ def _watch(athena: Athena, paths: list[str], before: IngestReport, *, as_json: b
         paths,
         stop=stop,
         known=before.problems,
-        tell=lambda report: _show(replace(report, unchanged=()), as_json=as_json),
+        tell=lambda report: _show(replace(report, unchanged=[]), as_json=as_json),
         fail=say_error,
     )
 

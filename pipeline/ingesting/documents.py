@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from pipeline.nodes import Node
@@ -87,7 +87,10 @@ def find_documents(
     belong to that instead, and none counts as gone.
     """
     candidates, problems = dict[Path, Candidate](), list[Problem]()  # by path without links
-    left_out, searched = dict[Path, LeftOut](), dict[str, FoundFiles]()
+    left_out, unread = (
+        dict[Path, LeftOut](),
+        dict[str, set[str]](),
+    )  # by root: files and folders with problems
     owners: dict[str, DocumentInfo | Candidate] = {info.source: info for info in indexed}
     for path in map(Path, paths):
         try:
@@ -101,25 +104,26 @@ def find_documents(
             continue
         problems += map(Problem.of, found.problems)
         left_out |= {folder / one.source: one for one in found.left_out}
-        if root is None and path.is_dir() and not any(one.source == path.name for one in found.problems):
-            searched[own_root] = found
+        bad = {problem.source for problem in found.problems}
+        if root is None and path.is_dir() and path.name not in bad:
+            unread[own_root] = bad
         own_paths = {file.source for file in found.files}
         for file in found.files:
             if file.path not in candidates:
                 source = _source(own_root, file.source, owners, own_paths)
                 candidates[file.path] = owners[source] = Candidate(source, own_root, file.path)
     present = {candidate.source for candidate in candidates.values()}
-    missing = [info for info in indexed if info.root in searched and info.source not in present]
-    gone = [info.source for info in missing if not _may_exist(info, searched[info.root])]
+    missing = [info for info in indexed if info.root in unread and info.source not in present]
+    gone = [info.source for info in missing if unread[info.root].isdisjoint(_with_folders(paths_of(info)))]
     ignored = [one for path, one in left_out.items() if path not in candidates]
     return FoundDocuments(list(candidates.values()), gone, problems, ignored)
 
 
-def _may_exist(info: DocumentInfo, found: FoundFiles) -> bool:
-    """Whether a document that was not found lies where its file or a folder could not be read."""
-    bad = {problem.source for problem in found.problems}
-    folders = tuple(source for source in bad if source.endswith("/"))
-    return any(name in bad or name.startswith(folders) for name in paths_of(info))
+def _with_folders(paths: Iterable[str]) -> Iterator[str]:
+    """These paths, and the folders that they lie in, with a slash."""
+    for path in paths:
+        yield path
+        yield from (f"{folder.as_posix()}/" for folder in PurePosixPath(path).parents)
 
 
 def paths_of(document: DocumentInfo | Candidate) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -29,26 +29,26 @@ class Progress:
     document: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IngestReport:
-    """The result of an ingest, by source; `sections` and `sentences` count all that the index has now."""
+    """The result of an ingest, by source, filled while it runs."""
 
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    deleted: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    sections: int
-    sentences: int
-    embedded: int  # texts that went through the model
-    seconds: float
-    stopped: bool
-    warnings: tuple[str, ...]  # about new or changed documents
-    left_out: tuple[LeftOut, ...]  # everything that was found and not read
-    languages: Mapping[str, int]  # new or changed documents by ISO 639-1 code
-    outdated: str  # why everything was embedded again, though nobody asked for it
-    rebuilt: bool  # everything was to be embedded again; stopped, the former index is searched
-    total: int  # documents that should be in the index in the end
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    sections: int = 0  # all that the index has in the end
+    sentences: int = 0
+    embedded: int = 0  # texts that went through the model
+    seconds: float = 0.0
+    stopped: bool = False
+    warnings: list[str] = field(default_factory=list)  # about new or changed documents
+    left_out: list[LeftOut] = field(default_factory=list)  # everything that was found and not read
+    languages: dict[str, int] = field(default_factory=dict)  # new or changed documents by ISO 639-1 code
+    outdated: str = ""  # why everything was embedded again, though nobody asked for it
+    rebuilt: bool = False  # everything was to be embedded again; stopped, the former index is searched
+    total: int = 0  # documents that should be in the index in the end
 
 
 def left_out_summary(left_out: Sequence[LeftOut]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +14,6 @@ from readers.errors import ReaderError
 from readers.files import Source
 from readers.levels import document_id
 
-OUTCOMES = ("added", "changed", "unchanged", "deleted")
 ENGLISH = "en"
 
 
@@ -33,36 +30,26 @@ class IngestRun:
     reader: Reader
     encoder: Encoder
     found: FoundDocuments
-    rebuild: bool
-    outdated: str
+    report: IngestReport
     on_progress: Callable[[Progress], None]
     should_stop: Callable[[], bool]
-    stopped: bool = False
-    started: float = field(default_factory=time.perf_counter)
-    sources: dict[str, list[str]] = field(default_factory=lambda: {outcome: [] for outcome in OUTCOMES})
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    languages: Counter[str] = field(default_factory=Counter)
     indexed: dict[str, DocumentInfo] = field(init=False)
     written: dict[str, DocumentInfo] = field(init=False)
     by_hash: dict[str, str] = field(init=False)  # sources of what is written, by the hashes of their files
-    total: int = 0
-    embedded: int = 0
 
     def __post_init__(self) -> None:
         """Look at the index that is searched, and at the one that is written: in a rebuild these are two."""
         self.indexed = {info.source: info for info in self.store.sections.documents()}
         self.written = {info.source: info for info in self.writing.documents()}
         self.by_hash = {info.hash: info.source for info in self.written.values()}
-        self.problems += self.found.problems
 
     def cut_batches(self) -> Iterator[Batch]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
         candidates, batch = self._candidates(), Batch()
-        self.total = len(candidates)
+        self.report.total = len(candidates)
         for number, candidate in enumerate(candidates, start=1):
             self._check_stop()
-            self.on_progress(Progress("reading", number, self.total, candidate.source))
+            self.on_progress(Progress("reading", number, len(candidates), candidate.source))
             content = self._read(candidate)
             if content is not None:
                 document, texts, known = self._cut(candidate, content)
@@ -75,26 +62,27 @@ class IngestRun:
 
     def embed(self, batch: Batch) -> dict[str, Vector]:
         """The vectors of a batch by text, known and new ones; no model is opened where all are known."""
-        texts, before = batch.new_texts, self.embedded
+        texts, before = batch.new_texts, self.report.embedded
 
         def tell(done: int) -> None:
             self._check_stop()
             self.on_progress(Progress("embedding", before + done, before + len(texts)))
 
         rows = self.encoder.encode_passages(texts, on_progress=tell) if texts else ()
-        self.embedded += len(texts)
+        self.report.embedded += len(texts)
         return batch.known | dict(zip(texts, rows, strict=True))
 
     def store_batch(self, batch: Batch, vectors: Mapping[str, Vector]) -> None:
         """Write the documents of a batch, one by one, with the vectors of their texts."""
+        report = self.report
         for document, texts in batch.documents:
             self._check_stop()
             of_nodes = {node_id: vectors[text] for node_id, text in texts.items()}
             self.writing.replace(replace(document, vectors=of_nodes))
-            self.sources["changed" if document.source in self.indexed else "added"].append(document.source)
-            done = sum(len(self.sources[outcome]) for outcome in OUTCOMES[:3])
-            stage: Stage = "renewing" if self.outdated else "storing"
-            self.on_progress(Progress(stage, done, self.total, document.source))
+            (report.changed if document.source in self.indexed else report.added).append(document.source)
+            done = len(report.added) + len(report.changed) + len(report.unchanged)
+            stage: Stage = "renewing" if self.report.outdated else "storing"
+            self.on_progress(Progress(stage, done, self.report.total, document.source))
 
     def delete_and_publish(self) -> None:
         """Delete the documents that are gone, and make a rebuilt index the one that is searched."""
@@ -102,29 +90,10 @@ class IngestRun:
         for source in self.found.gone:
             if source in self.written:
                 self.writing.delete(source)
-        self.sources["deleted"] += self.found.gone
+        self.report.deleted += self.found.gone
         self._check_stop()
-        self.on_progress(Progress("indexing", self.total, self.total))
+        self.on_progress(Progress("indexing", self.report.total, self.report.total))
         self.writing.publish()
-
-    def report(self) -> IngestReport:
-        """The counts of what was done until now."""
-        documents = self.store.sections.documents()
-        return IngestReport(
-            **{outcome: tuple(sources) for outcome, sources in self.sources.items()},
-            problems=tuple(self.problems),
-            sections=sum(info.sections for info in documents),
-            sentences=sum(info.sentences for info in documents),
-            embedded=self.embedded,
-            seconds=time.perf_counter() - self.started,
-            stopped=self.stopped,
-            warnings=tuple(self.warnings),
-            left_out=tuple(self.found.left_out),
-            languages=dict(self.languages),
-            outdated=self.outdated,
-            rebuilt=self.rebuild,
-            total=self.total,
-        )
 
     def _candidates(self) -> list[Candidate]:
         """The documents that should be in the index; for a rebuild also those that were not looked for.
@@ -132,7 +101,7 @@ class IngestRun:
         A rebuild that was broken off loses what is not wanted any more.
         """
         wanted = {candidate.source: candidate for candidate in self.found.candidates}
-        if self.rebuild:
+        if self.report.rebuilt:
             others = self.indexed.keys() - wanted.keys() - set(self.found.gone)
             wanted |= {source: Candidate(source, self.indexed[source].root) for source in sorted(others)}
             for source in self.written.keys() - wanted.keys():
@@ -151,13 +120,13 @@ class IngestRun:
             path = candidate.path
             content = self.reader.read(path, source=source, known=known) if path else self._stored(source)
         except ReaderError as error:
-            self.problems.append(Problem.of(error))
-            if not (self.rebuild and source in self.indexed):
+            self.report.problems.append(Problem.of(error))
+            if not (self.report.rebuilt and source in self.indexed):
                 return None
             content = self._stored(source)
         if content is not None and content.hash != known:
             return content
-        self.sources["unchanged"].append(source)
+        self.report.unchanged.append(source)
         return None
 
     def _stored(self, source: str) -> Source:
@@ -172,13 +141,14 @@ class IngestRun:
         source = candidate.source
         sections, sentences = self.reader.cut(content.text, source=source, own_lines=content.lines)
         metadata = sections[0].metadata if sections else {}
-        self.languages[metadata.get("language", ENGLISH)] += 1
-        self.warnings += (f"{source}: {warning}" for warning in self.reader.warnings(sections))
+        language = metadata.get("language", ENGLISH)
+        self.report.languages[language] = self.report.languages.get(language, 0) + 1
+        self.report.warnings += (f"{source}: {warning}" for warning in self.reader.warnings(sections))
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
-            self.warnings.append(f"{source}: not included, too often or too long: {names}.")
+            self.report.warnings.append(f"{source}: not included, too often or too long: {names}.")
         former = source if source in self.written else self.by_hash.get(content.hash, "")
-        is_new = self.rebuild or not former
+        is_new = self.report.rebuilt or not former
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
             content.text, sections, sentences, vectors={},

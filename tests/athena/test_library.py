@@ -60,7 +60,7 @@ def test_one_path_is_a_path_and_no_list_of_letters(tmp_path: Path) -> None:
     (tmp_path / "docs" / "alone.md").write_text("# Alone\n\nThe quokka sleeps.\n")
     with open_athena(load_settings(data_dir=tmp_path / "data"), encoder=FakeEncoder()) as athena:
         report = athena.ingest(str(tmp_path / "docs"))
-    assert (report.added, report.problems) == (("alone.md",), ())
+    assert (report.added, report.problems) == (["alone.md"], [])
 
 
 def test_each_name_can_be_imported() -> None:

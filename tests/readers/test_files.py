@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -53,17 +51,7 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
 
 
 def test_everything_that_is_found_and_not_read_has_a_reason(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "a.md",
-        "img/pic.png",
-        "old/b.md",
-        "old/c.md",
-        ".cache/d.md",
-        "note.txt",
-        "LICENSE",
-        "x.ipynb",
-    )
+    write(tmp_path, "a.md", "img/pic.png", "old/b.md", ".cache/d.md", "note.txt", "LICENSE", "x.ipynb")
     (tmp_path / "large.md").write_bytes(b"x" * (LIMIT + 1))
     (tmp_path / "link.md").symlink_to("a.md")
     (tmp_path / ".gitignore").write_text("old/\n")
@@ -100,19 +88,9 @@ def test_a_file_reached_twice_is_listed_once(tmp_path: Path) -> None:
 
 
 def test_gitignore_semantics(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        "a.md",
-        "draft-1.md",
-        "draft-keep.md",
-        "build/x.md",
-        "sub/build/y.md",
-        "sub/a.md",
-        "top/t.md",
-    )
-    write(
-        tmp_path, "sub/top/t.md", "x/1/deep.md", "x/2/3/deep.md", "sp ace.md", "#odd.md", "f1b2.md", "f1c2.md"
-    )
+    write(tmp_path, "a.md", "draft-1.md", "draft-keep.md", "build/x.md", "sub/build/y.md", "sub/a.md")
+    write(tmp_path, "top/t.md", "sub/top/t.md", "x/1/deep.md", "x/2/3/deep.md", "sp ace.md", "#odd.md")
+    write(tmp_path, "f1b2.md", "f1c2.md")
     (tmp_path / ".gitignore").write_text(
         "# comment\n\ndraft-*.md\n!draft-keep.md\nbuild/\n/top/\nx/**/deep.md\nsp\\ ace.md  \n\\#odd.md\n"
         "f*b*.m?\n"
@@ -278,12 +256,6 @@ def test_a_file_that_vanishes_or_grows_while_it_is_read(
     monkeypatch.setattr("readers.files._check_file", lambda *_, **__: None)
     with pytest.raises(ReaderError, match="over the limit"):
         read_source(tmp_path / "a.md", max_bytes=LIMIT)
-
-
-def test_finding_files_does_not_import_llama_index() -> None:
-    code = "import sys, readers.files, readers.levels; sys.exit('llama_index' in sys.modules)"
-    root = Path(__file__).resolve().parents[2]
-    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("swapped", ["sub/a.md", "sub"])
