@@ -5,8 +5,8 @@ model, each with the `name` of its site: `{"title", "file"}`, where the page is 
 "file", "any"}`, where `file` (or one of `also`) answers and `any` is a regular expression of the fact. For
 rows of the kind `version` the fact may stand in the headings above a quote.
 
-Prints a table, a row a site: titles (right page first, in the first three), questions (right file in the first
-three, fact in the first quote, in any quote), sections shown with marks of a site generator, pages left out.
+Prints a table, a row a site: titles (right page first, in the first three), questions (right file in the
+first three, fact in the first quote, in any quote), sections shown with marks of a generator, pages left out.
 """
 
 from __future__ import annotations
@@ -149,14 +149,13 @@ def load_rows(path: Path, name: str) -> list[Mapping[str, Any]]:
 def table(sites: Sequence[Site]) -> str:
     """The sites as a table in Markdown, with a row for all."""
     head = "| site | pages | titles first / in three | file / first quote / any quote | marked | unread |"
-    lines = [head, "|---|--:|---|---|--:|--:|"]
-    for site in sites:
-        lines.append(
-            f"| {site.name} | {site.documents} | {site.first} / {site.three} of {site.titles} "
-            f"| {site.right_file} / {site.first_quote} / {site.any_quote} of {site.questions} "
-            f"| {site.marked / max(site.sections, 1):.1%} | {site.unread} |"
-        )
-    return "\n".join(lines)
+    rows = (
+        f"| {site.name} | {site.documents} | {site.first} / {site.three} of {site.titles} "
+        f"| {site.right_file} / {site.first_quote} / {site.any_quote} of {site.questions} "
+        f"| {site.marked / max(site.sections, 1):.1%} | {site.unread} |"
+        for site in sites
+    )
+    return "\n".join([head, "|---|--:|---|---|--:|--:|", *rows])
 
 
 def total(sites: Sequence[Site]) -> Site:

@@ -43,8 +43,8 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     """The items in their order, but for those whose sections bear a name of the question: they come first.
 
     First stand pages whose title is the question; then sections whose own heading has all its names; then
-    those that have them in outer headings or aliases (the file's name is one). A version in the question
-    precedes all of these; without one, a page is left out if a newer version of it is there.
+    those that have them in outer headings or aliases (the file's name is one). Where the question names a
+    version, pages of other versions are left out; else those of which a newer version is there.
     """
     versions = [_parsed(section.metadata.get("version", "")) for section in sections]
     asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(own, v) for own in versions)]
@@ -53,15 +53,15 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     for section, own in zip(sections, versions, strict=True):
         newest[_path(section)] = max(own, newest.get(_path(section), ()))
     ranked = [
-        (
-            bool(asked) and not any(_is_of(own, version) for version in asked),
-            0 if is_title(question, section) else _nearness(section.metadata, wanted),
-            place,
-        )
+        (0 if is_title(question, section) else _nearness(section.metadata, wanted), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))
-        if asked or own == newest[_path(section)]
+        if (
+            any(_is_of(own, version) for version in asked) or not own
+            if asked
+            else own == newest[_path(section)]
+        )
     ]
-    return [items[place] for _, _, place in sorted(ranked)]
+    return [items[place] for _, place in sorted(ranked)]
 
 
 def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:

@@ -18,6 +18,7 @@ from pipeline.options import EncoderOptions
 
 # Embeds texts in one request, a row of numbers for each, in their order; and the base of the client's errors.
 Caller: TypeAlias = tuple[Callable[[list[str]], Any], type[Exception]]
+LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|::1")
 MOST_TIMEOUTS = 4  # in a call: OpenAI's client asks up to three times, about a second apart
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
 WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
@@ -54,6 +55,7 @@ class RemoteEncoder(Encoder):
         self._query_prefix, self.fingerprint = prefixes(model)
         times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": options.request_timeout_s}
         http = client_options(**times, protocol="whole")
+        http["trust_env"] = not LOOPBACK.fullmatch(httpx.URL(self.url).host)  # no proxy to this machine
         if provider == "ollama":
             self._embed, self._failure = _ollama(self._server, http)
         else:

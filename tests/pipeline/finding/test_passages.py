@@ -22,7 +22,7 @@ def run(
 ) -> list[Passage]:
     """The passages for a ranking of sections with found sentences."""
     fused = [Fused(section_id, 1.0 - n / 10, {}) for n, section_id in enumerate(ranking)]
-    found = fetch_sections(fused, "fan", sections=store.sections, depth=99)
+    found = fetch_sections(fused, "fan", store=store, depth=99)
     return gather(found, scores, sentences=store.sentences, threshold=threshold)
 
 

@@ -163,3 +163,11 @@ def test_prefixes(model: str, query: str, passage: str) -> None:
     found = prefixes(model)
     assert found[0].startswith(query) and bool(found[0]) == bool(query)
     assert found[1] == passage
+
+
+def test_no_proxy_stands_between_this_machine_and_itself(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert encoder_of(server).encode_query("x").shape == (DIMENSIONS,)
