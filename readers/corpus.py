@@ -88,12 +88,12 @@ class MarkdownCorpus:
         return sections, self._cutter.cut_all(sections)
 
     def warnings(self, sections: Sequence[Section]) -> list[str]:
-        """A warning where a file has more blocks than are read as Markdown."""
+        """A warning where a file has more headings and blocks than are read as Markdown."""
         from readers.commonmark import MAX_BLOCKS
 
-        if sum(len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
+        if sum(1 + len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
             return []
-        return [f"The text after {MAX_BLOCKS:,} paragraphs is read as plain text: divide the file."]
+        return [f"The text after {MAX_BLOCKS:,} headings and paragraphs is read as plain text: divide the file."]
 
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""

@@ -24,7 +24,6 @@ from readers.errors import ReaderError
 from readers.files import FileLimits, find_files, read_source
 from readers.formats import MARKDOWN_ONLY
 from readers.levels import Leaf, Section, Sentence, build_sentences
-from readers.punkt import ABBREVIATIONS
 from readers.sections import read_sections
 
 DEFAULT_MAX_BYTES = 10_000_000
@@ -85,9 +84,6 @@ class PunktSentenceParser(NodeParser):
         description="Counts a text's tokens, special ones left out, best as the embedding model does.",
     )
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, description="The most tokens in a leaf.")
-    abbreviations: frozenset[str] = Field(
-        default=ABBREVIATIONS, description="Words whose full stop ends no sentence by itself."
-    )
 
     @classmethod
     def class_name(cls) -> str:
@@ -97,9 +93,7 @@ class PunktSentenceParser(NodeParser):
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
     ) -> list[BaseNode]:
-        cutter = SentenceCutter(
-            self.count_tokens, max_tokens=self.max_tokens, abbreviations=self.abbreviations
-        )
+        cutter = SentenceCutter(self.count_tokens, max_tokens=self.max_tokens)
         leaves: list[BaseNode] = []
         for node in get_tqdm_iterable(nodes, show_progress, "Cutting sentences"):
             leaves += _children(node, cutter.cut(section_of(node)))

@@ -85,7 +85,7 @@ class TestFirstIngest:
     def test_what_is_too_much_to_be_read_as_markdown_is_told(
         self, store: EmbeddedStore, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("readers.commonmark.MAX_LINES", 3)
+        monkeypatch.setattr("readers.commonmark.MAX_BLOCKS", 3)
         report = run_ingest(store, folder)
         assert report.problems == ()
         assert [warning.partition(":")[0] for warning in report.warnings] == ["ecs/tank.md"]
