@@ -9,8 +9,8 @@ from itertools import islice, pairwise
 from pathlib import PurePosixPath
 
 from readers.blocks import Block, Kind
-from readers.commonmark import parse_blocks, without_quote_marks
-from readers.dialects import FILL, is_seen, mask
+from readers.commonmark import parse_markdown
+from readers.dialects import FILL, is_seen
 from readers.levels import Leaf, Section, Sentence, build_sentences
 from readers.punkt import sentence_ends
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
@@ -123,15 +123,12 @@ def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
 
 def _parsed(section: Section) -> Section:
     """A section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
-    suffix = PurePosixPath(section.metadata.get("source", "")).suffix.lower()
-    masked = section.metadata.get("shown") or mask(section.text, suffix=suffix)
-    items = parse_blocks(masked, text=section.text, indented_code=suffix != ".mdx")
-    offset = section.start_char_idx
-    blocks = tuple(
-        replace(item, start=item.start + offset, end=item.end + offset)
-        if isinstance(item, Block)
-        else Block(Kind.PROSE, item.start + offset, item.end + offset)
-        for item in items
+    suffix, shown = (
+        PurePosixPath(section.metadata.get("source", "")).suffix,
+        section.metadata.get("shown", ""),
     )
-    shown = without_quote_marks(masked, items)
-    return replace(section, blocks=blocks, metadata={**section.metadata, "shown": shown})
+    shown, items = parse_markdown(section.text, suffix=suffix, masked=shown)
+    blocks = [item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end) for item in items]
+    base = section.start_char_idx
+    placed = tuple(replace(block, start=base + block.start, end=base + block.end) for block in blocks)
+    return replace(section, blocks=placed, metadata={**section.metadata, "shown": shown})

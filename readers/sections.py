@@ -11,8 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
-from readers.commonmark import parse_blocks, without_quote_marks
-from readers.dialects import mask
+from readers.commonmark import parse_markdown
 from readers.files import BOM
 from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
@@ -40,21 +39,12 @@ def read_sections(
     `page`, `front_matter` and `shown` (the mask of the text, where it is another).
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
-    suffix = PurePosixPath(source).suffix.lower()
-    masked = " " * matter.end + mask(text[matter.end :], suffix=suffix)
-    items = parse_blocks(masked, text=text, start=matter.end, indented_code=suffix != ".mdx")
-    masked = without_quote_marks(masked, items)
-    names = page_names(source, matter, _first_heading(items))
-    page = {
-        "aliases": list(names.aliases),
-        "keywords": names.keywords,
-        "version": names.version,
-        "language": "" if language == "en" else language,
-        "front_matter": matter.values,
-    }
-    kept = {key: value for key, value in page.items() if value}
-    file = _File(text, masked, source, names.title, kept, Lines(text, own_lines))
-    outlines = _outlines(items, names.title, document=document_id(source), start=matter.end, end=len(text))
+    masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=matter.end)
+    page = page_names(source, matter, _first_heading(items))
+    page |= {"language": language} if language not in ("", "en") else {}
+    page |= {"front_matter": matter.values} if matter.values else {}
+    file = _File(text, masked, source, page["title"], page, Lines(text, own_lines))
+    outlines = _outlines(items, page["title"], document=document_id(source), start=matter.end, end=len(text))
     return [file.section(outline, order) for order, outline in enumerate(outlines)]
 
 
