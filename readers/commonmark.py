@@ -9,9 +9,10 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice, pairwise
+from typing import Any, NamedTuple
 
 import pyromark
 
@@ -24,20 +25,19 @@ MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
 MAX_BLOCKS = 250_000
 """Of one file as Markdown; the text after them is one block, which is read as it is."""
-LOOKED_BACK = 200
-"""Characters of a line on each side of an HTML table that are searched for other text."""
 
 Item = Block | Heading
 
-_LEAVES = frozenset({"Paragraph", "Heading", "CodeBlock", "HtmlBlock", "TableHead", "TableRow"})
-_CONTAINERS = frozenset({"BlockQuote", "List", "Item", "Table"})
-_BLOCKS = _LEAVES | _CONTAINERS | {"Rule"}
+_LEAVES = {
+    **dict.fromkeys(("Paragraph", "Heading", "HtmlBlock"), Kind.PROSE),
+    **dict.fromkeys(("TableHead", "TableRow"), Kind.TABLE_ROW),
+    "CodeBlock": Kind.CODE,
+}
+_BLOCKS = {*_LEAVES, "BlockQuote", "List", "Item", "Table", "Rule"}
 _LABEL = re.compile(rf"^([ \t>]*(?:{ITEM}|(?={LABEL})))([^\n]+)", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,9}[.)]\s*")
 _TABLE = re.compile(r"<table\b(?>(?:[^<]++|<(?!/?table\b))*)</table\s*>", re.IGNORECASE)
 _ROW = re.compile(r"<tr\b", re.IGNORECASE)
-_PAGES = re.compile(r"\n[ \t]*(?:#|```)")
-"""In an HTML table: its cells are pages of Markdown."""
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
 
@@ -53,7 +53,11 @@ def parse_markdown(
     masked = masked or " " * start + mask(text[start:], suffix=suffix)
     body = "\n" * start + masked[start:].replace("\r\n", " \n").replace("\r", "\n")
     body, rows = _without_tables(text, body)
-    labels = [_label(found) for found in _LABEL.finditer(body) if is_seen(found[2])]
+    labels = [
+        Block(Kind.PROSE, found.start(2), found.end(), quotes=found[1].count(">"))
+        for found in _LABEL.finditer(body)
+        if is_seen(found[2])
+    ]
     body = _LABEL.sub(lambda found: found[1] + " " * len(found[2]), body)
     items = list(islice(_blocks(body, indented_code=suffix.lower() != ".mdx"), MAX_BLOCKS))
     rest = items[-1].end if len(items) == MAX_BLOCKS else len(text)
@@ -66,32 +70,25 @@ def parse_markdown(
 
 def plain_text(markup: str) -> str:
     """A line of masked Markdown without its markup."""
-    return _plain(markup, _events(_ascii(markup))) or " ".join(display(markup).split())
+    return _plain(markup, _events(_ascii(markup)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """The parser's event: something begins, ends (its name then begins with `/`) or stands at a span."""
+class _Event(NamedTuple):
+    """An event of the parser: where a block begins, it has the span of all of the block."""
 
     name: str
+    detail: Any
     start: int
     end: int
-    details: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A leaf of the tree of blocks: its first event, those inside of it, and the innermost container."""
+    """A leaf of the tree of blocks: its first event, those inside of it, and the containers around it."""
 
     event: _Event
-    inside: Sequence[_Event]
-    container: _Event | None
-    quotes: int
-
-    @property
-    def is_indented_code(self) -> bool:
-        """Whether it is code without a fence."""
-        return self.event.name == "CodeBlock" and not self.event.details
+    inside: list[_Event]
+    around: tuple[_Event, ...]
 
 
 def _ascii(masked: str) -> str:
@@ -100,80 +97,77 @@ def _ascii(masked: str) -> str:
 
 
 def _events(text: str) -> Iterator[_Event]:
-    """The parser's events, which it finds as they are asked for."""
+    """The parser's events, which it finds as they are asked for, but for ends."""
     for event, place in pyromark.events_with_range(text, options=pyromark.Options.ENABLE_TABLES):
-        kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
-        name, details = next(iter(value.items())) if isinstance(value, dict) else (str(value), None)
-        name = {"Start": name, "End": f"/{name}"}.get(kind, kind)
-        yield _Event(name, place["start"], place["end"], details if isinstance(details, dict) else None)
+        name, detail = (event, "") if isinstance(event, str) else next(iter(event.items()))
+        if name == "Start":
+            name, detail = (detail, "") if isinstance(detail, str) else next(iter(detail.items()))
+        if name != "End":
+            yield _Event(name, detail, place["start"], place["end"])
 
 
 def _leaves(text: str) -> Iterator[_Leaf]:
     """The leaves of the tree of blocks, in order; an item of a tight list is a leaf without a paragraph."""
     around: list[_Event] = []
-    leaf: _Event | None = None
-    inside: list[_Event] = []
-    quotes = 0
+    leaf: _Leaf | None = None
     for event in _events(text):
-        if event.name != f"/{leaf.name}" if leaf else event.name.lstrip("/") not in _BLOCKS:
-            inside.append(event)
+        if leaf and event.name not in _BLOCKS and event.start < leaf.event.end:
+            leaf.inside.append(event)
             continue
-        if leaf or inside:
-            begun = leaf or _Event("Paragraph", inside[0].start, inside[-1].end)
-            yield _Leaf(begun, inside, around[-1] if around else None, quotes)
-        leaf, inside = event if event.name in _LEAVES else None, []
-        if event.name in _CONTAINERS:
-            around.append(event)
-        elif event.name[1:] in _CONTAINERS:
+        if leaf:
+            yield leaf
+        while around and around[-1].end <= event.start:
             around.pop()
-        quotes += (event.name == "BlockQuote") - (event.name == "/BlockQuote")
+        leaf = None
+        if event.name in _LEAVES:
+            leaf = _Leaf(event, [], tuple(around))
+        elif event.name not in _BLOCKS and around:  # but for the cells that a table's row lacks
+            leaf = _Leaf(_Event("Tight", "", event.start, around[-1].end), [event], tuple(around))
+        elif event.name in ("BlockQuote", "Item"):
+            around.append(event)
+    if leaf:
+        yield leaf
 
 
 def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
     """The headings and blocks of `body`; without `indented_code` an indent makes no code."""
     header = None
     for leaf in _leaves(_ascii(body)):
-        title = _title(body, leaf)
-        start, end = _span(body, leaf)
-        if title is not None:
-            event = leaf.event
-            yield Heading(int((event.details or {})["level"][1:]), title, event.start, end)
-        elif leaf.is_indented_code and not indented_code:
+        event, is_heading = leaf.event, leaf.event.name == "Heading" and not leaf.around
+        if is_heading and len(title := _plain(body, leaf.inside)) <= MAX_TITLE:
+            yield Heading(int(event.detail["level"][1:]), title, event.start, event.end)
+            continue
+        if event.detail == "Indented" and not indented_code:
             yield from _dedented(body, leaf)
-        elif is_seen(body[start:end].replace(">", " ") if leaf.quotes else body[start:end]):
-            row = header if leaf.event.name == "TableRow" else None
-            yield Block(_kind(body, leaf), start, end, row, leaf.quotes)
-        if leaf.event.name == "TableHead":
+            continue
+        start, end = _span(body, leaf)
+        if event.name == "TableHead":
             header = shortened(display(body[start:end]).strip(), MAX_HEADER)
-
-
-def _title(body: str, leaf: _Leaf) -> str | None:
-    """The text of a heading that begins a section; None of another leaf."""
-    title = _plain(body, leaf.inside) if leaf.event.name == "Heading" and not leaf.container else None
-    return title if title is not None and len(title) <= MAX_TITLE else None
+        quotes = sum(container.name == "BlockQuote" for container in leaf.around)
+        if is_seen(body[start:end].replace(">", " ") if quotes else body[start:end]):
+            row_header = header if event.name == "TableRow" else None
+            yield Block(_kind(body, leaf), start, end, row_header, quotes)
 
 
 def _kind(body: str, leaf: _Leaf) -> Kind:
-    match leaf.event.name, leaf.container:
-        case "CodeBlock", _:
-            return Kind.CODE
-        case "TableHead" | "TableRow", _:
-            return Kind.TABLE_ROW
-        case _, _Event("Item", start) if not body.startswith(ITEM, start):
-            return Kind.LIST_ITEM
-    return Kind.PROSE
+    """The kind of a leaf's block; text in a block of MkDocs is prose."""
+    kind, around = _LEAVES.get(leaf.event.name, Kind.PROSE), leaf.around[-1:]
+    in_item = kind is Kind.PROSE and around and around[0].name == "Item"
+    return Kind.LIST_ITEM if in_item and not body.startswith(ITEM, around[0].start) else kind
 
 
 def _span(body: str, leaf: _Leaf) -> tuple[int, int]:
-    """A leaf's text: without fences and signs of headings, but with an item's number, which text refers to."""
-    start, end = leaf.event.start, leaf.event.end
-    if leaf.event.name in ("Heading", "CodeBlock"):
-        start, end = (leaf.inside[0].start, leaf.inside[-1].end) if leaf.inside else (end, end)
-    if leaf.is_indented_code and not leaf.container:
+    """A leaf's text without fences and signs of headings, with an item's number, which texts refer to."""
+    event = leaf.event
+    start, end = event.start, event.end
+    if event.name in ("Heading", "CodeBlock", "Tight"):
+        start = leaf.inside[0].start if leaf.inside else end
+        end = max((inline.end for inline in leaf.inside), default=end)
+    if event.detail == "Indented" and not leaf.around:
         start = body.rfind("\n", 0, start) + 1
-    elif leaf.container and _NUMBER.fullmatch(body, leaf.container.start, start):
-        start = leaf.container.start
-    elif leaf.event.name == "Paragraph":
+    elif leaf.around and _NUMBER.fullmatch(body, leaf.around[-1].start, start):
+        start = leaf.around[-1].start
+    elif event.name != "CodeBlock":
         start = end - len(body[start:end].lstrip(f" \t\n{FILL}"))
     return start, start + len(body[start:end].rstrip())
 
@@ -205,32 +199,23 @@ def _plain(text: str, events: Iterable[_Event]) -> str:
     return _BRACKETS.sub(r"\1", " ".join(display("".join(pieces)).split()))
 
 
-def _label(found: re.Match[str]) -> Block:
-    """The block of a line that a mark has for itself, such as an admonition's title."""
-    return Block(Kind.PROSE, found.start(2), found.end(), quotes=found[1].count(">"))
-
-
 def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
-    """`body` with blanks for HTML tables that have their lines alone, and a block for each of their rows."""
+    """`body` with line endings for each HTML table outside of code, and a block for each of their rows."""
     rows: list[Block] = []
+    pieces, position = [], 0
     for table in _TABLE.finditer(text) if "</t" in text.lower() else ():
-        start, end = table.span()
-        before, after = body[max(0, start - LOOKED_BACK) : start], body[end : end + LOOKED_BACK]
-        is_alone = not (is_seen(before.rpartition("\n")[2]) or is_seen(after.partition("\n")[0]))
-        if is_alone and body[start] != "<" and not _PAGES.search(body, start, end):  # `<` stays in code alone
+        if body[table.start()] != "<":  # the mask left it: it is code
             rows += _rows(table, body)
-            body = body[:start] + re.sub(r"[^\n]", " ", body[start:end]) + body[end:]
-    return body, rows
+            pieces += [body[position : table.start()], "\n" * len(table[0])]
+            position = table.end()
+    return "".join([*pieces, body[position:]]), rows
 
 
 def _rows(table: re.Match[str], body: str) -> Iterator[Block]:
     """The rows of a table; one with `<th>` is the header of those below."""
     header = None
-    bounds = [
-        table.start(),
-        *[row.start() + table.start() for row in _ROW.finditer(table[0])][1:],
-        table.end(),
-    ]
+    rows = [table.start() + row.start() for row in _ROW.finditer(table[0])]
+    bounds = [table.start(), *(row for row in rows[1:] if body[row] != "<"), table.end()]
     for start, end in pairwise(bounds):
         if is_seen(body[start:end]):
             yield Block(Kind.TABLE_ROW, start, end, header)
