@@ -9,7 +9,7 @@ import pytest
 
 from readers import commonmark, cutting, sections
 from readers.blocks import Block, Kind
-from readers.commonmark import MAX_HEADER, MAX_TITLE, parse_blocks
+from readers.commonmark import MAX_HEADER, MAX_TITLE, parse_markdown
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.dialects import display, mask
@@ -50,7 +50,9 @@ def test_a_long_header_goes_with_its_rows_cut_and_is_a_row_whole() -> None:
 
 def test_tables_end_where_the_parser_ends_them() -> None:
     text = "| a | b |\n|---|---|\n| 1 |\n| 2 | 3 | 4 |\ntext\n> quote\n\n| x |\n|---|\n| y |\n\nend\n"
-    rows = [item for item in parse_blocks(text) if isinstance(item, Block) and item.kind is Kind.TABLE_ROW]
+    rows = [
+        item for item in parse_markdown(text)[1] if isinstance(item, Block) and item.kind is Kind.TABLE_ROW
+    ]
     assert [text[row.start : row.end] for row in rows] == [
         "| a | b |", "| 1 |", "| 2 | 3 | 4 |", "text", "| x |", "| y |",
     ]  # fmt: skip
@@ -125,7 +127,7 @@ def test_short_lines_take_little_memory_beside_their_text(piece: str) -> None:
 
 def test_a_tag_of_many_attributes_takes_little_memory() -> None:
     text = "<img" + " a='b'" * 33_000 + ">\n"
-    assert _memory_of(lambda: parse_blocks(mask(text))) < 60 * len(text)
+    assert _memory_of(lambda: parse_markdown(text)) < 60 * len(text)
     assert not display(mask(text)).strip()
 
 
