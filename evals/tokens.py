@@ -11,8 +11,8 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 
 from readers.blocks import Kind
-from readers.levels import Leaf
-from readers.llamaindex import leaf_nodes
+from readers.levels import Leaf, build_sentences
+from readers.llamaindex import leaf_nodes, section_of
 from readers.split import LINES, WORDS, Cut, TokenLimit, cut_after, divide
 
 PARAGRAPHS = cut_after(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*")
@@ -50,7 +50,11 @@ class FixedTokenParser(NodeParser):
         show_progress: bool = False,  # noqa: ARG002
         **kwargs: Any,  # noqa: ARG002
     ) -> list[BaseNode]:
-        return [leaf for node in nodes for leaf in leaf_nodes(node, list(self._chunks(node.get_content())))]
+        leaves: list[BaseNode] = []
+        for node in nodes:
+            section = section_of(node)
+            leaves += leaf_nodes(node, build_sentences(section, list(self._chunks(section.text))))
+        return leaves
 
     def _postprocess_parsed_nodes(
         self,

@@ -59,9 +59,7 @@ class Lines:
         self._starts = array("q", [0])  # a fifth of a list's memory
         self._starts.extend(newline.end() for newline in NEWLINE.finditer(text))
         self._own = own
-        marks = list(PAGE_MARK.finditer(text)) if "<!-- page " in text else []
-        self._page_starts = array("q", (mark.start() for mark in marks))
-        self._pages = array("q", (int(mark[1]) for mark in marks))
+        self._pages = [(mark.start(), int(mark[1])) for mark in PAGE_MARK.finditer(text)]
 
     def number(self, offset: int) -> int:
         """The number of the line that has the character at `offset`."""
@@ -70,8 +68,8 @@ class Lines:
 
     def page(self, offset: int) -> int | None:
         """The number of the page that has the character at `offset`; None before the first mark."""
-        at = bisect_right(self._page_starts, offset)
-        return self._pages[at - 1] if at else None
+        at = bisect_right(self._pages, offset, key=lambda page: page[0])
+        return self._pages[at - 1][1] if at else None
 
 
 def page_mark(number: int) -> str:

@@ -25,6 +25,8 @@ MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
 MAX_BLOCKS = 250_000
 """Of one file as Markdown; the text after them is one block, which is read as it is."""
+LOOKED_BACK = 300
+"""Characters before an HTML table that may show that it is in a cell of a Markdown table."""
 
 Item = Block | Heading
 
@@ -36,7 +38,10 @@ _LEAVES = {
 _BLOCKS = {*_LEAVES, "BlockQuote", "List", "Item", "Table", "Rule"}
 _LABEL = re.compile(rf"^([ \t>]*(?:{ITEM}|(?={LABEL})))([^\n]+)", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,9}[.)]\s*")
-_TABLE = re.compile(r"<table\b(?>(?:[^<]++|<(?!/?table\b))*)</table\s*>", re.IGNORECASE)
+_TABLE = re.compile(
+    r"(?:<table|\A<t[rdh])\b(?>(?:[^<]++|<(?!/?table\b))*)(?:</table\s*>|(?<=</t[rdh]>)\Z)", re.IGNORECASE
+)
+"""An HTML table. A section may begin or end within its table, where its lines have nothing for readers."""
 _ROW = re.compile(r"<tr\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
@@ -200,11 +205,12 @@ def _plain(text: str, events: Iterable[_Event]) -> str:
 
 
 def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
-    """`body` with line endings for each HTML table outside of code, and a block for each of their rows."""
+    """`body` with line endings for HTML tables, but in code and cells, and a block for each of their rows."""
     rows: list[Block] = []
     pieces, position = [], 0
     for table in _TABLE.finditer(text) if "</t" in text.lower() else ():
-        if body[table.start()] != "<":  # the mask left it: it is code
+        before = body[max(0, table.start() - LOOKED_BACK) : table.start()].rpartition("\n")[2]
+        if body[table.start()] != "<" and "|" not in before:  # the mask leaves code
             rows += _rows(table, body)
             pieces += [body[position : table.start()], "\n" * len(table[0])]
             position = table.end()
@@ -214,8 +220,8 @@ def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
 def _rows(table: re.Match[str], body: str) -> Iterator[Block]:
     """The rows of a table; one with `<th>` is the header of those below."""
     header = None
-    rows = [table.start() + row.start() for row in _ROW.finditer(table[0])]
-    bounds = [table.start(), *(row for row in rows[1:] if body[row] != "<"), table.end()]
+    rows = (table.start() + row.start() for row in _ROW.finditer(table[0]))
+    bounds = [table.start(), *(row for row in rows if body[row] != "<"), table.end()]
     for start, end in pairwise(bounds):
         if is_seen(body[start:end]):
             yield Block(Kind.TABLE_ROW, start, end, header)
