@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from readers.blocks import Block, Kind
 from readers.commonmark import parse_markdown
 from readers.dialects import FILL, is_seen
-from readers.levels import Leaf, Section, Sentence, build_sentences
+from readers.levels import Section, Sentence, build_sentences
 from readers.punkt import sentence_ends
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
 
@@ -56,7 +56,7 @@ class SentenceCutter:
             sentences += build_sentences(section, [*few, *self._joined(leaves, section.text)])
         return sentences
 
-    def _joined(self, leaves: Iterable[Leaf], text: str) -> Iterator[Leaf]:
+    def _joined(self, leaves: Iterable[Block], text: str) -> Iterator[Block]:
         """The leaves of a text, short ones with their neighbours; none longer than the limit for all."""
         for group in _groups(leaves, JOINED_CHARACTERS):
             if len(group) == 1 or self._limit.allows(text[group[0].start : group[-1].end]):
@@ -65,7 +65,7 @@ class SentenceCutter:
                 for part in _groups(group, self._limit.max_tokens):
                     yield replace(part[0], end=part[-1].end)
 
-    def _leaves(self, section: Section) -> Iterator[Leaf]:
+    def _leaves(self, section: Section) -> Iterator[Block]:
         """The leaves, with offsets in the section's own text."""
         sentences = sentence_ends(str(section.metadata.get("language", "")))
         shown, base = section.metadata.get("shown", section.text), section.start_char_idx
@@ -79,7 +79,7 @@ class SentenceCutter:
                 for span in divide(piece, limit=self._limit, cuts=cuts):
                     if is_seen(piece[slice(*span)]):
                         left, right = _trimmed(piece, *span)
-                        yield Leaf(block.kind, first + start + left, first + start + right, block.header)
+                        yield Block(block.kind, first + start + left, first + start + right, block.header)
 
 
 def _cuts(kind: Kind, sentences: Cut) -> tuple[Cut, ...]:
@@ -109,9 +109,9 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
 
 
-def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
+def _groups(leaves: Iterable[Block], most: int) -> Iterator[list[Block]]:
     """Leaves in groups of up to `most` characters in all, at least one."""
-    group: list[Leaf] = []
+    group: list[Block] = []
     for leaf in leaves:
         if group and leaf.end - group[0].start > most:
             yield group

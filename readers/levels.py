@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
-from readers.blocks import Block, Kind, Lines
+from readers.blocks import Block, Lines
 
 NAMESPACE = UUID("7a1f0c52-3c0e-5d8b-9a43-6f1f2b6f5e11")
 """The namespace of Athena's document ids; a change of it makes every index a different one."""
@@ -59,18 +59,8 @@ class Sentence:
     parent_node: Section
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A future leaf: `text[start:end]` of the section's own text."""
-
-    kind: Kind
-    start: int
-    end: int
-    header: str | None = None
-
-
-def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
-    """A sentence per leaf, in order."""
+def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
+    """A sentence per leaf, in order; a leaf is a span of the section's own text."""
     lines, base = section.lines, section.start_char_idx
     if lines is None:
         first = int(section.metadata.get("start_line", 1))
