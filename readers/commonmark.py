@@ -104,6 +104,8 @@ def _ascii(masked: str) -> str:
 def _events(text: str) -> Iterator[_Event]:
     """The parser's events, which it finds as they are asked for, but for ends."""
     for event, place in pyromark.events_with_range(text, options=pyromark.Options.ENABLE_TABLES):
+        name: str
+        detail: Any
         name, detail = (event, "") if isinstance(event, str) else next(iter(event.items()))
         if name == "Start":
             name, detail = (detail, "") if isinstance(detail, str) else next(iter(detail.items()))

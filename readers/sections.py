@@ -44,7 +44,8 @@ def read_sections(
     page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
     page |= {"language": language} if language not in ("", "en") else {}
     page |= {"front_matter": matter.values} if matter.values else {}
-    sections, lines = [], Lines(text, own_lines)
+    sections: list[Section] = []
+    lines = Lines(text, own_lines)
     for outline in _outlines(items, page["title"], document_id(source), start=matter.end, end=len(text)):
         start, end = _trimmed(text, masked, outline)
         names = {"source": source, "order": len(sections), **outline.names, **page}
