@@ -15,6 +15,7 @@ from enum import StrEnum
 NEWLINE = re.compile(r"\r\n?|\n")
 """CommonMark's three line endings."""
 PAGE_MARK = re.compile(r"<!-- page ([0-9]{1,6}) -->")
+"""The comment that says where a page begins; it is neither indexed nor quoted."""
 
 
 class Kind(StrEnum):
@@ -70,11 +71,6 @@ class Lines:
         """The number of the page that has the character at `offset`; None before the first mark."""
         at = bisect_right(self._pages, offset, key=lambda page: page[0])
         return self._pages[at - 1][1] if at else None
-
-
-def page_mark(number: int) -> str:
-    """The comment that says where a page begins; it is neither indexed nor quoted."""
-    return f"<!-- page {number} -->"
 
 
 def shortened(text: str, most: int) -> str:
