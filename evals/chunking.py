@@ -31,9 +31,9 @@ from evals.tokens import FixedTokenParser, RecursiveTokenParser
 from pipeline.errors import ConfigurationError, StoreError
 from pipeline.ingest import Progress, ingest
 from pipeline.stores.base import Manifest
-from readers.blocks import Kind
+from readers.blocks import Block, Kind
 from readers.corpus import MarkdownCorpus
-from readers.levels import Leaf, Section, Sentence, build_sentences, document_id, section_id
+from readers.levels import Section, Sentence, build_sentences, document_id, section_id
 
 if TYPE_CHECKING:
     from pipeline.models.base import CrossEncoder, Encoder, ModelChoice, Scores
@@ -91,7 +91,7 @@ class ChunkCorpus(MarkdownCorpus):
             _chunk(text, source, number, int(getattr(node, "start_char_idx", 0)), node.get_content())
             for number, node in enumerate(nodes)
         ]
-        leaves = [build_sentences(one, [Leaf(Kind.PROSE, 0, len(one.text))]) for one in sections]
+        leaves = [build_sentences(one, [Block(Kind.PROSE, 0, len(one.text))]) for one in sections]
         return sections, [leaf for group in leaves for leaf in group]
 
     def warnings(self, sections: Sequence[Section]) -> list[str]:  # noqa: ARG002

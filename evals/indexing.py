@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Document, load_corpus
 from pipeline.ingest import Progress, ingest
@@ -129,10 +129,15 @@ def section_of(document: Document) -> Section:
 def section_names(store: DocumentStore) -> dict[str, str]:
     """For an index of Markdown: section id → `SOURCE#HEADING > PATH`, as the qrels of manuals name it."""
     return {
-        section.node_id: f"{info.source}#{' > '.join(section.metadata['heading_path'])}"
+        section.node_id: f"{info.source}#{' > '.join(_headings(section.metadata))}"
         for info in store.sections.documents()
         for section in store.sections.document(info.source).sections
     }
+
+
+def _headings(metadata: Mapping[str, Any]) -> Sequence[str]:
+    """The headings above a section; a path begins with the page's title even before its first heading."""
+    return metadata["heading_path"] if metadata["level"] else ()
 
 
 def dataset_name(folder: Path) -> str:

@@ -10,9 +10,9 @@ from llama_index.core.bridge.pydantic import Field, model_validator
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 
-from readers.blocks import Kind
-from readers.levels import Leaf
-from readers.llamaindex import leaf_nodes
+from readers.blocks import Block, Kind
+from readers.levels import build_sentences
+from readers.llamaindex import leaf_nodes, section_of
 from readers.split import LINES, WORDS, Cut, TokenLimit, cut_after, divide
 
 PARAGRAPHS = cut_after(r"(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*")
@@ -50,7 +50,11 @@ class FixedTokenParser(NodeParser):
         show_progress: bool = False,  # noqa: ARG002
         **kwargs: Any,  # noqa: ARG002
     ) -> list[BaseNode]:
-        return [leaf for node in nodes for leaf in leaf_nodes(node, list(self._chunks(node.get_content())))]
+        leaves: list[BaseNode] = []
+        for node in nodes:
+            section = section_of(node)
+            leaves += leaf_nodes(node, build_sentences(section, list(self._chunks(section.text))))
+        return leaves
 
     def _postprocess_parsed_nodes(
         self,
@@ -60,7 +64,7 @@ class FixedTokenParser(NodeParser):
         """The nodes as they are: the base class would look for their offsets anew, by their text."""
         return nodes
 
-    def _chunks(self, text: str) -> Iterator[Leaf]:
+    def _chunks(self, text: str) -> Iterator[Block]:
         whole = TokenLimit(self.count_tokens, self.chunk_tokens)
         fresh = TokenLimit(self.count_tokens, self.chunk_tokens - self.overlap_tokens)
         words = [0, *WORDS(text)]
@@ -71,7 +75,7 @@ class FixedTokenParser(NodeParser):
                 first = self._overlap_start(text, start, words, whole_end=end)
                 piece = text[first:end]
                 trimmed = first + len(piece) - len(piece.lstrip())
-                yield Leaf(Kind.PROSE, trimmed, trimmed + len(piece.strip()))
+                yield Block(Kind.PROSE, trimmed, trimmed + len(piece.strip()))
 
     def _overlap_start(self, text: str, start: int, words: Sequence[int], *, whole_end: int) -> int:
         """The earliest word from which the overlap, and the chunk with it, is within its limit."""

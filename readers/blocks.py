@@ -15,6 +15,7 @@ from enum import StrEnum
 NEWLINE = re.compile(r"\r\n?|\n")
 """CommonMark's three line endings."""
 PAGE_MARK = re.compile(r"<!-- page ([0-9]{1,6}) -->")
+"""The comment that says where a page begins; it is neither indexed nor quoted."""
 
 
 class Kind(StrEnum):
@@ -59,9 +60,7 @@ class Lines:
         self._starts = array("q", [0])  # a fifth of a list's memory
         self._starts.extend(newline.end() for newline in NEWLINE.finditer(text))
         self._own = own
-        marks = list(PAGE_MARK.finditer(text)) if "<!-- page " in text else []
-        self._page_starts = array("q", (mark.start() for mark in marks))
-        self._pages = array("q", (int(mark[1]) for mark in marks))
+        self._pages = [(mark.start(), int(mark[1])) for mark in PAGE_MARK.finditer(text)]
 
     def number(self, offset: int) -> int:
         """The number of the line that has the character at `offset`."""
@@ -70,13 +69,8 @@ class Lines:
 
     def page(self, offset: int) -> int | None:
         """The number of the page that has the character at `offset`; None before the first mark."""
-        at = bisect_right(self._page_starts, offset)
-        return self._pages[at - 1] if at else None
-
-
-def page_mark(number: int) -> str:
-    """The comment that says where a page begins; it is neither indexed nor quoted."""
-    return f"<!-- page {number} -->"
+        at = bisect_right(self._pages, offset, key=lambda page: page[0])
+        return self._pages[at - 1][1] if at else None
 
 
 def shortened(text: str, most: int) -> str:

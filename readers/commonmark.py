@@ -1,6 +1,6 @@
-"""A Markdown text's headings and the blocks of text between them, with their offsets.
+"""Parse a Markdown text into its headings and the blocks of text between them, with their offsets.
 
-The parser is pulldown-cmark (pyromark): CommonMark with tables, in linear time. It reads a mask
+The parser is pulldown-cmark (pyromark): CommonMark with tables, in linear time. It reads a mask of the text
 (`readers/dialects.py`) with one ASCII character for each character, so that its offsets are the file's.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
+from typing import Any, NamedTuple
 
 import pyromark
 
 from readers.blocks import Block, Heading, Kind, shortened
-from readers.dialects import ITEM, LABEL, display, is_seen
+from readers.dialects import FILL, ITEM, LABEL, display, is_seen, mask
 
 MAX_TITLE = 300
 """Longer headings are paragraphs: a name goes with each section and sentence below it."""
@@ -24,53 +25,213 @@ MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
 MAX_BLOCKS = 250_000
 """Of one file as Markdown; the text after them is one block, which is read as it is."""
+LOOKED_BACK = 300
+"""Characters before an HTML table that may show that it is in a cell of a Markdown table."""
 
-_LEAVES = frozenset({"Paragraph", "Heading", "CodeBlock", "HtmlBlock", "TableHead", "TableRow"})
-_CONTAINERS = frozenset({"BlockQuote", "List", "Item", "Table"})
-_BLOCKS = _LEAVES | _CONTAINERS | {"Rule"}
-_LABEL_LINE = re.compile(rf"^([ \t>]*)({LABEL}[^\n]*)", re.MULTILINE)
+Item = Block | Heading
+
+_LEAVES = {
+    **dict.fromkeys(("Paragraph", "Heading", "HtmlBlock"), Kind.PROSE),
+    **dict.fromkeys(("TableHead", "TableRow"), Kind.TABLE_ROW),
+    "CodeBlock": Kind.CODE,
+}
+_BLOCKS = {*_LEAVES, "BlockQuote", "List", "Item", "Table", "Rule"}
+_LABEL = re.compile(rf"^([ \t>]*(?:{ITEM}|(?={LABEL})))([^\n]+)", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,9}[.)]\s*")
-_ROW_TAG = re.compile(r"<(/?)(table|tr)\b[^<>]*>", re.IGNORECASE)
-_LAYOUT = re.compile(r"\n[ \t]*(?:#|```)")
-"""In an HTML table: its cells are pages of Markdown."""
-LOOKED_BACK = 200
-"""Characters of a line around an HTML table that are looked at for other text."""
+_TABLE = re.compile(
+    r"(?:<table|\A<t[rdh])\b(?>(?:[^<]++|<(?!/?table\b))*)(?:</table\s*>|(?<=</t[rdh]>)\Z)", re.IGNORECASE
+)
+"""An HTML table. A section may begin or end within its table, where its lines have nothing for readers."""
+_ROW = re.compile(r"<tr\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
 
-def parse_blocks(
-    masked: str, *, text: str = "", start: int = 0, indented_code: bool = True
-) -> list[Block | Heading]:
-    """The headings and the non-blank blocks of `masked[start:]`, in order; offsets count in `masked`.
+def parse_markdown(
+    text: str, *, suffix: str = ".md", start: int = 0, masked: str = ""
+) -> tuple[str, list[Item]]:
+    """Return `text[start:]` as readers see it, and its headings and non-blank blocks in order.
 
-    With `text`, which `masked` is the mask of, each row of an HTML table is a block. Without `indented_code`,
-    as in MDX, an indent means nothing.
+    The former has the length of `text`, as all offsets count in it; `masked` is its mask, where the caller
+    has that. Also masked are the `>` of quotes in front of a block's later lines. `suffix` is the file's: in
+    MDX an indent means nothing.
     """
-    body = masked[start:].replace("\r\n", " \n").replace("\r", "\n")
-    apart: list[Block] = []  # blocks that the parser does not see
-    for first, last, rows in _html_tables(text, masked, start, len(masked)):
-        apart += rows
-        blank = re.sub(r"[^\n]", " ", body[first - start : last - start])
-        body = body[: first - start] + blank + body[last - start :]
-    for label in _LABEL_LINE.finditer(body) if LABEL in body else ():
-        apart.append(
-            Block(Kind.PROSE, start + label.start(2), start + label.end(), quotes=label[1].count(">"))
-        )
-    body = _LABEL_LINE.sub(lambda label: label[1] + " " * len(label[2]), body)
-    items: list[Block | Heading] = list(islice(_blocks(body, start, indented_code=indented_code), MAX_BLOCKS))
-    if len(items) == MAX_BLOCKS:
-        items.append(Block(Kind.CODE, items[-1].end, len(masked)))
-    return sorted([*items, *apart], key=lambda item: item.start) if apart else items
+    masked = masked or " " * start + mask(text[start:], suffix=suffix)
+    body = "\n" * start + masked[start:].replace("\r\n", " \n").replace("\r", "\n")
+    body, rows = _without_tables(text, body)
+    labels = [
+        Block(Kind.PROSE, found.start(2), found.end(), quotes=found[1].count(">"))
+        for found in _LABEL.finditer(body)
+        if is_seen(found[2])
+    ]
+    body = _LABEL.sub(lambda found: found[1] + " " * len(found[2]), body)
+    items = list(islice(_blocks(body, indented_code=suffix.lower() != ".mdx"), MAX_BLOCKS))
+    rest = items[-1].end if len(items) == MAX_BLOCKS else len(text)
+    items += (item for item in (*rows, *labels) if item.start < rest)
+    items.sort(key=lambda item: item.start)
+    if rest < len(text):
+        items.append(Block(Kind.CODE, rest, len(text)))
+    return _without_quote_marks(masked, items), items
 
 
 def plain_text(markup: str) -> str:
     """A line of masked Markdown without its markup."""
-    return _plain(_seen(markup, event) for event in _events(_ascii(markup))) or " ".join(
-        display(markup).split()
-    )
+    return _plain(markup, _events(_ascii(markup)))
 
 
-def without_quote_marks(masked: str, items: Iterable[Block | Heading]) -> str:
+class _Event(NamedTuple):
+    """An event of the parser: where a block begins, it has the span of all of the block."""
+
+    name: str
+    detail: Any
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A leaf of the tree of blocks: its first event, those inside of it, and the containers around it."""
+
+    event: _Event
+    inside: list[_Event]
+    around: tuple[_Event, ...]
+
+
+def _ascii(masked: str) -> str:
+    """One ASCII character for each character, so that the parser's bytes are characters."""
+    return masked.encode("ascii", "replace").decode("ascii")
+
+
+def _events(text: str) -> Iterator[_Event]:
+    """The parser's events, which it finds as they are asked for, but for ends."""
+    for event, place in pyromark.events_with_range(text, options=pyromark.Options.ENABLE_TABLES):
+        name: str
+        detail: Any
+        name, detail = (event, "") if isinstance(event, str) else next(iter(event.items()))
+        if name == "Start":
+            name, detail = (detail, "") if isinstance(detail, str) else next(iter(detail.items()))
+        if name != "End":
+            yield _Event(name, detail, place["start"], place["end"])
+
+
+def _leaves(text: str) -> Iterator[_Leaf]:
+    """The leaves of the tree of blocks, in order; an item of a tight list is a leaf without a paragraph."""
+    around: list[_Event] = []
+    leaf: _Leaf | None = None
+    for event in _events(text):
+        if leaf and event.name not in _BLOCKS and event.start < leaf.event.end:
+            leaf.inside.append(event)
+            continue
+        if leaf:
+            yield leaf
+        while around and around[-1].end <= event.start:
+            around.pop()
+        leaf = None
+        if event.name in _LEAVES:
+            leaf = _Leaf(event, [], tuple(around))
+        elif event.name not in _BLOCKS and around:  # but for the cells that a table's row lacks
+            leaf = _Leaf(_Event("Tight", "", event.start, around[-1].end), [event], tuple(around))
+        elif event.name in ("BlockQuote", "Item"):
+            around.append(event)
+    if leaf:
+        yield leaf
+
+
+def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
+    """The headings and blocks of `body`; without `indented_code` an indent makes no code."""
+    header = None
+    for leaf in _leaves(_ascii(body)):
+        event, is_heading = leaf.event, leaf.event.name == "Heading" and not leaf.around
+        if is_heading and len(title := _plain(body, leaf.inside)) <= MAX_TITLE:
+            yield Heading(int(event.detail["level"][1:]), title, event.start, event.end)
+            continue
+        if event.detail == "Indented" and not indented_code:
+            yield from _dedented(body, leaf)
+            continue
+        start, end = _span(body, leaf)
+        if event.name == "TableHead":
+            header = shortened(display(body[start:end]).strip(), MAX_HEADER)
+        quotes = sum(container.name == "BlockQuote" for container in leaf.around)
+        if is_seen(body[start:end].replace(">", " ") if quotes else body[start:end]):
+            row_header = header if event.name == "TableRow" else None
+            yield Block(_kind(body, leaf), start, end, row_header, quotes)
+
+
+def _kind(body: str, leaf: _Leaf) -> Kind:
+    """The kind of a leaf's block; text in a block of MkDocs is prose."""
+    kind, around = _LEAVES.get(leaf.event.name, Kind.PROSE), leaf.around[-1:]
+    in_item = kind is Kind.PROSE and around and around[0].name == "Item"
+    return Kind.LIST_ITEM if in_item and not body.startswith(ITEM, around[0].start) else kind
+
+
+def _span(body: str, leaf: _Leaf) -> tuple[int, int]:
+    """A leaf's text without fences and signs of headings, with an item's number, which texts refer to."""
+    event = leaf.event
+    start, end = event.start, event.end
+    if event.name in ("Heading", "CodeBlock", "Tight"):
+        start = leaf.inside[0].start if leaf.inside else end
+        end = max((inline.end for inline in leaf.inside), default=end)
+    if event.detail == "Indented" and not leaf.around:
+        start = body.rfind("\n", 0, start) + 1
+    elif leaf.around and _NUMBER.fullmatch(body, leaf.around[-1].start, start):
+        start = leaf.around[-1].start
+    elif event.name != "CodeBlock":
+        start = end - len(body[start:end].lstrip(f" \t\n{FILL}"))
+    return start, start + len(body[start:end].rstrip())
+
+
+def _dedented(body: str, leaf: _Leaf) -> Iterator[Item]:
+    """The blocks of indented code that is none, read without the indent of its lines."""
+    lines = [body[line.start : line.end] for line in leaf.inside]
+    starts = list(accumulate(map(len, lines), initial=0))
+
+    def place(offset: int) -> int:
+        line = min(bisect_right(starts, offset), len(lines)) - 1
+        return leaf.inside[line].start + offset - starts[line]
+
+    for item in _blocks("".join(lines), indented_code=True):
+        yield replace(item, start=place(item.start), end=place(item.end - 1) + 1)
+
+
+def _plain(text: str, events: Iterable[_Event]) -> str:
+    """The text of inline events on one line; brackets of a link without a target go."""
+    pieces = []
+    for event in events:
+        match event.name:
+            case "Text" | "InlineHtml" | "Html":
+                pieces.append(html.unescape(text[event.start : event.end]))
+            case "Code":
+                pieces.append(text[event.start : event.end].strip("`").strip())
+            case "SoftBreak" | "HardBreak":
+                pieces.append(" ")
+    return _BRACKETS.sub(r"\1", " ".join(display("".join(pieces)).split()))
+
+
+def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
+    """`body` with line endings for HTML tables, but in code and cells, and a block for each of their rows."""
+    rows: list[Block] = []
+    pieces, position = [], 0
+    for table in _TABLE.finditer(text) if "</t" in text.lower() else ():
+        before = body[max(0, table.start() - LOOKED_BACK) : table.start()].rpartition("\n")[2]
+        if body[table.start()] != "<" and "|" not in before:  # the mask leaves code
+            rows += _rows(table, body)
+            pieces += [body[position : table.start()], "\n" * len(table[0])]
+            position = table.end()
+    return "".join([*pieces, body[position:]]), rows
+
+
+def _rows(table: re.Match[str], body: str) -> Iterator[Block]:
+    """The rows of a table; one with `<th>` is the header of those below."""
+    header = None
+    rows = (table.start() + row.start() for row in _ROW.finditer(table[0]))
+    bounds = [table.start(), *(row for row in rows if body[row] != "<"), table.end()]
+    for start, end in pairwise(bounds):
+        if is_seen(body[start:end]):
+            yield Block(Kind.TABLE_ROW, start, end, header)
+            if header is None and "<th" in table.string[start:end].lower():
+                header = shortened("| " + " ".join(display(body[start:end]).split()), MAX_HEADER)
+
+
+def _without_quote_marks(masked: str, items: Iterable[Item]) -> str:
     """`masked` with blanks for the `>` of quotes around a block, which the block's later lines have."""
     pieces: list[str] = []
     position = 0
@@ -81,187 +242,3 @@ def without_quote_marks(masked: str, items: Iterable[Block | Heading]) -> str:
             pieces += [masked[position : item.start], text]
             position = item.end
     return "".join([*pieces, masked[position:]])
-
-
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """What begins, ends or stands at a span; the name of an event that ends something begins with `/`."""
-
-    name: str
-    start: int
-    end: int
-    details: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A leaf of the tree of blocks: its first event, those inside of it, and the innermost container."""
-
-    event: _Event
-    inside: Sequence[_Event]
-    container: _Event | None
-    quotes: int
-
-    @property
-    def content(self) -> tuple[int, int]:
-        """The span of the events inside, else of the leaf."""
-        if not self.inside:
-            return self.event.start, self.event.end
-        return self.inside[0].start, self.inside[-1].end
-
-
-def _ascii(masked: str) -> str:
-    """One ASCII character for each character, so that the parser's bytes are characters."""
-    return masked.encode("ascii", "replace").decode("ascii")
-
-
-def _events(text: str) -> Iterator[_Event]:
-    """The parser's events, which it finds as they are asked for."""
-    for event, place in pyromark.events_with_range(text, options=pyromark.Options.ENABLE_TABLES):
-        kind, value = (event, "") if isinstance(event, str) else next(iter(event.items()))
-        name, details = next(iter(value.items())) if isinstance(value, dict) else (str(value), None)
-        name = {"Start": name, "End": f"/{name}"}.get(kind, kind)
-        yield _Event(name, place["start"], place["end"], details if isinstance(details, dict) else None)
-
-
-def _leaves(text: str) -> Iterator[_Leaf]:
-    """The leaves of the tree of blocks, in order; an item of a tight list is a leaf without a paragraph."""
-    around: list[_Event] = []
-    leaf: _Event | None = None
-    inside: list[_Event] = []
-    quotes = 0
-    for event in _events(text):
-        if leaf and event.name != f"/{leaf.name}":
-            inside.append(event)
-            continue
-        if not leaf and event.name.lstrip("/") not in _BLOCKS:
-            inside.append(event)
-            continue
-        if leaf or inside:
-            begun = leaf or _Event("Paragraph", inside[0].start, inside[-1].end)
-            yield _Leaf(begun, inside, around[-1] if around else None, quotes)
-        leaf, inside = event if event.name in _LEAVES else None, []
-        if event.name in _CONTAINERS:
-            around.append(event)
-        elif event.name[1:] in _CONTAINERS:
-            around.pop()
-        quotes += (event.name == "BlockQuote") - (event.name == "/BlockQuote")
-
-
-def _blocks(body: str, base: int, *, indented_code: bool) -> Iterator[Block | Heading]:
-    """The headings and blocks of `body`, whose offsets are `base` less than those of the blocks."""
-    header: str | None = None
-    for leaf in _leaves(_ascii(body)):
-        event, container = leaf.event, leaf.container
-        if event.name == "Heading" and container is None and event.details:
-            title = _plain(_seen(body, inner) for inner in leaf.inside)
-            if len(title) <= MAX_TITLE:
-                end = base + event.start + len(body[event.start : event.end].rstrip())
-                yield Heading(int(event.details["level"][1:]), title, base + event.start, end)
-                continue
-        if event.name == "CodeBlock" and not (indented_code or event.details):
-            yield from _dedented(leaf, body, base)
-            continue
-        start, end = leaf.content if event.name in ("Heading", "CodeBlock") else (event.start, event.end)
-        kind = Kind.LIST_ITEM if container and container.name == "Item" else Kind.PROSE
-        match event.name:
-            case "CodeBlock":
-                kind, start = (
-                    Kind.CODE,
-                    start if container or event.details else body.rfind("\n", 0, start) + 1,
-                )
-            case "TableHead" | "TableRow":
-                kind, header = Kind.TABLE_ROW, None if event.name == "TableHead" else header
-        if kind is Kind.LIST_ITEM and container and _NUMBER.fullmatch(body, container.start, start):
-            start = container.start  # unlike a bullet, a number is text that other text refers to
-        directive = container is not None and body.startswith(ITEM, container.start)
-        first_line = body.find("\n", start, end) if directive and body.startswith(ITEM[-1], start) else -1
-        for first, last in (
-            [(start, first_line), (first_line + 1, end)] if first_line >= 0 else [(start, end)]
-        ):
-            last = first + len(body[first:last].rstrip())
-            if is_seen(body[first:last].replace(">", " ") if leaf.quotes else body[first:last]):
-                row = header if kind is Kind.TABLE_ROW else None
-                yield Block(
-                    Kind.PROSE if directive and kind is Kind.LIST_ITEM else kind,
-                    base + first,
-                    base + last,
-                    row,
-                    leaf.quotes,
-                )
-        if event.name == "TableHead":
-            header = shortened(display(body[start:end]).strip(), MAX_HEADER)
-
-
-def _dedented(leaf: _Leaf, body: str, base: int) -> Iterator[Block | Heading]:
-    """The blocks of indented code that is none, read without the indent of its lines."""
-    lines = [(line.start, body[line.start : line.end]) for line in leaf.inside]
-    starts = list(accumulate((len(text) for _, text in lines), initial=0))
-    inner = "".join(text for _, text in lines)
-
-    def place(offset: int) -> int:
-        line = min(bisect_right(starts, offset), len(lines)) - 1
-        return base + lines[line][0] + offset - starts[line]
-
-    for item in _blocks(inner, 0, indented_code=True):
-        yield replace(item, start=place(item.start), end=place(item.end - 1) + 1)
-
-
-def _seen(text: str, event: _Event) -> str:
-    """What an event within a heading says to readers."""
-    match event.name:
-        case "Text" | "InlineHtml" | "Html":
-            return html.unescape(text[event.start : event.end])
-        case "Code":
-            return text[event.start : event.end].strip("`").strip()
-        case "SoftBreak" | "HardBreak":
-            return " "
-    return ""
-
-
-def _plain(pieces: Iterable[str]) -> str:
-    """The pieces of a heading on one line; brackets of a link without a target go."""
-    return _BRACKETS.sub(r"\1", " ".join(display("".join(pieces)).split()))
-
-
-def _html_tables(text: str, masked: str, start: int, end: int) -> Iterator[tuple[int, int, list[Block]]]:
-    """Where each outermost HTML table begins and ends, and its rows; tags that the mask left are no tags.
-
-    A row without a table begins one: a section may begin or end within its table.
-    """
-    depth, first, row = 0, 0, -1
-    spans: list[tuple[int, int]] = []
-    tags = _ROW_TAG.finditer(text, start, end) if "<t" in text.lower() else ()
-    for tag in tags:
-        closing, is_table = bool(tag[1]), tag[2].lower() == "table"
-        if masked[tag.start()] == "<" or (closing and not depth):
-            continue
-        if not depth:
-            first, spans, row = tag.start(), [], -1
-        if row >= 0 and depth == 1:
-            spans.append((row, tag.start()))
-        if depth <= 1 or is_table:
-            row = tag.end() if not is_table and not closing else -1
-        depth += (1 - 2 * closing) if is_table else not depth
-        if spans and not depth and _is_block(masked, first, tag.end()):
-            yield first, tag.end(), list(_rows(spans, text, masked))
-    if spans and depth and _is_block(masked, first, spans[-1][1]):
-        yield first, spans[-1][1], list(_rows(spans, text, masked))
-
-
-def _is_block(masked: str, first: int, last: int) -> bool:
-    """Whether a table has its lines alone, and its cells are no pages of Markdown."""
-    before = "\n" + masked[:first] if first < LOOKED_BACK else masked[first - LOOKED_BACK : first]
-    after = masked[last : last + LOOKED_BACK] + "\n"
-    around = re.split(r"[\r\n]", before)[-1], re.split(r"[\r\n]", after)[0]
-    return not any(map(is_seen, around)) and not _LAYOUT.search(masked, first, last)
-
-
-def _rows(spans: list[tuple[int, int]], text: str, masked: str) -> Iterator[Block]:
-    header = None
-    for first, last in spans:
-        if not is_seen(masked[first:last]):
-            continue
-        yield Block(Kind.TABLE_ROW, first, last, header)
-        if header is None and "<th" in text[first:last].lower():
-            header = shortened("| " + " ".join(display(masked[first:last]).split()), MAX_HEADER)

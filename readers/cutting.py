@@ -1,4 +1,4 @@
-"""Sections in, sentences out: sentences, list items, table rows and code, with exact offsets."""
+"""Cut sections into leaves: sentences, list items, table rows and code, with exact offsets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import islice, pairwise
 from pathlib import PurePosixPath
 
 from readers.blocks import Block, Kind
-from readers.commonmark import parse_blocks, without_quote_marks
-from readers.dialects import FILL, is_seen, mask
-from readers.levels import Leaf, Section, Sentence, build_sentences
-from readers.punkt import ABBREVIATIONS, Ends, ends_in, splitter
+from readers.commonmark import parse_markdown
+from readers.dialects import FILL, is_seen
+from readers.levels import Section, Sentence, build_sentences
+from readers.punkt import sentence_ends
 from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, divide
 
 DEFAULT_MAX_TOKENS = 254
@@ -22,8 +22,8 @@ FREE_LEAVES = 20_000
 JOINED_CHARACTERS = 400
 """Short leaves after them are joined into leaves of at most so many characters."""
 
-_LONG_MARK = re.compile(rf"{FILL}{{200,}}")
-"""Hidden data: a leaf on each side of it."""
+_DATA = re.compile(rf"{FILL}{{200,}}|\Z")
+"""Hidden data, which has a leaf on each side, or the end of the text."""
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + FILL
 
 
@@ -39,18 +39,11 @@ class SentenceCutter:
     After the `FREE_LEAVES` of a file, short leaves are joined with their neighbours.
     """
 
-    def __init__(
-        self,
-        count_tokens: Callable[[str], int],
-        *,
-        max_tokens: int = DEFAULT_MAX_TOKENS,
-        abbreviations: frozenset[str] = ABBREVIATIONS,
-    ) -> None:
-        self._abbreviations = abbreviations
+    def __init__(self, count_tokens: Callable[[str], int], *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         self._limit = TokenLimit(lambda text: count_tokens(text.replace(FILL, "")), max_tokens)
 
     def cut(self, section: Section) -> list[Sentence]:
-        """The sentences of a section, in order."""
+        """The sentences of a section, in order; one that was made elsewhere is parsed first."""
         section = section if section.blocks is not None else _parsed(section)
         return build_sentences(section, list(self._leaves(section)))
 
@@ -63,7 +56,7 @@ class SentenceCutter:
             sentences += build_sentences(section, [*few, *self._joined(leaves, section.text)])
         return sentences
 
-    def _joined(self, leaves: Iterable[Leaf], text: str) -> Iterator[Leaf]:
+    def _joined(self, leaves: Iterable[Block], text: str) -> Iterator[Block]:
         """The leaves of a text, short ones with their neighbours; none longer than the limit for all."""
         for group in _groups(leaves, JOINED_CHARACTERS):
             if len(group) == 1 or self._limit.allows(text[group[0].start : group[-1].end]):
@@ -72,53 +65,53 @@ class SentenceCutter:
                 for part in _groups(group, self._limit.max_tokens):
                     yield replace(part[0], end=part[-1].end)
 
-    def _leaves(self, section: Section) -> Iterator[Leaf]:
+    def _leaves(self, section: Section) -> Iterator[Block]:
         """The leaves, with offsets in the section's own text."""
-        language = str(section.metadata.get("language", ""))
-        english = language in ("", "en")
-        ends = splitter("en", self._abbreviations).ends if english else ends_in(language)
-        cuts = _cuts(ends)
-        shown = section.metadata.get("shown", section.text)
-        for block in _blocks(section):
-            piece = shown[block.start : block.end]
-            for start, end in _parts(piece, ends if block.kind is Kind.PROSE else None):
-                for first, last in divide(piece[start:end], limit=self._limit, cuts=cuts[block.kind]):
-                    span = _trimmed(piece, start + first, start + last)
-                    if span:
-                        yield Leaf(block.kind, block.start + span[0], block.start + span[1], block.header)
+        sentences = sentence_ends(str(section.metadata.get("language", "")))
+        shown, base = section.metadata.get("shown", section.text), section.start_char_idx
+        for block in section.blocks or ():
+            cuts = _cuts(block.kind, sentences)
+            first = max(0, block.start - base)  # the section may have lost blanks that the block has
+            for start, end in _parts(
+                shown[first : block.end - base], cuts[0] if block.kind is Kind.PROSE else None
+            ):
+                piece = shown[first + start : first + end]
+                for span in divide(piece, limit=self._limit, cuts=cuts):
+                    if is_seen(piece[slice(*span)]):
+                        left, right = _trimmed(piece, *span)
+                        yield Block(block.kind, first + start + left, first + start + right, block.header)
 
 
-def _cuts(ends: Ends) -> dict[Kind, tuple[Cut, ...]]:
-    """Where a block of each kind may be divided, the coarsest cuts first."""
-    return {
-        Kind.PROSE: (CLAUSES, WORDS),
-        Kind.LIST_ITEM: (ends, CLAUSES, WORDS),
-        Kind.TABLE_ROW: (CELLS, ends, CLAUSES, WORDS),
-        Kind.CODE: (LINES, CLAUSES, WORDS),
-    }
+def _cuts(kind: Kind, sentences: Cut) -> tuple[Cut, ...]:
+    """Where a block of a kind may be divided, the coarsest cuts first."""
+    match kind:
+        case Kind.TABLE_ROW:
+            return CELLS, sentences, CLAUSES, WORDS
+        case Kind.CODE:
+            return LINES, CLAUSES, WORDS
+    return sentences, CLAUSES, WORDS
 
 
-def _parts(piece: str, ends: Ends | None) -> Iterator[Span]:
-    """The sentences of a block, or all of it; hidden data divides it, too."""
+def _parts(block: str, sentences: Cut | None) -> Iterator[Span]:
+    """The sentences of a block, or without the function all of it; hidden data divides it, too."""
     position = 0
-    marks = [found.span() for found in _LONG_MARK.finditer(piece)] if FILL in piece else []
-    for first, last in [*marks, (len(piece), len(piece))]:
-        bounds = [0, *ends(piece[position:first])] if ends else [0, first - position]
+    for mark in _DATA.finditer(block):
+        bounds = (
+            [0, *sentences(block[position : mark.start()])] if sentences else [0, mark.start() - position]
+        )
         yield from ((position + start, position + end) for start, end in pairwise(bounds))
-        position = last
+        position = mark.end()
 
 
-def _trimmed(piece: str, start: int, end: int) -> Span | None:
-    """The span without blanks and fillers around it; None where nothing is left for readers."""
-    if not is_seen(piece[start:end]):
-        return None
-    left = piece[start:end].lstrip(_BLANKS)
+def _trimmed(text: str, start: int, end: int) -> Span:
+    """The span without blanks and fillers around it."""
+    left = text[start:end].lstrip(_BLANKS)
     return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
 
 
-def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
+def _groups(leaves: Iterable[Block], most: int) -> Iterator[list[Block]]:
     """Leaves in groups of up to `most` characters in all, at least one."""
-    group: list[Leaf] = []
+    group: list[Block] = []
     for leaf in leaves:
         if group and leaf.end - group[0].start > most:
             yield group
@@ -128,24 +121,14 @@ def _groups(leaves: Iterable[Leaf], most: int) -> Iterator[list[Leaf]]:
         yield group
 
 
-def _blocks(section: Section) -> Iterator[Block]:
-    """The blocks of a section, by offsets in its text."""
-    offset, length = section.start_char_idx, len(section.text)
-    for block in section.blocks or ():  # cut where Python, unlike Markdown, trims what it calls whitespace
-        yield replace(block, start=max(0, block.start - offset), end=min(length, block.end - offset))
-
-
 def _parsed(section: Section) -> Section:
     """A section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
-    suffix = PurePosixPath(section.metadata.get("source", "")).suffix.lower()
-    masked = section.metadata.get("shown") or mask(section.text, suffix=suffix)
-    items = parse_blocks(masked, text=section.text, indented_code=suffix != ".mdx")
-    offset = section.start_char_idx
-    blocks = tuple(
-        replace(item, start=item.start + offset, end=item.end + offset)
-        if isinstance(item, Block)
-        else Block(Kind.PROSE, item.start + offset, item.end + offset)
-        for item in items
+    suffix, shown = (
+        PurePosixPath(section.metadata.get("source", "")).suffix,
+        section.metadata.get("shown", ""),
     )
-    shown = without_quote_marks(masked, items)
-    return replace(section, blocks=blocks, metadata={**section.metadata, "shown": shown})
+    shown, items = parse_markdown(section.text, suffix=suffix, masked=shown)
+    blocks = [item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end) for item in items]
+    base = section.start_char_idx
+    placed = tuple(replace(block, start=base + block.start, end=base + block.end) for block in blocks)
+    return replace(section, blocks=placed, metadata={**section.metadata, "shown": shown})

@@ -1,16 +1,14 @@
-r"""What readers see of Markdown: the marks of site generators are masked, by the table `dialects.tsv`.
+"""What readers see of Markdown: marks of site generators are masked, as the table `dialects.tsv` says.
 
-`mask` returns a text of the same length, so an offset in the mask is an offset in the file. A mark that takes
-whole lines becomes spaces; a mark within a line becomes `FILL`, which the block parser takes for a character
-and `display` removes. To support another construct, add a row to the table.
+`mask` returns a text of the same length, so an offset in the mask is an offset in the file. A mark becomes
+`FILL`, which the block parser takes for a character and `display` removes; a line of marks alone is blank. To
+support another construct, add a row to the table.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -26,30 +24,26 @@ LONGEST_ADDRESS = 2_000
 
 Span = tuple[int, int]
 _Found = re.Match[str]
+_Replace = Callable[[_Found, str], str]
+"""Takes a construct and the argument of its row; returns what takes its place."""
+
 _CODE = "\ue000"  # stands for a character of code while marks are looked for
-_VISIBLE = re.compile(r"[^\n]")
 _MACROS = {
     "%MARGIN%": r"(?>[ \t>]*)(?>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)",
     "%LINK%": r"(?:\([^()\n]{0,1000}\))",
+    "%ATTRIBUTES%": r"(?>(?:\s++[A-Za-z_@:#][\w:.@-]*+(?>(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|%BRACES%|"
+    r"[^\s\"'=<>`{]++))?)|\s++\{\.\.\.[^{}]*+\})*)\s*+",
+    "%SHOWN%": "alt|alt-text|caption|label|title|description|heading|summary|text",
     "%BRACES%": r"\{(?>(?:[^{}]++|\{(?>(?:[^{}]++|\{[^{}]*+\})*)\})*)\}",
 }
 _MARGIN = re.compile(_MACROS["%MARGIN%"])
-_SHOWN = r"(?<=[\s\"'])(?:{})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')"
-_ATTRIBUTE = re.compile(_SHOWN.format("alt|alt-text|caption|label|title|description|heading|summary|text"))
-_FIELD = re.compile(_SHOWN.format("path|query|body|header|name|type|default"))  # Mintlify's parameters
-_ALT = re.compile(_SHOWN.format("alt"))
-_REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
-_CLOSING_TAG = re.compile(r"</([A-Za-z][\w.:-]*+)\s*+>")
 _FENCE = re.compile(
     rf"^{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$", re.MULTILINE
 )
-_DIRECTIVE = re.compile(r"\{([\w:-]+)\}")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
-_RAW = re.compile(r"\{%[-+]?\s*(raw|endraw)\s*[-+]?%\}|<\w+[^<>]*\s(v-pre)\b[^<>]*>|</\w+>")
 _LINE = re.compile(r"([ \t]*)([^\n]*)\n?")
 _OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|(?:!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:")
 _HAS_INDENT = re.compile(r"(?:\A|\n)(?: {4}| {0,3}\t)")
-_INTERESTING = re.compile(r"[`<{}:\[^&%=!?]|///|8<|import|export|[!-~]{200}")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
 _LINE_OF_FILL = re.compile(rf"^([ \t>]*){FILL}[{FILL} \t]*$", re.MULTILINE)
 _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FILL}))", re.MULTILINE)
@@ -64,26 +58,19 @@ def mask(text: str, *, suffix: str = ".md") -> str:
 
     `suffix` is the file's: in `.mdx`, nothing is code because of its indent.
     """
-    if not _INTERESTING.search(text):
-        return text
-    mdx = suffix.lower() == ".mdx"
-    plain = text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
-    verbatim = _verbatim(plain)
+    is_mdx = suffix.lower() == ".mdx"
+    plain = given = text.replace("\r\n", " \n").replace("\r", "\n")
     for dialect in _dialects("code"):
         plain = dialect.mask(plain)
-    masked = _covered(_without_code(plain, indented=not mdx), verbatim, re.compile(r"\{"))
-    for dialect in _dialects("-"):
+    masked = _without_code(plain, indented=not is_mdx)
+    for dialect in (*_dialects("-"), *(_dialects("mdx") if is_mdx or _IMPORT.search(plain) else ())):
         masked = dialect.mask(masked)
-    for dialect in _dialects("mdx") if mdx or _IMPORT.search(plain) else ():
-        masked = dialect.mask(masked)
-    masked = re.sub(f"{_CODE}+", lambda run: plain[run.start() : run.end()], masked)
+    for before in (plain, given):  # the first has `_CODE` for text that a dialect calls code
+        masked = re.sub(f"{_CODE}+", lambda run: before[run.start() : run.end()], masked)  # noqa: B023
     masked = _MINIFIED.sub(_without_data, masked)
-    if FILL in masked:
-        masked = _LINE_OF_FILL.sub(lambda line: line[1].ljust(len(line[0])), masked)
-        if ITEM not in masked:  # the indent of a tag makes no code
-            masked = _INDENT_OF_FILL.sub(
-                lambda indent: "   ".ljust(len(indent[0]), FILL)[: len(indent[0])], masked
-            )
+    masked = _LINE_OF_FILL.sub(lambda line: line[1].ljust(len(line[0])), masked)
+    if ITEM not in masked:  # the indent of a tag makes no code
+        masked = _INDENT_OF_FILL.sub(lambda indent: f"   {FILL * len(indent[0])}"[: len(indent[0])], masked)
     return re.sub(r"[^\r]+", lambda run: masked[run.start() : run.end()], text) if "\r" in text else masked
 
 
@@ -91,12 +78,8 @@ def display(masked: str) -> str:
     """A mask as text: without fillers, and without the blanks and empty lines that marks leave."""
     if FILL in masked:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
-    blank = "\n\n"
-    return (
-        _BLANK_LINES.sub(lambda lines: blank if lines[0].strip("\r\n") else lines[0], masked)
-        .strip("\n")
-        .rstrip()
-    )
+    masked = _BLANK_LINES.sub(lambda lines: "\n\n" if lines[0].strip("\r\n") else lines[0], masked)
+    return masked.strip("\n").rstrip()
 
 
 def is_seen(masked: str) -> bool:
@@ -119,46 +102,43 @@ class Dialect:
     """A row of the table: one construct, and the function that returns what takes its place."""
 
     guard: str
+    replace: _Replace
+    argument: str
     pattern: re.Pattern[str]
-    replace: Callable[[_Found], str]
     end: re.Pattern[str] | None
     inside: str
+
+    @classmethod
+    def of_row(cls, guard: str, kind: str, pattern: str, end: str = "") -> Dialect:
+        """The construct of a row, by its last cells."""
+        name, _, argument = kind.replace("%SHOWN%", _MACROS["%SHOWN%"]).partition(" ")
+        inside = {"fence": _CODE, "raw": "{", "keep": "{"}.get(name, FILL)
+        return cls(
+            guard, _REPLACE[name], argument, _compiled(pattern), _compiled(end) if end else None, inside
+        )
 
     def mask(self, text: str) -> str:
         """`text`, of the same length, without this construct."""
         if self.guard not in text:
             return text
         if self.end is None:
-            return self.pattern.sub(self.replace, text)
+            return self.pattern.sub(lambda found: self.replace(found, self.argument), text)
         pieces: list[str] = []
         position = 0
         while (first := self.pattern.search(text, position)) and (last := self.end.search(text, first.end())):
-            between = _VISIBLE.sub(self.inside, text[first.end() : last.start()])
-            pieces += [text[position : first.start()], self.replace(first), between, self.replace(last)]
+            between = text[first.end() : last.start()]
+            between = between.replace("{", _CODE) if self.inside == "{" else _covered(between, self.inside)
+            marks = self.replace(first, self.argument), self.replace(last, self.argument)
+            pieces += [text[position : first.start()], marks[0], between, marks[1]]
             position = last.end()
         return "".join([*pieces, text[position:]])
 
 
 @cache
-def _rows() -> list[list[str]]:
-    lines = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines if line[0] != "#"]
-
-
-@cache
 def _dialects(where: str) -> list[Dialect]:
     """The constructs that count in one place, in order."""
-    found = []
-    for _, _, guard, kind, pattern, *end in (row for row in _rows() if row[0] == where):
-        ending = _compiled(end[0]) if end else None
-        inside = _CODE if kind == "fence" else FILL
-        found.append(Dialect(guard, _compiled(pattern), _REPLACE[kind], ending, inside))
-    return found
-
-
-@cache
-def _names(of: str) -> frozenset[str]:
-    return frozenset(next(row[2] for row in _rows() if row[0] == "names" and row[1].startswith(of)).split())
+    rows = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
+    return [Dialect.of_row(*cells[2:]) for row in rows if (cells := row.split("\t"))[0] == where]
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -167,29 +147,34 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE | re.IGNORECASE)
 
 
-def _label(found: _Found) -> str:
-    return _labelled(found, _groups(found) or _attributes(found, _ATTRIBUTE))
+def _covered(text: str, sign: str) -> str:
+    """`sign` for each character of `text` but its line endings."""
+    return "\n".join(sign * len(line) for line in text.split("\n"))
 
 
-def _labelled(found: _Found, spans: list[Span]) -> str:
-    """Only `spans` of a mark, as a block of its own where the mark has its line alone."""
-    margin = _margin(found)
-    alone = spans and _begins_line(found) and _REST_OF_LINE.match(found.string, found.end())
+def _put(found: _Found, argument: str) -> str:
+    """The argument, in which `_` is a blank, behind the blanks and quote marks that the match begins with."""
+    rest = found[0].lstrip(f" \t>{FILL}")
+    return found[0][: -len(rest)] + argument.replace("_", " ") + FILL * (len(rest) - len(argument))
+
+
+def _label(found: _Found, argument: str) -> str:
+    """Only the shown parts of a mark, as a block of its own where the mark has its line alone."""
+    spans, margin = _shown(found, argument), _margin(found)
+    before = found.string[max(0, found.start() - 100) : found.start()].rpartition("\n")[2]
+    after = found.string[found.end() : found.end() + 100].partition("\n")[0]
+    alone = spans and not before.strip(f" \t>{FILL}") and not after.strip(" \t")
     opening = LABEL if alone and spans[0][0] - found.start() - len(margin) >= len(LABEL) else ""
     return margin + _kept(found, spans, " ", skip=len(margin), opening=opening)
 
 
-def _item(found: _Found) -> str:
+def _item(found: _Found, _: str) -> str:
+    """The bullet of an item, and the title."""
     margin = _margin(found)
-    return margin + _kept(found, _groups(found), FILL, skip=len(margin), opening=ITEM)
+    return margin + _kept(found, _shown(found, ""), FILL, skip=len(margin), opening=ITEM)
 
 
-def _fence(found: _Found) -> str:
-    margin = _margin(found)
-    return margin + "```".ljust(len(found[0]) - len(margin))
-
-
-def _heading(found: _Found) -> str:
+def _heading(found: _Found, _: str) -> str:
     """`<h2>X</h2>` as `##  X`; a tag without attributes has room for three signs."""
     first, last = found.span(3)
     room = first - found.start()
@@ -197,48 +182,26 @@ def _heading(found: _Found) -> str:
     return signs + FILL * (room - len(signs)) + found[3] + " " * (found.end() - last)
 
 
-def _indent(found: _Found) -> str:
-    """Fillers for deep indents in a block of HTML, which make no code there."""
-    return re.sub(r"(?m)^ {4,}|^[ \t]*\t[ \t]*", lambda indent: FILL * len(indent[0]), found[0])
-
-
-def _tag(found: _Found) -> str:
-    """A shown attribute of a tag, a sign for a power, the edge of a cell, an item's bullet, or nothing."""
-    closing, name, attributes, empty = found[1], found[2].lower(), found[3], found[4]
-    plain = _names("within words") | _names("plain")
-    if closing and attributes:
+def _tag(found: _Found, argument: str) -> str:
+    """The shown attributes of a tag, or a blank; a bare `<name>` is a tag only with `</name>` elsewhere."""
+    is_bare = "=" not in found[0] and not found[0].endswith("/>")
+    if is_bare and found[0][1:-1].split()[0] not in _closed(found.string):
         return found[0]
-    if not (closing or empty or name in plain or "=" in attributes or found[2] in _closed(found.string)):
-        return found[0]
-    before, after = (
-        found.string[found.start() - 1 : found.start()],
-        found.string[found.end() : found.end() + 1],
-    )
-    if name == "sup" and not closing and before.isalnum() and (after.isdigit() or after in "-+"):
-        return "^".ljust(len(found[0]), FILL)
-    if name in _names("within words"):
-        return _VISIBLE.sub(FILL, found[0])
-    if name in ("td", "th") and closing:
-        return " | ".rjust(len(found[0]), FILL)
-    if name == "li" and not closing and _begins_line(found):
-        return "- ".ljust(len(found[0]), FILL)
-    shown = _ALT if name in plain else _FIELD if name.endswith("field") else _ATTRIBUTE
-    values = _attributes(found, shown)
-    if name == "img":
-        return _kept(found, values, FILL)
-    return _labelled(found, values) if values else " " + _VISIBLE.sub(FILL, found[0][1:])
+    masked = _label(found, argument)
+    return masked if masked.strip(FILL + "\n") else " " + masked[1:]
 
 
-_REPLACE: dict[str, Callable[[_Found], str]] = {
-    "blank": lambda found: _VISIBLE.sub(" ", found[0]),
-    "fill": lambda found: _VISIBLE.sub(FILL, found[0]),
-    "space": lambda found: " ".ljust(len(found[0]), FILL),
-    "text": lambda found: _kept(found, _groups(found), FILL),
+_REPLACE: dict[str, _Replace] = {
+    "put": _put,
+    "fill": lambda found, _: _covered(found[0], FILL),
+    "raw": lambda found, _: _covered(found[0], FILL),
+    "keep": lambda found, _: found[0],
+    "text": lambda found, argument: _kept(found, _shown(found, argument), FILL),
     "label": _label,
     "item": _item,
-    "fence": _fence,
+    "fence": lambda found, _: _margin(found) + "```".ljust(len(found[0]) - len(_margin(found))),
     "heading": _heading,
-    "indent": _indent,
+    "indent": lambda found, _: re.sub(r"(?m)^ {4,}|^[ \t]*\t[ \t]*", lambda it: FILL * len(it[0]), found[0]),
     "tag": _tag,
 }
 
@@ -251,7 +214,7 @@ def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, openin
     pieces: list[str] = []
     position = found.start() + skip
     for first, last in [*spans, (found.end(), found.end())]:
-        gap = _VISIBLE.sub(FILL, found.string[position:first])
+        gap = _covered(found.string[position:first], FILL)
         mark = opening or (joint if pieces else "")
         if len(gap) >= len(mark) + (not opening) and "\n" not in gap[: len(mark)]:
             gap = mark + gap[len(mark) :]
@@ -260,33 +223,25 @@ def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, openin
     return "".join(pieces)
 
 
-def _groups(found: _Found) -> list[Span]:
-    return [found.span(number) for number, group in enumerate(found.groups(), 1) if group and group.strip()]
-
-
-def _attributes(found: _Found, shown: re.Pattern[str]) -> list[Span]:
-    if "=" not in found[0]:
-        return []
-    values = shown.finditer(found.string, *found.span())
-    spans = [value.span(1 if value[1] is not None else 2) for value in values]
+def _shown(found: _Found, attributes: str) -> list[Span]:
+    """The spans of the groups, else of the values of these attributes, which are a pattern."""
+    spans = [found.span(number) for number in range(1, found.re.groups + 1) if found[number]]
+    if attributes and not spans and "=" in found[0]:
+        shown = _compiled(rf"(?<=[\s\"'])(?:{attributes})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')")
+        spans = [value.span(value.lastindex or 1) for value in shown.finditer(found.string, *found.span())]
     return [(first, last) for first, last in spans if found.string[first:last].strip()]
 
 
 def _margin(found: _Found) -> str:
+    """The blanks, quote marks and bullets that a match begins with."""
     margin = _MARGIN.match(found[0])
     return margin[0] if margin else ""
-
-
-def _begins_line(found: _Found) -> bool:
-    """Whether nothing but blanks and marks is before the match on its line."""
-    before = found.string[max(0, found.start() - 100) : found.start()]
-    return not before.rpartition("\n")[2].strip(f" \t>{FILL}") and ("\n" in before or found.start() < 100)
 
 
 @lru_cache(maxsize=2)
 def _closed(text: str) -> frozenset[str]:
     """The names that have a closing tag in the text."""
-    return frozenset(_CLOSING_TAG.findall(text)) if "</" in text else frozenset()
+    return frozenset(re.findall(r"</([A-Za-z][\w.:-]*+)\s*+>", text))
 
 
 def code_spans(text: str) -> Iterator[Span]:
@@ -296,64 +251,63 @@ def code_spans(text: str) -> Iterator[Span]:
         if found and found[0] != "\n":
             runs.append(found.span())
             continue
-        by_length: defaultdict[int, list[int]] = defaultdict(list)  # code ends with its block
-        for start, end in runs:
-            by_length[end - start].append(start)
+        closing: dict[int, int] = {}  # code ends with its block
+        last: dict[int, int] = {}
+        for start, end in reversed(runs):
+            closing[start], last[end - start] = last.get(end - start, 0), end
         position = 0
-        for start, end in runs:
-            closers = by_length[end - start]
-            closer = bisect_left(closers, end)
-            if start >= position and closer < len(closers):
-                position = closers[closer] + end - start
+        for start, _ in runs:
+            if start >= position and closing[start]:
+                position = closing[start]
                 yield start, position
         runs = []
 
 
 def _without_code(text: str, *, indented: bool) -> str:
     """`text` with `_CODE` for each character of code, and colons for the fences of MyST's directives."""
-    if "```" in text or "~~~" in text:
-        text = _without_fences(text)
+    text = _without_fences(text)
     if indented and _HAS_INDENT.search(text):
-        text = _covered(text, _indented_code(text))
-    if "`" in text:
-        spans = code_spans(text)
-        inner = ((start, end, text[start:end]) for start, end in spans)
-        text = _covered(text, ((start + _ticks(code), end - _ticks(code)) for start, end, code in inner))
-    return text
+        text = _with_code(text, _indented_code(text))
+    ticks = (
+        (start, end, len(text[start:end]) - len(text[start:end].lstrip("`")))
+        for start, end in code_spans(text)
+    )
+    return _with_code(text, [(start + length, end - length) for start, end, length in ticks])
 
 
-def _ticks(code: str) -> int:
-    return len(code) - len(code.lstrip("`"))
+def _with_code(text: str, spans: Iterable[Span]) -> str:
+    """`text` with `_CODE` for the characters of `spans`."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in spans:
+        pieces += [text[position:start], _covered(text[start:end], _CODE)]
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 def _without_fences(text: str) -> str:
+    """`text` with `_CODE` for the insides of fences; MyST's directives whose fence encloses text are none."""
     pieces: list[str] = []
     directives: list[str] = []
-    position, open_run, inside = 0, "", _CODE
-    for line in _FENCE.finditer(text):
-        run, info, (start, end) = line["run"], line["info"].strip(), line.span()
-        name = directive[1] if (directive := _DIRECTIVE.match(info)) else ""
-        if open_run:
-            if info or not run.startswith(open_run):
+    position, code = 0, ""
+    for line in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+        run, info = line["run"], line["info"].strip()
+        if code:
+            if info or not run.startswith(code):
                 continue
-            pieces += [
-                _VISIBLE.sub(inside, text[position:start]),
-                text[start:end] if inside == _CODE else " " * len(line[0]),
-            ]
-            open_run, inside = "", _CODE
-        elif name in _names("directives") or (directives and not info and run.startswith(directives[-1])):
-            directives.append(run) if name else directives.pop()
-            pieces += [text[position : line.start("run")], ":" * len(run), text[line.end("run") : end]]
+            pieces += [_covered(text[position : line.start()], _CODE), line[0]]
+            code = ""
+        elif any(dialect.pattern.match(info) for dialect in _dialects("fence")):
+            directives.append(run)
+            pieces += [text[position : line.start("run")], ":" * len(run), line["info"]]
+        elif directives and not info and run.startswith(directives[-1]):
+            directives.pop()
+            pieces += [text[position : line.start("run")], ":" * len(run), line["info"]]
         else:
-            open_run, inside = run, " " if name in _names("lists") else _CODE
-            opening = (
-                text[start : line.end("run")] + _CODE * len(line["info"])
-                if inside == _CODE
-                else " " * len(line[0])
-            )
-            pieces += [text[position:start], opening]
-        position = end
-    return "".join([*pieces, _VISIBLE.sub(inside, text[position:]) if open_run else text[position:]])
+            code = run
+            pieces += [text[position : line.end("run")], _CODE * len(line["info"])]
+        position = line.end()
+    return "".join([*pieces, _covered(text[position:], _CODE) if code else text[position:]])
 
 
 def _indented_code(text: str) -> Iterator[Span]:
@@ -372,24 +326,6 @@ def _indented_code(text: str) -> Iterator[Span]:
             elif not line[1] and blank:
                 inside = False
             blank = False
-
-
-def _verbatim(text: str) -> list[Span]:
-    """The insides of `{% raw %}` and of Vue's `v-pre`, where braces are text."""
-    found = list(_RAW.finditer(text)) if "endraw" in text or "v-pre" in text else []
-    return [
-        (one.end(), other.start()) for one, other in itertools.pairwise(found) if one[1] == "raw" or one[2]
-    ]
-
-
-def _covered(text: str, spans: Iterable[Span], characters: re.Pattern[str] = _VISIBLE) -> str:
-    """`text` with `_CODE` for these characters of `spans`."""
-    pieces: list[str] = []
-    position = 0
-    for start, end in spans:
-        pieces += [text[position:start], characters.sub(_CODE, text[start:end])]
-        position = end
-    return "".join([*pieces, text[position:]])
 
 
 def _without_data(run: _Found) -> str:

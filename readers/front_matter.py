@@ -1,4 +1,4 @@
-"""The metadata block that may open a Markdown file: YAML between `---` or TOML between `+++`."""
+"""Read the metadata block that may open a Markdown file: YAML between `---` or TOML between `+++`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ MOST_VALUES = 4_000
 MOST_ITEMS = 50
 """Items of a list, such as tags."""
 
-_OPENING = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)")
-_CLOSING = {
-    "---": re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"),
-    "+++": re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n?|\n|\Z)"),
-}
+_BLOCK = re.compile(
+    rf"(---|\+\+\+)[ \t]*(?:\r\n?|\n)((?s:.{{0,{MAX_CHARACTERS}}}?))"
+    r"(?<=[\r\n])(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
+)
 _TITLE = re.compile(r"(?:\A|[\r\n])title[ \t]*[:=][ \t]*([^\r\n]+)")
 _KEY = re.compile(r"\s*[\w-]+[ \t]*[:=](?:[ \t\r\n]|\Z)")
-# PyYAML's constructors let Python's own errors through, such as for `2024-13-45` or `!!bool x`.
 _FAULTS = (
     yaml.YAMLError,
     ValueError,
@@ -42,13 +40,14 @@ _FAULTS = (
     ArithmeticError,
     RecursionError,
 )
+"""PyYAML's constructors let Python's own errors through, such as for `2024-13-45` or `!!bool x`."""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Front matter's scalar values, its lists of texts, and where the text after it starts."""
+    """Front matter's scalar values, its lists of texts, and the offset of the text after it."""
 
     values: dict[str, Scalar] = field(default_factory=dict)
     end: int = 0
@@ -77,26 +76,26 @@ def read_front_matter(text: str, *, source: str, start: int = 0) -> FrontMatter:
     A delimited block that is no mapping is text. A block that begins with a key and that YAML or TOML refuse
     is no text either: its `title:` line is kept, and a warning says so.
     """
-    opening = _OPENING.match(text, start)
-    closing = _CLOSING[opening[1]].search(text, opening.end() - 1) if opening else None
-    if opening is None or closing is None or closing.start() - opening.end() > MAX_CHARACTERS:
+    block = _BLOCK.match(text, start)
+    if not block:
         return FrontMatter(end=start)
-    inside = text[opening.end() : closing.start()]
     try:
-        values = _load(inside, toml=opening[1] == "+++")
+        loaded = _load(block[2], toml=block[1] == "+++")
     except _FAULTS as error:
-        if not _KEY.match(inside):
+        if not _KEY.match(block[2]):
             return FrontMatter(end=start)
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         _logger.warning("front matter of %r cannot be read, only its title is used: %s", source, reason)
-        title = _TITLE.search(inside)
-        values = {"title": title[1].strip().strip("\"'")} if title else {}
-    if not isinstance(values, dict):
+        title = _TITLE.search(block[2])
+        loaded = {"title": title[1].strip().strip("\"'")} if title else {}
+    if not isinstance(loaded, dict):
         return FrontMatter(end=start)
-    return FrontMatter(_few(_scalars(values)), closing.end(), _lists(values))
+    lists = {_text(key): _texts(value) for key, value in loaded.items() if isinstance(value, list)}
+    return FrontMatter(_scalars(loaded), block.end(), lists)
 
 
 def _load(text: str, *, toml: bool) -> object:
+    """The value of a block; raises one of `_FAULTS`."""
     if toml:
         return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
     loaded = yaml.load(text, Loader=_Loader)  # noqa: S506 (a subclass of the safe loader)
@@ -104,48 +103,30 @@ def _load(text: str, *, toml: bool) -> object:
 
 
 def _scalars(values: Mapping[object, object]) -> dict[str, Scalar]:
-    """The values that every store can keep: no lists, no mappings, no NaN, no giant numbers."""
+    """The first values that every store can keep: no lists, mappings, NaN or giant numbers."""
     scalars: dict[str, Scalar] = {}
+    left = MOST_VALUES
     for key, value in values.items():
         match value:
-            case str():
-                scalars[_clean(key)] = _clean(value)
-            case int() if abs(value) < 2**63:
-                scalars[_clean(key)] = value
-            case float() if math.isfinite(value):
-                scalars[_clean(key)] = value
-            case datetime.date() | datetime.time():
-                scalars[_clean(key)] = value.isoformat()
+            case str() | datetime.date() | datetime.time():
+                scalar: Scalar = _text(value)
+            case int() | float() if abs(value) < 2**63 and math.isfinite(value):
+                scalar = value
+            case _:
+                continue
+        left -= len(str(key)) + len(str(scalar))
+        if left < 0:
+            break
+        scalars[_text(key)] = scalar
     return scalars
 
 
-def _lists(values: Mapping[object, object]) -> dict[str, tuple[str, ...]]:
-    """The lists of texts and numbers, each cut to `MOST_ITEMS`."""
-    return {
-        _clean(key): tuple(
-            shortened(_clean(item), LONGEST_VALUE)
-            for item in value[:MOST_ITEMS]
-            if isinstance(item, str | int)
-        )
-        for key, value in values.items()
-        if isinstance(value, list)
-    }
+def _texts(items: list[object]) -> tuple[str, ...]:
+    """The texts and numbers among the first items of a list."""
+    return tuple(_text(item) for item in items[:MOST_ITEMS] if isinstance(item, str | int))
 
 
-def _few(values: dict[str, Scalar]) -> dict[str, Scalar]:
-    """The first values, as many as may go with a section; long ones cut."""
-    kept: dict[str, Scalar] = {}
-    left = MOST_VALUES
-    for key, value in values.items():
-        if isinstance(value, str):
-            value = shortened(value, LONGEST_VALUE)
-        left -= len(key) + len(str(value))
-        if left < 0:
-            break
-        kept[key] = value
-    return kept
-
-
-def _clean(value: object) -> str:
-    """The text of `value` without the lone surrogates that YAML's escapes can make."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")
+def _text(value: object) -> str:
+    """The text of `value`, not too long, without the lone surrogates that YAML's escapes can make."""
+    text = value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)
+    return shortened(text.encode("utf-8", "replace").decode("utf-8"), LONGEST_VALUE)

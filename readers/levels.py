@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
-from readers.blocks import Block, Kind, Lines
+from readers.blocks import Block, Lines
 
 NAMESPACE = UUID("7a1f0c52-3c0e-5d8b-9a43-6f1f2b6f5e11")
 """The namespace of Athena's document ids; a change of it makes every index a different one."""
@@ -59,18 +59,8 @@ class Sentence:
     parent_node: Section
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A future leaf: `text[start:end]` of the section's own text."""
-
-    kind: Kind
-    start: int
-    end: int
-    header: str | None = None
-
-
-def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
-    """A sentence per leaf, in order."""
+def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
+    """A sentence per leaf, in order; a leaf is a span of the section's own text."""
     lines, base = section.lines, section.start_char_idx
     if lines is None:
         first = int(section.metadata.get("start_line", 1))
@@ -78,19 +68,18 @@ def build_sentences(section: Section, leaves: Sequence[Leaf]) -> list[Sentence]:
     inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
     sentences = []
     for position, leaf in enumerate(leaves):
-        text = section.text[leaf.start : leaf.end]
-        metadata = {
-            key: list(value) if isinstance(value, list) else value for key, value in inherited.items()
+        text, shown = (
+            whole[leaf.start : leaf.end] for whole in (section.text, section.metadata.get("shown", ""))
+        )
+        place = base + leaf.start
+        optional = {
+            "header": leaf.header,
+            "page": lines.page(place) or section.metadata.get("page"),
+            "shown": shown if shown != text else None,
         }
-        metadata |= {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
-        if leaf.header is not None:
-            metadata["header"] = leaf.header
-        metadata["start_line"] = lines.number(base + leaf.start)
-        metadata["end_line"] = lines.number(base + leaf.end - 1)
-        if page := lines.page(base + leaf.start) or section.metadata.get("page"):
-            metadata["page"] = page
-        if (shown := section.metadata.get("shown", "")[leaf.start : leaf.end]) and shown != text:
-            metadata["shown"] = shown
+        metadata = inherited | {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
+        metadata |= {"start_line": lines.number(place), "end_line": lines.number(base + leaf.end - 1)}
+        metadata |= {key: value for key, value in optional.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
         node_id = sentence_id(section.node_id, position)
         sentences.append(Sentence(node_id, text, metadata, start, end, section))

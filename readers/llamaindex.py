@@ -23,8 +23,7 @@ from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.errors import ReaderError
 from readers.files import FileLimits, find_files, read_source
 from readers.formats import MARKDOWN_ONLY
-from readers.levels import Leaf, Section, Sentence, build_sentences
-from readers.punkt import ABBREVIATIONS
+from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
 DEFAULT_MAX_BYTES = 10_000_000
@@ -33,12 +32,12 @@ EMBEDDED = frozenset({"heading_path", "header"})
 HEADINGS = " › "  # between the headings of a path
 
 
+def _raise(problem: ReaderError) -> None:
+    raise problem
+
+
 class MarkdownReader(BaseReader):
     """Reads Markdown into sections, as `read_sections` does, in LlamaIndex's types."""
-
-    def read(self, text: str, *, source: str) -> list[TextNode]:
-        """A node per section of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text."""
-        return [section_node(section) for section in read_sections(text, source=source)]
 
     def lazy_load_data(
         self,
@@ -46,7 +45,7 @@ class MarkdownReader(BaseReader):
         extra_info: dict[str, Any] | None = None,
         *,
         max_bytes: int = DEFAULT_MAX_BYTES,
-        on_problem: Callable[[ReaderError], None] | None = None,
+        on_problem: Callable[[ReaderError], None] = _raise,
     ) -> Iterator[Document]:
         """Yield a document per section of the Markdown files at and below `paths`.
 
@@ -61,15 +60,16 @@ class MarkdownReader(BaseReader):
         paths = [paths] if isinstance(paths, str | Path) else paths
         found = find_files(paths, limits=FileLimits(max_bytes, max_bytes), named=MARKDOWN_ONLY)
         for problem in found.problems:
-            _report(problem, on_problem)
+            on_problem(problem)
         for file in found.files:
-            source = _relative(str(known.get("file_path") or file.source))
+            path = Path(known.get("file_path") or file.source)
+            source = (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
             try:
                 text = read_source(file.path, max_bytes=max_bytes, source=source).text
             except ReaderError as error:
-                _report(error, on_problem)
+                on_problem(error)
             else:
-                yield from (_document(section, known) for section in self.read(text, source=source))
+                yield from (_document(section, known) for section in read_sections(text, source=source))
 
     def load_data(self, *args: Any, **options: Any) -> list[Document]:
         """The documents of `lazy_load_data`, as `SimpleDirectoryReader` asks for them, too."""
@@ -85,9 +85,6 @@ class PunktSentenceParser(NodeParser):
         description="Counts a text's tokens, special ones left out, best as the embedding model does.",
     )
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, description="The most tokens in a leaf.")
-    abbreviations: frozenset[str] = Field(
-        default=ABBREVIATIONS, description="Words whose full stop ends no sentence by itself."
-    )
 
     @classmethod
     def class_name(cls) -> str:
@@ -97,27 +94,15 @@ class PunktSentenceParser(NodeParser):
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
     ) -> list[BaseNode]:
-        cutter = SentenceCutter(
-            self.count_tokens, max_tokens=self.max_tokens, abbreviations=self.abbreviations
-        )
+        cutter = SentenceCutter(self.count_tokens, max_tokens=self.max_tokens)
         leaves: list[BaseNode] = []
         for node in get_tqdm_iterable(nodes, show_progress, "Cutting sentences"):
-            leaves += _children(node, cutter.cut(section_of(node)))
+            leaves += leaf_nodes(node, cutter.cut(section_of(node)))
         return leaves
 
-    def _postprocess_parsed_nodes(
-        self,
-        nodes: list[BaseNode],
-        parent_doc_map: dict[str, Document],  # noqa: ARG002
-    ) -> list[BaseNode]:
+    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], *_: Any) -> list[BaseNode]:
         """The nodes as they are: the base class would look for their offsets anew, by their text."""
         return nodes
-
-
-def section_node(section: Section) -> TextNode:
-    """The node of a section, whose source is its document."""
-    document = RelatedNodeInfo(node_id=section.document_id, node_type=ObjectType.DOCUMENT)
-    return _node(section, {NodeRelationship.SOURCE: document})
 
 
 def section_of(node: BaseNode) -> Section:
@@ -128,64 +113,52 @@ def section_of(node: BaseNode) -> Section:
     return Section(node.node_id, text, node.metadata, start, start + len(text), document)
 
 
-def leaf_nodes(parent: BaseNode, leaves: Sequence[Leaf]) -> list[TextNode]:
-    """A node per leaf of `parent`, in order, and the parent's CHILD relationships."""
-    return _children(parent, build_sentences(section_of(parent), leaves))
-
-
-def _children(parent: BaseNode, sentences: Sequence[Sentence]) -> list[TextNode]:
-    relationships = {
-        NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())
-    }
+def leaf_nodes(parent: BaseNode, sentences: Sequence[Sentence]) -> list[TextNode]:
+    """A node per sentence of `parent`, in order, and the parent's CHILD relationships."""
+    above = RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())
+    relationships: dict[NodeRelationship, Any] = {NodeRelationship.PARENT: above}
     if parent.source_node is not None:
         relationships[NodeRelationship.SOURCE] = parent.source_node
-    nodes = [_node(sentence, dict(relationships)) for sentence in sentences]
+    nodes = [TextNode(**_fields(sentence), relationships=dict(relationships)) for sentence in sentences]
     if nodes:
-        parent.relationships[NodeRelationship.CHILD] = [
-            RelatedNodeInfo(node_id=node.node_id) for node in nodes
-        ]
+        children = [RelatedNodeInfo(node_id=node.node_id) for node in nodes]
+        parent.relationships[NodeRelationship.CHILD] = children
     return nodes
 
 
-def _node(made: Section | Sentence, relationships: dict[NodeRelationship, Any]) -> TextNode:
-    hidden = sorted(made.metadata.keys() - EMBEDDED)
-    return TextNode(
-        id_=made.node_id,
-        text=made.text,
-        start_char_idx=made.start_char_idx,
-        end_char_idx=made.end_char_idx,
-        metadata=dict(made.metadata),
-        excluded_embed_metadata_keys=hidden,
-        excluded_llm_metadata_keys=[key for key in hidden if key != "source"],
-        relationships=relationships,
-    )
+def section_node(section: Section) -> TextNode:
+    """The node of a section, whose source is its document."""
+    return TextNode(**_fields(section), relationships=_source(section))
 
 
-def _document(section: TextNode, known: dict[str, Any]) -> Document:
+def _document(section: Section, known: dict[str, Any]) -> Document:
     """A section as a document with flat metadata."""
-    own: dict[str, Any] = {
-        key: " ".join(value) if key == "aliases" else value for key, value in section.metadata.items()
-    }
-    own["heading_path"] = HEADINGS.join(own["heading_path"])
+    fields = _fields(section)
+    offsets = {key: fields.pop(key) for key in ("start_char_idx", "end_char_idx")}
+    own = fields["metadata"]
     matter = {f"front_matter_{name}": value for name, value in own.pop("front_matter", {}).items()}
-    offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
-    return Document(
-        id_=section.node_id,
-        text=section.text,
-        metadata={**known, **own, **matter, **offsets},
-        excluded_embed_metadata_keys=[*section.excluded_embed_metadata_keys, *matter, *offsets],
-        excluded_llm_metadata_keys=[*section.excluded_llm_metadata_keys, *matter, *offsets],
-        relationships=section.relationships,
-    )
+    own |= {"heading_path": HEADINGS.join(own["heading_path"])}
+    own |= {"aliases": " ".join(own["aliases"])} if "aliases" in own else {}
+    for key in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
+        fields[key] += [*matter, *offsets]
+    fields["metadata"] = {**known, **own, **matter, **offsets}
+    return Document(**fields, relationships=_source(section))
 
 
-def _relative(path: str) -> str:
-    """A path as it is seen from the working folder, with slashes."""
-    whole, here = Path(path), Path.cwd()
-    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
+def _source(section: Section) -> dict[NodeRelationship, Any]:
+    document = RelatedNodeInfo(node_id=section.document_id, node_type=ObjectType.DOCUMENT)
+    return {NodeRelationship.SOURCE: document}
 
 
-def _report(problem: ReaderError, on_problem: Callable[[ReaderError], None] | None) -> None:
-    if on_problem is None:
-        raise problem
-    on_problem(problem)
+def _fields(made: Section | Sentence) -> dict[str, Any]:
+    """The fields of LlamaIndex's node, but for its relationships."""
+    hidden = sorted(made.metadata.keys() - EMBEDDED)
+    return {
+        "id_": made.node_id,
+        "text": made.text,
+        "start_char_idx": made.start_char_idx,
+        "end_char_idx": made.end_char_idx,
+        "metadata": dict(made.metadata),
+        "excluded_embed_metadata_keys": hidden,
+        "excluded_llm_metadata_keys": [key for key in hidden if key != "source"],
+    }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from readers.blocks import shortened
 from readers.commonmark import MAX_TITLE, plain_text
@@ -20,45 +19,34 @@ _ALIASES = ("aliases", "alias", "sidebar_label", "sidebarTitle", "linkTitle", "s
 _KEYWORDS = ("tags", "keywords", "categories", "description", "summary")
 _FOLDER_PAGES = frozenset({"index", "_index", "readme"})
 _DATED = re.compile(r"^(\d{4}-\d{2}-\d{2})[-_ ]+(?=\S)")
-_NUMBERED = re.compile(r"^\d{1,3}[-_.]\s*(?=[^\W\d])")
+_NUMBERED = re.compile(r"^\d{1,3}[-_.]\s*(?!x\Z)(?=[^\W\d])")
 _VERSION = re.compile(r"v?\d+(?:\.(?:\d+|x))+|v\d+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class PageNames:
-    """A page's title, its other names, words about it, and the version that a folder of its path names."""
+def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]:
+    """Metadata of the page at `source`: its `title`, and any `aliases`, `keywords` and `version`.
 
-    title: str
-    aliases: tuple[str, ...] = ()
-    keywords: str = ""
-    version: str = ""
-
-
-def page_names(source: str, matter: FrontMatter, heading: str) -> PageNames:
-    """The names of the page at `source`; `heading` is its first of level 1, "" without one.
-
-    The title is that of the front matter, else `heading`, else the file's name made readable.
+    The title is that of the front matter, else `heading` (the first of level 1, "" without one), else the
+    file's name made readable. A folder of the path may name the version.
     """
     path = PurePosixPath(source)
     folders = [part for part in path.parts[:-1] if part.strip("/.")]
     file = folders[-1] if path.stem.lower() in _FOLDER_PAGES and folders else path.stem
-    stated = next((plain_text(mask(text)) for text in matter.texts("title")), "")
-    title = shortened(stated or heading or readable_name(file) or path.stem, MAX_TITLE)
-    others = [
-        plain_text(mask(text)) for text in matter.texts(*_ALIASES) if not text.startswith(("/", "http"))
-    ]
-    dated = _DATED.sub(r"\1 ", file) if _DATED.match(file) else ""
-    words = [plain_text(mask(text)) for text in matter.texts(*_KEYWORDS)]
-    keywords = [
-        *words,
-        *(folder if _VERSION.fullmatch(folder) else readable_name(folder) for folder in folders),
-    ]
-    return PageNames(
-        title=title,
-        aliases=_distinct([*others, heading, readable_name(file), dated], unlike=title),
-        keywords=shortened("\n".join(filter(None, keywords)), MOST_KEYWORDS),
-        version=next((folder for folder in reversed(folders) if _VERSION.fullmatch(folder)), ""),
-    )
+    name, dated = readable_name(file), _DATED.sub(r"\1 ", file) if _DATED.match(file) else ""
+    title = next(iter(_plain_texts(matter, "title")), "") or heading or name or path.stem
+    by_key: dict[str, str] = {}
+    for text in [*_plain_texts(matter, *_ALIASES), heading, name, dated]:
+        if not (text.startswith("/") or "://" in text):  # some generators call addresses aliases
+            by_key.setdefault(key_of(text), shortened(text, MAX_TITLE))
+    aliases = [text for key, text in by_key.items() if key not in ("", key_of(title))]
+    keywords = [*_plain_texts(matter, *_KEYWORDS), *map(readable_name, folders)]
+    found = {
+        "title": shortened(title, MAX_TITLE),
+        "aliases": aliases[:MOST_ALIASES],
+        "keywords": shortened("\n".join(filter(None, keywords)), MOST_KEYWORDS),
+        "version": next(filter(_VERSION.fullmatch, reversed(folders)), ""),
+    }
+    return {key: value for key, value in found.items() if value}
 
 
 def readable_name(name: str) -> str:
@@ -74,9 +62,6 @@ def key_of(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def _distinct(names: Iterable[str], *, unlike: str) -> tuple[str, ...]:
-    found = {key_of(unlike): ""}
-    for name in names:
-        if key_of(name):
-            found.setdefault(key_of(name), shortened(name, MAX_TITLE))
-    return tuple(filter(None, found.values()))[:MOST_ALIASES]
+def _plain_texts(matter: FrontMatter, *keys: str) -> list[str]:
+    """The values of some keys, without markup."""
+    return [plain_text(mask(text)) for text in matter.texts(*keys)]

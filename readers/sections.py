@@ -6,13 +6,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
-from readers.commonmark import parse_blocks, without_quote_marks
-from readers.dialects import mask
+from readers.commonmark import Item, parse_markdown
 from readers.files import BOM
 from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
@@ -40,27 +39,28 @@ def read_sections(
     `page`, `front_matter` and `shown` (the mask of the text, where it is another).
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
-    suffix = PurePosixPath(source).suffix.lower()
-    masked = " " * matter.end + mask(text[matter.end :], suffix=suffix)
-    items = parse_blocks(masked, text=text, start=matter.end, indented_code=suffix != ".mdx")
-    masked = without_quote_marks(masked, items)
-    names = page_names(source, matter, _first_heading(items))
-    page = {
-        "aliases": list(names.aliases),
-        "keywords": names.keywords,
-        "version": names.version,
-        "language": "" if language == "en" else language,
-        "front_matter": matter.values,
-    }
-    kept = {key: value for key, value in page.items() if value}
-    file = _File(text, masked, source, names.title, kept, Lines(text, own_lines))
-    outlines = _outlines(items, names.title, document=document_id(source), start=matter.end, end=len(text))
-    return [file.section(outline, order) for order, outline in enumerate(outlines)]
-
-
-def _first_heading(items: Sequence[Block | Heading]) -> str:
-    headings = (item.title for item in items if isinstance(item, Heading) and item.level == 1 and item.title)
-    return next(headings, "")
+    masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=matter.end)
+    headings = (item.title for item in items if isinstance(item, Heading) and item.level == 1)
+    page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
+    page |= {"language": language} if language not in ("", "en") else {}
+    page |= {"front_matter": matter.values} if matter.values else {}
+    sections: list[Section] = []
+    lines = Lines(text, own_lines)
+    for outline in _outlines(items, page["title"], document_id(source), start=matter.end, end=len(text)):
+        start, end = _trimmed(text, masked, outline)
+        names = {"source": source, "order": len(sections), **outline.names, **page}
+        places = {"start_line": lines.number(start), "end_line": lines.number(end - 1)}
+        more = {"page": lines.page(start), "shown": masked[start:end]}
+        hashed = _hash(outline.names["heading_path"], page, text[start:end], more["shown"])
+        metadata = {**names, **places, "hash": hashed}
+        metadata |= {key: value for key, value in more.items() if value not in (None, text[start:end])}
+        sections.append(
+            Section(
+                outline.node_id, text[start:end], metadata, start, end, document_id(source),
+                blocks=tuple(outline.blocks), lines=lines,
+            )
+        )  # fmt: skip
+    return sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,107 +68,64 @@ class _Outline:
     """A section to be: where its text may lie, its names, and the blocks in it."""
 
     node_id: str
-    parent: str
-    heading_path: tuple[str, ...]
-    level: int
+    names: dict[str, Any]
+    """Its `heading_path`, `level` and `parent`."""
     start: int
     end: int
-    blocks: list[Block]
+    blocks: list[Block] = field(default_factory=list)
 
 
 def _outlines(
-    items: Sequence[Block | Heading], title: str, *, document: str, start: int, end: int
+    items: Sequence[Item], title: str, document: str, *, start: int, end: int
 ) -> Iterator[_Outline]:
     """The sections between one heading and the next, where there is text.
 
     After `FREE_SECTIONS` a heading is a paragraph of the section above it where that is still short.
     """
     occurrences: Counter[tuple[str, ...]] = Counter()
-    current = top = _Outline(section_id(document, (title,), 0), "", (title,), 0, start, end, [])
+    names = {"heading_path": [title], "level": 0, "parent": ""}
+    current = top = _Outline(section_id(document, [title], 0), names, start, end)
     above = [top]
     made = 0
     for item in items:
-        if isinstance(item, Block):
-            current.blocks.append(item)
-            continue
-        if made >= FREE_SECTIONS and current.blocks and item.start - current.start < LEAST_SECTION:
-            current.blocks.append(Block(Kind.PROSE, item.start, item.end))
+        is_short = made >= FREE_SECTIONS and item.start - current.start < LEAST_SECTION
+        if isinstance(item, Block) or (is_short and current.blocks):
+            current.blocks.append(
+                item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end)
+            )
             continue
         if current.blocks:
             made += 1
             occurrences[title,] += current is top
             yield replace(current, end=item.start)
-        above = [top, *(one for one in above[1:] if one.level < item.level)]
-        path = above[-1].heading_path
-        is_title = item.level == 1 and key_of(item.title) == key_of(title)
-        if item.title and not is_title:
-            path = (*path, item.title)
-        parent = "" if is_title else above[-1].node_id
-        node_id = section_id(document, path, occurrences[path])
-        occurrences[path] += 1
-        current = _Outline(node_id, parent, path, item.level, item.end, end, [])
+        above = [top, *(one for one in above[1:] if one.names["level"] < item.level)]
+        path, parent = above[-1].names["heading_path"], above[-1].node_id
+        if item.level == 1 and key_of(item.title) == key_of(title):
+            parent = ""
+        elif item.title:
+            path = [*path, item.title]
+        node_id = section_id(document, path, occurrences[tuple(path)])
+        occurrences[tuple(path)] += 1
+        names = {"heading_path": path, "level": item.level, "parent": parent}
+        current = _Outline(node_id, names, item.end, end)
         above.append(current)
     if current.blocks:
         yield current
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """One file and its mask, of which sections are built."""
+def _trimmed(text: str, masked: str, outline: _Outline) -> tuple[int, int]:
+    """The span from the first line with text for readers to the last, without blanks around it.
 
-    text: str
-    masked: str
-    source: str
-    title: str
-    page: dict[str, Any]
-    lines: Lines
-
-    def section(self, outline: _Outline, order: int) -> Section:
-        """The section of `outline`, without blanks and marks around its text."""
-        start, end = self._trim(outline)
-        text, shown = self.text[start:end], self.masked[start:end]
-        metadata: dict[str, Any] = {
-            "source": self.source,
-            "title": self.title,
-            "heading_path": list(outline.heading_path),
-            "level": outline.level,
-            "order": order,
-            "parent": outline.parent,
-            "start_line": self.lines.number(start),
-            "end_line": self.lines.number(end - 1),
-            "hash": _hash(self.title, outline.heading_path, self.page, text, shown),
-            **self.page,
-        }
-        if (page := self.lines.page(start)) is not None:
-            metadata["page"] = page
-        if shown != text:
-            metadata["shown"] = shown
-        return Section(
-            outline.node_id,
-            text,
-            metadata,
-            start,
-            end,
-            document_id(self.source),
-            blocks=tuple(outline.blocks),
-            lines=self.lines,
-        )
-
-    def _trim(self, outline: _Outline) -> tuple[int, int]:
-        """The span from the first line with text for readers to the last, without blanks around it.
-
-        Only the indent that makes code code stays.
-        """
-        body = self.masked[outline.start : outline.end]
-        first, last = len(body) - len(body.lstrip()), len(body.rstrip())
-        first = max(body.rfind("\n", 0, first), body.rfind("\r", 0, first)) + 1
-        line_end = NEWLINE.search(body, last)
-        raw = self.text[outline.start + first : outline.start + (line_end.start() if line_end else len(body))]
-        start = outline.start + first + len(raw) - len(raw.lstrip())
-        end = outline.start + first + len(raw.rstrip())
-        if outline.blocks[0].kind is Kind.CODE:
-            start = min(start, outline.blocks[0].start)
-        return start, end
+    Only the indent that makes code code stays.
+    """
+    body = masked[outline.start : outline.end]
+    first, last = len(body) - len(body.lstrip()), len(body.rstrip())
+    start = outline.start + max(body.rfind("\n", 0, first), body.rfind("\r", 0, first)) + 1
+    line_end = NEWLINE.search(body, last)
+    raw = text[start : outline.start + line_end.start() if line_end else outline.end]
+    left = start + len(raw) - len(raw.lstrip())
+    is_code = outline.blocks[0].kind is Kind.CODE
+    return min(left, outline.blocks[0].start) if is_code else left, start + len(raw.rstrip())
 
 
 def _hash(*parts: object) -> str:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-INDENT = re.compile(r"[ \t>]*")  # of a line in a list or in a quotation
 REMNANT = re.compile(r"(\n[ \t|]*)+\Z")  # a row that was cut before its first word
 BLANK_LINES = re.compile(r"\n[ \t]*\n")
 MARK, DROPPED = "\ue001", "\ue002"
 """Stand in a mask for an offset that is looked for, and for the indent that a line loses."""
+
+_mask = lru_cache(maxsize=64)(mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,48 +77,8 @@ def whole(unit: Unit, citation: Citation) -> Led | None:
     return _led(lead, unit.start, unit.end, citation)
 
 
-def _led(lead: str, start: int, end: int, citation: Citation) -> Led:
-    before, masked = text_before(citation, start), _masked(citation, start, end)
-    lead, opening = _parted(lead.strip())
-    indent = "" if in_code(before) else _indent(before.rpartition("\n")[2])
-    excerpt = Excerpt(_outdented(REMNANT.sub("", masked), indent), start, opening or _opening(masked, before))
-    return Led(display(mask(lead)), excerpt)
-
-
-def _masked(citation: Citation, start: int, end: int) -> str:
-    """The mask of a span of the file: by all of its section, where the citation has that."""
-    suffix = PurePosixPath(citation.source).suffix
-    base, text = citation.section_start, citation.section_text
-    if not text.startswith(citation.quote, max(0, citation.start - base)):
-        base, text = citation.start, citation.quote
-    return _mask(text, suffix)[start - base : end - base]
-
-
-@lru_cache(maxsize=64)
-def _mask(text: str, suffix: str) -> str:
-    return mask(text, suffix=suffix)
-
-
-def _parted(lead: str) -> tuple[str, str]:
-    """A lead without the header or the fence at its end, and these: they belong to the quote's block."""
-    lines = lead.splitlines()
-    length = 2 if ends_in_header(lead) else 1 if in_code(lead) else 0
-    if not length:
-        return lead, ""
-    return "\n".join(lines[:-length]).strip(), "\n".join(lines[-length:]) + "\n"
-
-
-def _opening(quote: str, before: str) -> str:
-    if in_code(before):
-        return "```\n"
-    if ends_in_header("\n".join(quote.splitlines()[:2])) or "|" not in quote.split("\n", 1)[0]:
-        return ""
-    header = table_header(before)
-    return f"{header}\n" if header else ""
-
-
 def text_before(citation: Citation, start: int) -> str:
-    """What stands before an offset of the file in the citation's section."""
+    """The text of the citation's section before an offset of the file."""
     return citation.section_text[: max(0, start - citation.section_start)]
 
 
@@ -143,23 +104,44 @@ def table_header(before: str) -> str:
     return ""
 
 
-def _indent(line: str) -> str:
-    """What the lines of a quote have in front that begins after this much of its line.
+def _led(lead: str, start: int, end: int, citation: Citation) -> Led:
+    """A span of the file after a lead; a header or fence at the lead's end goes to the quote."""
+    before, lines = text_before(citation, start), lead.strip().splitlines()
+    own = len(lines) - (2 if ends_in_header(lead) else 1 if in_code(lead) else 0)
+    masked = _outdented(REMNANT.sub("", _masked(citation, start, end)), before)
+    opening = "".join(f"{line}\n" for line in lines[own:]) or _opening(masked, before)
+    return Led(display(mask("\n".join(lines[:own]).strip())), Excerpt(masked, start, opening))
 
-    Within a quotation that is its mark, too, where the quote begins in mid-line.
+
+def _masked(citation: Citation, start: int, end: int) -> str:
+    """The mask of a span of the file: by all of its section, where the citation has that."""
+    base, text = citation.section_start, citation.section_text
+    if not text.startswith(citation.quote, max(0, citation.start - base)):
+        base, text = citation.start, citation.quote
+    return _mask(text, suffix=PurePosixPath(citation.source).suffix)[start - base : end - base]
+
+
+def _opening(quote: str, before: str) -> str:
+    """The fence or the table's header that a quote lacks."""
+    if in_code(before):
+        return "```\n"
+    is_row = "|" in quote.split("\n", 1)[0] and not ends_in_header("\n".join(quote.splitlines()[:2]))
+    header = table_header(before) if is_row else ""
+    return f"{header}\n" if header else ""
+
+
+def _outdented(text: str, before: str) -> str:
+    """`text`, of the same length, with `DROPPED` for the indent that later lines share with the first.
+
+    `before` is the text before it. Within a quotation its mark is part of the indent.
     """
-    found = INDENT.match(line)
-    indent = found[0] if found else ""
-    return indent if indent == line or ">" in indent else ""
-
-
-def _outdented(text: str, indent: str) -> str:
-    """`text`, of the same length, with `DROPPED` for the indent that later lines share with the first."""
+    line = before.rpartition("\n")[2]
+    indent = line[: len(line) - len(line.lstrip(" \t>"))]
+    if in_code(before) or (indent != line and ">" not in indent):
+        return text
     first, *others = text.splitlines(keepends=True) or [""]
-    return first + "".join(DROPPED * _shared(line, indent) + line[_shared(line, indent) :] for line in others)
-
-
-def _shared(line: str, indent: str) -> int:
-    """How many of the indent's characters the line begins with."""
-    pairs = enumerate(zip(line, indent, strict=False))
-    return next((index for index, (one, other) in pairs if one != other), min(len(line), len(indent)))
+    for line in others:
+        is_indented = line.startswith(indent) or line.strip() == indent.strip()
+        length = min(len(indent), len(line.rstrip("\r\n"))) if is_indented else 0
+        first += DROPPED * length + line[length:]
+    return first

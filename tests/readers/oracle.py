@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 
 from readers.dialects import display, mask
 from readers.front_matter import read_front_matter
-from readers.llamaindex import MarkdownReader, PunktSentenceParser
+from readers.llamaindex import PunktSentenceParser, section_node
+from readers.sections import read_sections
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST_DATA = Path(os.environ.get("ATHENA_TEST_DATA", ROOT / ".." / "shared" / "data"))
@@ -31,7 +32,7 @@ def parser(**fields: Any) -> PunktSentenceParser:
 
 
 def read(text: str, source: str = "manual.md") -> list[TextNode]:
-    return MarkdownReader().read(text, source=source)
+    return [section_node(section) for section in read_sections(text, source=source)]
 
 
 def leaves_of(text: str, *, source: str = "manual.md", **fields: Any) -> list[TextNode]:

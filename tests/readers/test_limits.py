@@ -6,11 +6,10 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 
 import pytest
-from readers.rules import MAX_HEADER
 
-from readers import commonmark, cutting, rules, sections
-from readers.blocks import Block, Heading, Kind
-from readers.commonmark import MAX_TITLE, parse_blocks
+from readers import commonmark, cutting, sections
+from readers.blocks import Block, Kind
+from readers.commonmark import MAX_HEADER, MAX_TITLE, parse_markdown
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.dialects import display, mask
@@ -51,7 +50,9 @@ def test_a_long_header_goes_with_its_rows_cut_and_is_a_row_whole() -> None:
 
 def test_tables_end_where_the_parser_ends_them() -> None:
     text = "| a | b |\n|---|---|\n| 1 |\n| 2 | 3 | 4 |\ntext\n> quote\n\n| x |\n|---|\n| y |\n\nend\n"
-    rows = [item for item in parse_blocks(text) if isinstance(item, Block) and item.kind is Kind.TABLE_ROW]
+    rows = [
+        item for item in parse_markdown(text)[1] if isinstance(item, Block) and item.kind is Kind.TABLE_ROW
+    ]
     assert [text[row.start : row.end] for row in rows] == [
         "| a | b |", "| 1 |", "| 2 | 3 | 4 |", "text", "| x |", "| y |",
     ]  # fmt: skip
@@ -93,52 +94,24 @@ def test_joined_leaves_are_within_the_limit_of_tokens(
     assert all(min(len(leaf.text), count_words(leaf.text)) <= max_tokens for leaf in leaves)
 
 
-def test_lines_beyond_the_limit_are_plain_text_and_a_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commonmark, "MAX_LINES", 4)
-    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**6)
-    text = "# A\n\n- one\n- two\n# B\n\n- three\n"
-    assert [item.title for item in parse_blocks(text) if isinstance(item, Heading)] == ["A"]
-    sections, leaves = corpus.cut(text, source="a.md")
-    assert [leaf.text for leaf in leaves] == ["one", "two", "# B\n\n- three"]
-    assert leaves[-1].metadata["kind"] == "code"
-    assert corpus.warnings(text, sections) == [
-        "What comes after 4 lines is read as plain text: divide the file."
-    ]
-    assert corpus.warnings("# A\n\n- one\n- two\n", sections) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["# A\n\nb\n\n> > > c\n", "# A\n\nb\n\n- - - c\n", "# A\n\nb\n\n> - c\n>   > d\n"],
-)
-def test_a_warning_says_where_a_list_or_quote_is_nested_too_deep(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**6)
-    sections, _ = corpus.cut(text, source="a.md")
-    assert corpus.warnings(text, sections) == []
-    monkeypatch.setattr(rules, "MAX_DEPTH", 2)
-    sections, leaves = corpus.cut(text, source="a.md")
-    (warning,) = corpus.warnings(text, sections)
-    assert warning.startswith(f"Line {leaves[-1].metadata['start_line']}, and maybe others")
-    assert "more than 2 are nested" in warning
-
-
-def test_lists_and_quotes_beyond_the_limit_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "MAX_CONTAINERS", 3)
-    text = "".join(f"> quote {number}\n\n" for number in range(6))
-    assert [text[item.start : item.end] for item in parse_blocks(text)] == [
-        "quote 0", "quote 1", "quote 2", "> quote 3", "> quote 4", "> quote 5",
-    ]  # fmt: skip
-
-
-def test_quotes_go_on_with_lines_without_their_mark_until_too_many_were_looked_at(
+def test_blocks_beyond_the_limit_are_plain_text_and_a_warning_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    text = "> ```\n> x\n> ```\na\nb\n\n> c\nd\n> e\n"
-    assert [text[item.start : item.end] for item in parse_blocks(text)] == ["x", "a\nb", "c\nd\n> e"]
-    monkeypatch.setattr(rules, "MAX_LOOKED_AHEAD", 1)
-    assert [text[item.start : item.end] for item in parse_blocks(text)] == ["x", "a\nb", "c\nd", "e"]
+    monkeypatch.setattr(commonmark, "MAX_BLOCKS", 3)
+    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**6)
+    found, leaves = corpus.cut("# A\n\n- one\n- two\n# B\n\n- three\n", source="a.md")
+    assert [leaf.text for leaf in leaves] == ["one", "two", "# B\n\n- three"]
+    assert leaves[-1].metadata["kind"] == "code"
+    (warning,) = corpus.warnings(found)
+    assert "after 3 headings and paragraphs is read as plain text" in warning
+    assert corpus.warnings(corpus.cut("# A\n\n- one\n", source="a.md")[0]) == []
+
+
+@pytest.mark.parametrize("piece", ["> ", "- ", "> - "])
+def test_text_in_many_quotes_and_lists_is_found(piece: str) -> None:
+    text = piece * 2_000 + "deep. End."
+    _, leaves = cut(text)
+    assert "".join(leaf.text for leaf in leaves).endswith("End.")
 
 
 def test_a_long_quote_is_cut_in_linear_time() -> None:
@@ -154,7 +127,7 @@ def test_short_lines_take_little_memory_beside_their_text(piece: str) -> None:
 
 def test_a_tag_of_many_attributes_takes_little_memory() -> None:
     text = "<img" + " a='b'" * 33_000 + ">\n"
-    assert _memory_of(lambda: parse_blocks(mask(text))) < 60 * len(text)
+    assert _memory_of(lambda: parse_markdown(text)) < 60 * len(text)
     assert not display(mask(text)).strip()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from llama_index.core.schema import Document, TextNode
-from readers.rules import MAX_DEPTH
 
 from readers.cutting import SentenceCutter
 from readers.levels import document_id, sentence_id
@@ -115,13 +114,6 @@ def test_documents_of_the_reader_and_of_llama_index() -> None:
     assert (second.start_char_idx, second.end_char_idx, second.metadata["start_line"]) == (57, 63, 7)
     assert first.parent_node is not None
     assert first.parent_node.node_id == section.id_
-
-
-def test_depth_beyond_the_limit_is_text() -> None:
-    text = ">" * (MAX_DEPTH + 40) + " deep. End."
-    (leaf,) = leaves_of(text)[:1]
-    assert leaf.text.endswith("deep.")
-    check_cover(text, leaves_of(text), {text.index("deep")})
 
 
 def test_how_tokens_are_counted_is_the_callers() -> None:
