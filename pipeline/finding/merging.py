@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipeline.steps.trace import RunningStep
 
 MIN_CHILDREN = 2  # a section of one sentence gains nothing, and one hit of two says little
-MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000 (docs/decisions/section-tree.md)
+MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000 (docs/decisions/finding.md)
 
 Heading = tuple[str, ...]  # a source, then a heading path in it
 
