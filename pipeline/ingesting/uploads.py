@@ -176,6 +176,7 @@ def _write(target: Path, content: bytes, *, beside: Path) -> None:
         temporary.unlink(missing_ok=True)
         problem = f"Cannot write '{target.name}': {error.strerror or type(error).__name__}."
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem = f"Cannot write '{target.name}': the disk is full."
             raise DiskFull(problem, "Free some space and try again.") from error
         raise UploadRefused(problem, "Shorten or change its name, or let its folder be written.") from error
 
