@@ -77,7 +77,9 @@ class MarkdownCorpus:
 
         if sum(1 + len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
             return []
-        return [f"The text after {MAX_BLOCKS:,} paragraphs is read as plain text: divide the file."]
+        return [
+            f"The text after {MAX_BLOCKS:,} headings and paragraphs is read as plain text: divide the file."
+        ]
 
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""

@@ -88,8 +88,9 @@ class Recollection:
         """Whether the memory answers, rather than the documents."""
         if not (self.asks and self.told):
             return False
-        surely_ours = self.personal and self.verdict == "remembered" and documents.verdict == "closest"
-        if surely_ours or documents.verdict == "not in the documents":
+        lack_a_word = documents.signals.get("coverage", 1.0) < 1
+        surely_ours = self.personal and self.verdict == "remembered"
+        if (surely_ours and (lack_a_word or documents.verdict == "closest")) or not documents.answerable:
             return True
         asked_once = self.asked and documents.verdict == "answered"  # they know more than who asks
         return not asked_once and self.answers_rather_than(documents) >= LEADS

@@ -55,7 +55,7 @@ def test_an_answer_that_moved_away_is_named(tmp_path: Path) -> None:
     text = "# Pump\n\nThe pump runs at 3600 rpm. It hums.\n\n# More\n\nOf the pump: 3600 rpm are right.\n"
     (corpus / "pump.md").write_text(text)
     (folder / "queries.jsonl").write_text('{"_id": "1", "text": "?", "answer": "pump runs at 3600 rpm"}\n')
-    (folder / "qrels" / "test.tsv").write_text("1\tpump.md#Pump\t1\n1\tpump.md#More\t1\n")
+    (folder / "qrels" / "test.tsv").write_text("1\tpump.md#Pump\t1\n1\tpump.md#Pump > More\t1\n")
     spans = json.loads(rewritten(folder, corpus))["spans"]
     found = [text[span["start"] : span["end"]] for span in spans]
     assert found == ["pump runs at 3600 rpm", "Of the pump: 3600 rpm are right."]

@@ -84,7 +84,7 @@ def test_a_message_to_no_preset_stands_alone(talk: Talk) -> None:
 
 def test_other_presets_keep_questions_once(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
-    first = chat.answer("What feeds the cabin fan?")
+    first = chat.answer("What moves the air?")
     assert step_of(first.steps, RememberStep).pending
     talk.finish()
     (kept,) = talk.memory.list()
@@ -94,12 +94,12 @@ def test_other_presets_keep_questions_once(talk: Talk) -> None:
     done = step_of(chat.turns[0].answer.steps, RememberStep)
     assert done.added == (kept.id,)
     assert not done.pending
-    chat.answer("What feeds the cabin fan?")
+    chat.answer("What moves the air?")
     talk.finish()
     assert len(talk.memory.list()) == 1
 
 
-@pytest.mark.parametrize("question", ["What feeds the cabin fan?", "Tell me what feeds the cabin fan."])
+@pytest.mark.parametrize("question", ["What moves the air?", "Tell me what feeds the cabin fan."])
 def test_an_answer_goes_without_where_the_memory_cannot_be_read(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
@@ -136,7 +136,7 @@ def test_a_private_conversation_keeps_nothing(talk: Talk) -> None:
 
 
 def test_documents_that_change_make_memories_stale(talk: Talk) -> None:
-    talk.chat(preset="agent").answer("What feeds the cabin fan?")
+    talk.chat(preset="agent").answer("What moves the air?")
     talk.finish()
     (kept,) = talk.memory.list()
     source = next(item for item in kept.sources if item.source)
@@ -149,7 +149,7 @@ def test_documents_that_change_make_memories_stale(talk: Talk) -> None:
     now |= {"hash": "other", "text": "All else."}
     memory.check_documents()
     assert memory.get(kept.id).stale
-    assert memory.read("What feeds the cabin fan?")[0] == []
+    assert memory.read("What moves the air?")[0] == []
     quotes = [item.quote for item in kept.sources if item.source == source.source]
     now |= {"hash": "third", "text": "Before it. " + "\n".join(quotes)}
     memory.check_documents()

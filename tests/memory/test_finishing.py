@@ -27,7 +27,7 @@ from tests.memory.talks import FAN, Talk, another_process
 
 
 def test_what_a_kill_left_is_caught_up_once(talk: Talk) -> None:
-    talk.chat(preset="agent").answer("What feeds the cabin fan?")  # and nobody finishes
+    talk.chat(preset="agent").answer("What moves the air?")  # and nobody finishes
     assert len(talk.conversations.unremembered("local")) == 1
     chat = talk.chat(preset="agent")
     chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]

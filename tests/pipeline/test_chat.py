@@ -106,7 +106,7 @@ def test_a_new_topic_is_not_searched_for_with_the_old_one(new_chat: NewChat) -> 
     answer = chat.answer("What are batteries?")
     assert answer.condensed_question == "What are batteries?"
     assert answer.citations[0].quote.startswith("Batteries carry the ship")
-    assert "LN2" not in answer.text
+    assert "LN2" not in answer.citations[0].quote
     assert answer.carried == ""
 
 
