@@ -334,7 +334,7 @@ def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path)
         with pytest.raises(AthenaError, match="damaged"):
             athena.memory.get(bad)
         (tmp_path / "manual" / "new.md").write_text("# New\n\nIt is new.\n")
-        assert athena.ingest([tmp_path / "manual"]).added == ("new.md",)
+        assert athena.ingest([tmp_path / "manual"]).added == ["new.md"]
         athena.memory.forget(athena.memory.forgetting([bad]))
         assert diagnose(athena).ok
         assert [item.id for item in athena.memory.list()] == [good]
@@ -414,7 +414,7 @@ def test_what_is_whole_is_saved_and_an_ingest_restores_the_rest(folder: Path, tm
     with closing(open_store(tmp_path / "saved")) as store:
         assert store.examine().text_is_sound
         report = run_ingest(store, tmp_path / "manual", encoder=ENCODER)
-        assert (report.added, len(report.unchanged)) == (("comms.md",), 2)
+        assert (report.added, len(report.unchanged)) == (["comms.md"], 2)
         assert contents(store) == before
 
 
