@@ -81,7 +81,7 @@ def test_a_section_called_by_its_number_answers_alone(opened: Open, question: st
     athena, _ = opened(RULES)
     answer = athena.ask(question)
     assert answer.verdict == "answered"
-    assert answer.citations[0].quote == text
+    assert [citation.quote for citation in answer.citations] == [text]
 
 
 def test_a_page_whose_title_is_the_question_comes_before_pages_that_have_the_words(opened: Open) -> None:

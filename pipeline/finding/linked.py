@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipeline.answer import Passage
-from pipeline.finding.names import names
+from pipeline.finding.names import bears_names, is_named, names
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, SearchRequest
 from pipeline.terms import content_terms, leaf_terms, share
@@ -24,7 +24,8 @@ def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentSt
 
     The sentences are those found of the first passages, and those with all codes of the question, such as its
     row in a table. A linked section's score is the naming passage's, or the first one's, times the share of
-    the question's content words that the naming sentence has. Raises `StoreError`.
+    the question's content words that the naming sentence has. Where nothing is linked and the question names
+    the first section, sections without that name are left out. Raises `StoreError`.
     """
     terms, asked = content_terms(question), names(question)
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
@@ -38,8 +39,9 @@ def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentSt
         found = sorted(names(node.text) - asked - names("\n".join(node.metadata["heading_path"])))
         for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
             scores[code] = max(score * coverage, scores.get(code, 0.0))
-    if not scores:
-        return list(passages)
+    if not scores:  # what is named leads nowhere else: "section 2.2.1" is that section alone
+        is_alone = bool(passages) and is_named(question, passages[0].section)
+        return [one for one in passages if not is_alone or bears_names(question, one.section)]
     hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES)).bm25_sections
     sections = store.sections.get_many([hit.node_id for hit in hits])
     known = {section_id for passage in passages for section_id in passage.section_ids}

@@ -15,6 +15,7 @@ Item = TypeVar("Item")
 Metadata = Mapping[str, Any]
 Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and counts as the newest
 
+NOWHERE = 3
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
 _VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
@@ -37,6 +38,11 @@ def is_title(question: str, section: Node) -> bool:
 def is_named(question: str, section: Node) -> bool:
     """Whether the section's own heading has all names of the question, of which there is one at least."""
     return _nearness(section.metadata, names(question)) == 1
+
+
+def bears_names(question: str, section: Node) -> bool:
+    """Whether the section's headings, or the names of its page, have all names of the question."""
+    return _nearness(section.metadata, names(question)) < NOWHERE
 
 
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
@@ -68,9 +74,9 @@ def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
     """1 where a section's own heading has all the wanted names, 2 where its other headings do, else 3."""
     path = metadata["heading_path"]
     if not wanted or wanted <= names("".join(path[-1:])):
-        return 1 if wanted else 3
+        return 1 if wanted else NOWHERE
     above = names("\n".join((*path, *metadata.get("aliases", ()))))
-    return 2 if wanted <= above else 3
+    return 2 if wanted <= above else NOWHERE
 
 
 def _is_of(own: Version, asked: Version) -> bool:
