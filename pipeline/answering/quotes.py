@@ -29,6 +29,7 @@ ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
 CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
 WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
 MOST_SHOWN = 3
+FREE_CHOICES = 4  # quotes before each passage has one: with 3 an alarm's fix is quoted less often
 CLOSEST_SHOWN = 2  # where the documents may not answer
 
 
@@ -163,7 +164,7 @@ def _chosen(
 ) -> list[_Span]:
     """The best spans, best first, none of which overlap or rest on the same words.
 
-    After those that are shown, each passage has its best span before any has another.
+    After the first `FREE_CHOICES`, each passage has its best span before any has another.
     """
     start, end = np.array([span.start for span in spans]), np.array([span.end for span in spans])
     sums = np.concatenate([[0.0], np.cumsum(chance)])
@@ -174,7 +175,7 @@ def _chosen(
     said: set[tuple[str, ...]] = set()
     while free.any() and len(chosen) < limit:
         fresh = free & ~np.isin(of_passage, [span.found.first for span in chosen])
-        pool = fresh if len(chosen) >= MOST_SHOWN and fresh.any() else free
+        pool = fresh if len(chosen) >= FREE_CHOICES and fresh.any() else free
         span = spans[int(np.where(pool, worth, -np.inf).argmax())]
         taken = span if span.window.block is None else _whole(span)
         free &= (end <= taken.start) | (start >= taken.end)
