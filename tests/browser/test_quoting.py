@@ -33,7 +33,7 @@ def test_first_visit_suggests_questions_and_says_what_is_connected(quoting: str,
     expect(picker).to_have_value("None: answer with quotes")
 
 
-def test_follow_ups_and_links_in_quotes_are_asked_with_a_click(quoting: str, open_app: Opener) -> None:
+def test_follow_ups_are_asked_with_a_click(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting)
     app.ask("How long does the oxygen last?")
     offered = app.answered(1).get_by_role("group", name="Ask next").get_by_role("button")
@@ -47,12 +47,6 @@ def test_follow_ups_and_links_in_quotes_are_asked_with_a_click(quoting: str, ope
     app.turn(2).get_by_label("Ask again").dblclick()
     expect(app.answered(2).locator(".versions")).to_contain_text("2 of 2")
     expect(app.page.locator(".turn")).to_have_count(2)
-    app.open("/")
-    app.ask("The cabin pressure is dropping, what do I do?")
-    app.answered(1).locator(".quote .ask:visible", has_text="P-ATM-01").first.click()
-    followed = app.answered(2)
-    expect(followed.locator(".question")).to_contain_text("P-ATM-01 ln2 tank offline")
-    expect(followed.locator(".quote").first).to_contain_text("LN2")
 
 
 @WINDOWS
