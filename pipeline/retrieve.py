@@ -133,7 +133,7 @@ class HybridSearch:
         with trace.step(
             records.MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)
         ) as merging_up:
-            passages = with_linked(passages, question, store=self.store)
+            passages = with_linked(passages, question, store=self.store, paths=options.paths)
             if passages and is_named(question, passages[0].section):
                 merging_up.skip("the question names the first section")
             elif merging_up.is_on(options.merge_up):

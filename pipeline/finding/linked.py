@@ -11,6 +11,7 @@ from pipeline.answer import Passage
 from pipeline.finding.names import bears_names, is_named, names
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, SearchRequest
+from pipeline.stores.globs import Globs
 from pipeline.terms import content_terms, leaf_terms, share
 
 READ_PASSAGES = 5  # whose sentences may name others
@@ -19,7 +20,9 @@ MOST_CODES = 3  # of one sentence: a list may name forty procedures
 CANDIDATES = 20  # sections that the search for the codes gives
 
 
-def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentStore) -> list[Passage]:
+def with_linked(
+    passages: Sequence[Passage], question: str, *, store: DocumentStore, paths: Globs | None
+) -> list[Passage]:
     """The passages, and by score among them the sections that sentences about the question name by a code.
 
     The sentences are those found of the first passages, and those with all codes of the question, such as its
@@ -30,7 +33,7 @@ def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentSt
     terms, asked = content_terms(question), names(question)
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
     if asked and passages:
-        rows = store.sentences.search(SearchRequest(" ".join(asked), None, CANDIDATES)).bm25_sentences
+        rows = store.sentences.search(SearchRequest(" ".join(asked), None, CANDIDATES, paths)).bm25_sentences
         nodes = store.sentences.get_many([hit.node_id for hit in rows])
         read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
     scores: dict[str, float] = {}
@@ -42,7 +45,7 @@ def with_linked(passages: Sequence[Passage], question: str, *, store: DocumentSt
     if not scores:  # what is named leads nowhere else: "section 2.2.1" is that section alone
         is_alone = bool(passages) and is_named(question, passages[0].section)
         return [one for one in passages if not is_alone or bears_names(question, one.section)]
-    hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES)).bm25_sections
+    hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
     sections = store.sections.get_many([hit.node_id for hit in hits])
     known = {section_id for passage in passages for section_id in passage.section_ids}
     linked = [

@@ -26,6 +26,8 @@ def test_the_row_of_an_alarm_brings_its_procedure(tmp_path: Path) -> None:
     with open_athena(settings) as athena:
         athena.ingest(tmp_path / "docs")
         found = athena.search("K-17 SEAL LOST")
+        only = athena.search("K-17 SEAL LOST", paths="alarms.md")
     paths = [passage.section.metadata["heading_path"] for passage in found.passages]
     assert ["Procedures", "P-9 New ring"] in paths[:3]
     assert ["Procedures", "P-8 Drying"] not in paths[:3]
+    assert {passage.section.metadata["source"] for passage in only.passages} == {"alarms.md"}
