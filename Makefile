@@ -1,4 +1,4 @@
-.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock images bench bench-server bench-memory evaluate pictures clean
+.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock images bench evaluate pictures clean
 .DEFAULT_GOAL := help
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
@@ -69,13 +69,6 @@ images:  ## look at the registry whether docker-compose.yml names the newest pat
 
 bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
 	@$(python) -m bench.embedded $(options)
-
-bench-server: setup  ## 20 users at once on the servers, three times; writes docs/benchmarks-server.*
-	@scripts/servers.sh start weaviate mongodb
-	@eval "$$(scripts/servers.sh env)"; $(python) -m bench.server $(options)
-
-bench-memory: setup  ## every preset on the same conversations; writes docs/benchmarks-memory.* (minutes)
-	@$(python) -m bench.memory $(options)
 
 evaluate: setup  ## run experiments A to E (half an hour) and write docs/evaluation.md; judged: LLM=ollama/NAME
 	@.venv/bin/athena eval experiment --all --replace $(if $(LLM),--llm $(LLM))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench.table import highest, median, over_runs, p50, p95, ratio
+from bench.table import highest, median, p50, p95, ratio
 
 
 def test_the_median_of_an_odd_and_an_even_number_of_values():
@@ -22,18 +22,3 @@ def test_percentiles_are_by_nearest_rank():
 @pytest.mark.parametrize("value", [median([]), p50([]), p95([]), highest([]), ratio(1.0, 0.0)])
 def test_nothing_measured_is_not_a_number(value):
     assert math.isnan(value)
-
-
-def test_runs_have_students_interval_of_the_logarithm():
-    interval = over_runs([1.0, 2.0, 4.0])
-    # logs 0, ln 2, 2 ln 2: mean ln 2, deviation ln 2; t = 4.303; reach = 4.303 × .6931 / √3 = 1.722
-    assert interval.value == pytest.approx(2.0)
-    assert interval.low == pytest.approx(2 / math.exp(1.722), rel=1e-3)
-    assert interval.high == pytest.approx(2 * math.exp(1.722), rel=1e-3)
-
-
-def test_one_run_has_no_interval_and_none_has_nothing():
-    assert over_runs([2.0]).value == pytest.approx(2.0)
-    assert math.isnan(over_runs([2.0]).low)
-    assert math.isnan(over_runs([]).value)
-    assert math.isnan(over_runs([1.0, math.nan]).value)

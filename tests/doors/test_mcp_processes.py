@@ -23,13 +23,22 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from athena import open_athena
 from athena.settings import Settings
-from bench.mcp_client import INITIALIZE
 from doors.mcp.server import TOOLS
 from pipeline.stores.keys import new_key
 from tests.doors.mcp_clients import ERAS, Caller, talk, write_manuals
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 
 
 @pytest.fixture(scope="module")

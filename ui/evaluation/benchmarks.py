@@ -20,8 +20,6 @@ from ui.shared.words import plain
 DOCS = Path(__file__).parents[2] / "docs"
 FILES = {
     "One user": "benchmarks.json",
-    "Memory": "benchmarks-memory.json",
-    "Servers": "benchmarks-server.json",
 }
 NOT_HERE = (
     "The benchmarks stand in the folder `docs/` of Athena's repository; this installation has none of it."
