@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-PageKey = Literal["chat", "mission", "inspector", "documents", "memory", "evaluation", "settings"]
+PageKey = Literal["chat", "mission", "inspector", "documents", "memory", "settings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,5 @@ PAGES = (
     PageEntry("inspector", "Inspector", ":material/account_tree:", ".inspector.page:page"),
     PageEntry("documents", "Documents", ":material/library_books:", ".documents.page:page"),
     PageEntry("memory", "Memory", ":material/psychology:", ".memory.page:page"),
-    PageEntry("evaluation", "Evaluation", ":material/monitoring:", ".evaluation.page:page"),
     PageEntry("settings", "Settings", ":material/tune:", ".settings.page:page"),
 )

@@ -17,7 +17,6 @@ PAGES = (
     "/inspector",
     "/documents",
     "/memory",
-    "/evaluation",
     "/settings",
     "/?private=1",
     "/mission",

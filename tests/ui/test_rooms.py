@@ -9,7 +9,7 @@ import pytest
 from tests.test_architecture import NAMES, ROOT, imported_modules
 from ui.pages import PAGES
 
-PAGES_ROOMS = ("chat", "mission", "inspector", "documents", "memory", "evaluation", "settings")
+PAGES_ROOMS = ("chat", "mission", "inspector", "documents", "memory", "settings")
 MAY_KNOW = {
     "shared": {"shared", "pages"},
     "conversation": {"conversation", "shared"},

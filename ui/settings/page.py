@@ -13,6 +13,7 @@ from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
 from ui.conversation.model_picker import NO_MODEL, look_for_models, models
 from ui.settings.trial import what_if
+from ui.settings.usage import usage
 from ui.shared import components, fields, links, messages, process, style
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
@@ -46,6 +47,7 @@ def page() -> None:
         changes = _for_everybody()
         _saving(changes)
         what_if(changes)
+        usage()
 
 
 def _said() -> None:

@@ -27,7 +27,7 @@ def test_tokens_and_cost_are_summed_and_what_is_not_known_is_no_nought(athena: A
     asked(athena)
     asked(athena, usage=Usage(1200, 80, estimated=True, cost=0.5, model="ollama/a"))
     asked(athena, user="Ada", usage=Usage(100, 20, model="openai/b"))
-    app = run_app(athena, page="evaluation", view="Usage")
+    app = run_app(athena, page="settings")
     assert shown(app) == {
         "Turns": "3", "Answered": "3", "Abstained": "0", "Tokens in": "~1,300", "Tokens out": "~100",
         "Cost": "0.5000", "p95": "2.0 s",
@@ -52,7 +52,7 @@ def test_turns_are_read_again_only_once_one_was_asked(
     read: list[str] = []
     get = athena.conversations.get
     monkeypatch.setattr(athena.conversations, "get", lambda wanted: (read.append(wanted), get(wanted))[1])
-    app = run_app(athena, page="evaluation", view="Usage")
+    app = run_app(athena, page="settings")
     app.selectbox(key="usage-plot").select("Tokens in").run()
     assert len(read) == 1
     asked(athena)
@@ -61,5 +61,6 @@ def test_turns_are_read_again_only_once_one_was_asked(
 
 
 def test_before_anything_was_asked_it_says_so(athena: Athena, run_app: Run) -> None:
-    app = run_app(athena, page="evaluation", view="Usage")
-    assert "Nothing was asked yet." in app.text[0].value
+    app = run_app(athena, page="settings")
+    assert not shown(app)
+    assert any("Nothing was asked" in text.value for text in app.text)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from ui.conversation import whose
-from ui.evaluation import charts
 from ui.shared import process
 from ui.shared.state import kept
 
@@ -37,7 +36,8 @@ class Counted:
 
 
 def usage() -> None:
-    """Draw what was used since a day, in sum, day by day, and by model and user."""
+    """Draw tokens, cost and times since a chosen day: in sum, day by day, by model and by user."""
+    st.subheader("Usage", anchor=False)
     left, right = st.columns(2)
     since = left.date_input("Since", value=None, key="usage-since", max_value="today")
     everybody = right.selectbox("Of", ["Everybody", whose.user()], key="usage-of") == "Everybody"
@@ -53,7 +53,7 @@ def usage() -> None:
         if (value := getattr(row, PLOTTED[plotted])) is not None
     ]
     if rows:
-        charts.bars(rows, value=plotted, key="usage-days")
+        st.bar_chart(rows, x="day", y="value", x_label="", y_label=plotted, height=220)
     else:
         st.caption("Nothing of it is known.")
     _tables(found)
@@ -89,7 +89,7 @@ def _tables(found: UsageReport) -> None:
         "Model": found.by_model, "Day": found.by_day, "User": found.by_user
     }  # fmt: skip
     for name, rows in named.items():
-        st.subheader(f"By {name.lower()}", anchor=False)
+        st.markdown(f"**By {name.lower()}**")
         st.dataframe([{name: key, **_cells(row)} for key, row in rows.items()], hide_index=True)
 
 
