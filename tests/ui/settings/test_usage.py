@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from athena import Athena
+from athena import Athena, usage
 from pipeline.answer import Usage
 from tests.ui.conftest import answered
 
@@ -49,12 +50,17 @@ def test_turns_are_read_again_only_once_one_was_asked(
     athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked(athena)
-    read: list[str] = []
-    get = athena.conversations.get
-    monkeypatch.setattr(athena.conversations, "get", lambda wanted: (read.append(wanted), get(wanted))[1])
+    counted: list[str | None] = []
+    count = usage.usage
+
+    def counting(*args: Any, user: str | None, **given: Any) -> Any:
+        counted.append(user)
+        return count(*args, user=user, **given)
+
+    monkeypatch.setattr(usage, "usage", counting)
     app = run_app(athena, page="settings")
     app.selectbox(key="usage-plot").select("Tokens in").run()
-    assert len(read) == 1
+    assert len(counted) == 1
     asked(athena)
     app.run()
     assert shown(app)["Turns"] == "2"
