@@ -120,16 +120,6 @@ OWN: tuple[AgentTool, ...] = (
 )
 
 
-def telemetry_tool(read: Callable[[], str]) -> AgentTool:
-    """What the ship's console shows at this moment; `read` gives it."""
-
-    def telemetry() -> str:
-        """Read what the ship's console shows at this moment."""
-        return read()
-
-    return function_tool(telemetry, reads=True)
-
-
 # -- functions ---------------------------------------------------------------------------------------------
 
 

@@ -42,14 +42,13 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a command does; `question` is for the assistant, `call` (radio, message) for the ground."""
+    """The effect of a command; `question` is for the assistant."""
 
     state: ShipState
     minutes: float
     report: Callable[[ShipState], list[str]]
     wakes: bool = False
     question: str = ""
-    call: tuple[str, str] | None = None
 
 
 def power(ship: Ship, state: ShipState, ident: str, *, on: bool) -> Action:
@@ -124,14 +123,14 @@ def test(ship: Ship, state: ShipState, ident: str) -> Action:
     return Action(state, minutes, lambda now: self_test(ship, now, ident))
 
 
-def transmit(ship: Ship, state: ShipState, radio: str, key: str, message: str = "") -> Action:
+def transmit(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
     """Send a message."""
     after = _called(ship, state, radio, key, "transmit")
-    call = (radio, message) if radios.send(ship, after, radio, message) else None
+    answered = radios.send(ship, after, radio)
     minutes = ship.commands["transmit"].minutes
     own = state.setting(radio, "KEY")
-    deaf = "" if call else f", but its own KEY is {own}, and the answer needs that to be right, too"
-    return Action(after, minutes, lambda _: [f"{radio} sent the message{deaf}"], call=call)
+    deaf = "" if answered else f", but its own KEY is {own}, and the answer needs that to be right, too"
+    return Action(after, minutes, lambda _: [f"{radio} sent the message{deaf}"])
 
 
 def receive(ship: Ship, state: ShipState, radio: str, key: str) -> Action:

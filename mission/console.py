@@ -36,7 +36,6 @@ MEANT = {
     "wait": ("sleep", "pause"),
     "set": ("change", "adjust"),
     "hint": ("clue", "tip"),
-    "undo": ("back", "revert"),
     "quit": ("q", "bye", "leave", "end", "close"),
     "ask": ("what", "how", "why", "where", "which", "who", "when", "is", "can", "should", "tell me"),
 }
@@ -61,7 +60,6 @@ HELP = {
 }
 ASIDE = {
     "hint": "the next hint to what is not done yet",
-    "undo": "takes the last step back, undo 09:30 all since then",
     "quit": "leaves the level; the game is saved",
 }
 """What the game understands besides the ship's commands."""
@@ -318,7 +316,7 @@ def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]
 
 def _transmit(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     radio, key = _radio(ship, parsed, 3, len(parsed.words))
-    return commands.transmit(ship, state, radio, key, " ".join(_ids_first(ship, parsed.words)[2:]))
+    return commands.transmit(ship, state, radio, key)
 
 
 def _receive(ship: Ship, state: ShipState, parsed: Parsed) -> Action:

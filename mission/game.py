@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 
-from mission import console, panel, readings
+from mission import console
 from mission.alarms import Alarm, active_alarms, record, sounded, told
 from mission.commands import Action, Refused
 from mission.conditions import Situation
@@ -18,19 +17,16 @@ from mission.errors import SavedGameError
 from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
-from mission.radio import Ground, reword
-from mission.saves import SAVE_VERSION, Saved, Step, dump, parse_saved, write_atomically
+from mission.saves import SAVE_VERSION, Saved, dump, parse_saved, write_atomically
 from mission.ship import Ship, the_ship
-from mission.state import ShipState, clock, sound_state, whole_minute
+from mission.state import ShipState, clock, sound_state
 from mission.status import Status
 
 MINUTE = 1.0
-DAY_MIN = 24 * 60
-TIME = re.compile(r"([01]?\d|2[0-3])[:.]?([0-5]\d)")
 LONGEST_DARK_MIN = 10.0  # without any main bus
 FORECAST_MIN, FORECAST_STEP_MIN = 720, 10
-Ask = Callable[[str, str], str]
-"""The assistant: question and telemetry in, answer out; the telemetry is empty except in easy mode."""
+Ask = Callable[[str], str]
+"""The assistant: a question in, the answer out."""
 
 
 class Outcome(StrEnum):
@@ -48,7 +44,6 @@ class Game:
     ship: Ship
     level: Level
     seed: int
-    easy: bool
     state: ShipState
     outcome: Outcome = Outcome.RUNNING
     held_min: float = 0.0
@@ -56,37 +51,31 @@ class Game:
     reason: str = ""
     transcript: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
-    undone: int = 0
-    steps: list[Step] = field(default_factory=list)  # those that were not taken back
     ask: Ask | None = None
-    ground: Ground | None = None
 
     # -------------------------------------------------------------------------------------------- beginning
 
     @classmethod
-    def start(cls, level: str, *, seed: int = 0, easy: bool = False, ask: Ask | None = None) -> Game:
+    def start(cls, level: str, *, seed: int = 0, ask: Ask | None = None) -> Game:
         """A new game of a level, at the moment the player takes over."""
         found = level_of(level)
-        return cls(the_ship(), found, seed, easy, beginning(found.id, seed).copy(), ask=ask)
+        return cls(the_ship(), found, seed, beginning(found.id, seed).copy(), ask=ask)
 
     # -------------------------------------------------------------------------------------------- playing
 
     def run(self, line: str) -> list[str]:
-        """What the console says to a line: a command of the ship, `hint` or `undo`."""
+        """What the console says to a line: a command of the ship, or `hint`."""
         word, _, rest = line.strip().lower().partition(" ")
         if not word:
             return []
-        if self.outcome is Outcome.WON or (self.outcome is Outcome.LOST and word != "undo"):
+        if self.outcome is not Outcome.RUNNING:
             return ["The level is over."]
         self.history.append(line)
         self.transcript.append(f"{self.ship.names.prompt} {line}")
-        match word, rest.strip():
-            case "hint", "":
-                lines = [self.hint() or "There are no more hints."]
-            case "undo", time:
-                lines = self._undo(time)
-            case _:
-                lines = self._act(line)
+        if word == "hint" and not rest.strip():
+            lines = [self.hint() or "There are no more hints."]
+        else:
+            lines = self._act(line)
         self.transcript += lines
         return lines
 
@@ -96,46 +85,7 @@ class Game:
             lines = self._do(console.act(self.ship, self.state, line))
         except Refused as refused:
             lines = self._refuse(refused)
-        if acted := self.state != before:
-            self.steps.append(Step(before.minute, line))
-        return lines + self._standing(green=acted or console.shows_board(line))
-
-    def _undo(self, time: str) -> list[str]:
-        """Back to before the last line that changed something, or to a time; it is counted."""
-        if not self.steps:
-            return ["There is no step to take back."]
-        if not time:
-            return self._without(1)
-        first, begun = clock(self.steps[0].minute), [whole_minute(step.minute) for step in self.steps]
-        if (wanted := self._last_at(time)) is None:
-            return [f"'{time}' is no time. undo takes the last step back, undo {first} all since then."]
-        if wanted < begun[0]:
-            return [f"The first step was at {first}: undo {first} takes all back."]
-        if begun[-1] < wanted == whole_minute(self.state.minute):
-            return [f"It is {self.clock}, and the last step began at {clock(begun[-1])}."]
-        since = max(minute for minute in begun if minute <= wanted)
-        return self._without(sum(minute >= since for minute in begun))
-
-    def _last_at(self, time: str) -> int | None:
-        """The last ship's minute, up to now, at which the clock showed a time; None for what is no time."""
-        found = TIME.fullmatch(time)
-        if found is None:
-            return None
-        now, of_day = whole_minute(self.state.minute), int(found[1]) * 60 + int(found[2])
-        return now - (now - of_day) % DAY_MIN
-
-    def _without(self, last: int) -> list[str]:
-        """Play again from the start without the last steps; what was heard on the radio stays as it was."""
-        again, kept = Game.start(self.level.id, seed=self.seed), self.steps[:-last]
-        for step in kept:
-            again.run(step.line)
-        heard = self.state.inbox
-        again.state.inbox = {radio: heard[radio][: len(said)] for radio, said in again.state.inbox.items()}
-        self.state, self.held_min, self.steps = again.state, again.held_min, kept
-        self.outcome, self.reason = Outcome.RUNNING, ""
-        self.undone += last
-        count = "One step" if last == 1 else f"{last} steps"
-        return [f"{count} back: it is {self.clock} again."]
+        return lines + self._standing(green=self.state != before or console.shows_board(line))
 
     def _do(self, action: Action) -> list[str]:
         self.state = action.state
@@ -143,8 +93,6 @@ class Game:
         self._pass(action.minutes, wakes=action.wakes)
         if action.question:
             return self._answer(action.question)
-        if action.call and self.ground:
-            reword(self.ship, self.state, *action.call, self.ground)
         said, alarms = list(action.report(self.state)), told(self.ship, active, self.state.log[known:])
         return [*alarms, *said] if action.wakes else [*said, *alarms]
 
@@ -162,10 +110,9 @@ class Game:
         return [said, *heard, *sounded(self.ship, self.state.log[known:])]
 
     def _answer(self, question: str) -> list[str]:
-        read = self.readings(question)
         if self.ask is None:
-            return read or [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
-        return [*read, *self.ask(question, self.telemetry_for_assistant()).splitlines()]
+            return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
+        return self.ask(question).splitlines()
 
     def _pass(self, minutes: float, *, wakes: bool = False) -> None:
         """Let time pass minute by minute; alarms go into the log, and a new warning may end it."""
@@ -252,15 +199,6 @@ class Game:
     # -------------------------------------------------------------------------------------------- looking
 
     @property
-    def times_back(self) -> dict[str, list[str]]:
-        """The times that `undo` can go back to, the last first, each with the lines typed then."""
-        found: dict[int, list[str]] = {}
-        for step in self.steps:
-            found.setdefault(whole_minute(step.minute), []).append(step.line)
-        last_day = [minute for minute in found if minute > self.state.minute - DAY_MIN]
-        return {clock(minute): found[minute] for minute in reversed(last_day)}
-
-    @property
     def elapsed_min(self) -> float:
         """Ship's minutes since the player took over."""
         return self.state.minute - self.level.start_minute
@@ -279,10 +217,6 @@ class Game:
         """The active alarms, warnings first."""
         return active_alarms(self.ship, self.state)
 
-    def telemetry_for_assistant(self) -> str:
-        """The live state in words for the assistant, in easy mode; otherwise empty."""
-        return panel.in_words(self.ship, self.state) if self.easy else ""
-
     def minutes_left(self) -> int | None:
         """Ship's minutes until the mission is lost if nobody acts, in tens; None beyond twelve hours.
 
@@ -296,10 +230,6 @@ class Game:
                 return minute
         return None
 
-    def readings(self, question: str) -> list[str]:
-        """What the telemetry itself says to a question, in easy mode; otherwise nothing."""
-        return readings.answer(self.ship, self.state, question) if self.easy else []
-
     # -------------------------------------------------------------------------------------------- files
 
     def save(self, path: Path) -> None:
@@ -312,7 +242,6 @@ class Game:
             version=SAVE_VERSION,
             level=self.level.id,
             seed=self.seed,
-            easy=self.easy,
             state=self.state,
             outcome=self.outcome.value,
             held_min=self.held_min,
@@ -320,8 +249,6 @@ class Game:
             reason=self.reason,
             transcript=self.transcript,
             history=self.history,
-            undone=self.undone,
-            steps=self.steps,
         )
         return dump(saved)
 
@@ -343,7 +270,6 @@ class Game:
             the_ship(),
             level_of(saved.level),
             saved.seed,
-            saved.easy,
             saved.state,
             Outcome(saved.outcome),
             saved.held_min,
@@ -351,8 +277,6 @@ class Game:
             saved.reason,
             saved.transcript,
             saved.history,
-            saved.undone,
-            saved.steps,
             ask,
         )
 

@@ -50,12 +50,3 @@ def _gauge(ship: Ship, state: ShipState, label: str, part: str, key: str) -> Gau
     value = views.value_of(ship, state, part, key)
     shown = "-" if value is None else quantity.shown(value)
     return Gauge(label, part, key, shown, quantity.unit, value is None or quantity.within(value))
-
-
-def in_words(ship: Ship, state: ShipState) -> str:
-    """The live state as lines of text, for an assistant that may read it."""
-    broken = views.parts(ship, state, {"--status": "MALFUNC"})
-    off = views.parts(ship, state, {"--status": "OFFLINE", "--role": "primary"})
-    cabin = [f"{gauge.label}: {gauge.value} {gauge.unit}" for gauge in gauges(ship, state)]
-    rows = ["Alarms:", *views.alarms(ship, state), "Not NOMINAL:", *broken, *off, "Gauges:", *cabin]
-    return "\n".join(rows)

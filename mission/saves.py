@@ -14,15 +14,7 @@ from mission.errors import SavedGameError
 from mission.ship import Ship
 from mission.state import ShipState, sound_state
 
-SAVE_VERSION = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A line that changed something, and the ship's minute in which it was typed: `undo` plays without it."""
-
-    minute: float
-    line: str
+SAVE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +24,12 @@ class Saved:
     version: int
     level: str
     seed: int
-    easy: bool
     state: ShipState
     outcome: Literal["running", "won", "lost"]
     held_min: float
     reason: str
     transcript: list[str]
     history: list[str]
-    undone: int = 0
-    steps: list[Step] = field(default_factory=list)
     hints_given: list[int] = field(default_factory=list)  # their places among the level's
 
 

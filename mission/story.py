@@ -89,8 +89,6 @@ def _summary(game: Game, *, won: bool) -> str:
     took, par = game.elapsed_seconds, game.level.par_seconds
     shown, hints = len(game.hints_given), len(game.level.hints)
     helped = f", {shown} of {hints} hints" if shown else ", no hints"
-    if game.undone:
-        helped += f", {game.undone} {'step' if game.undone == 1 else 'steps'} taken back"
     if not won:
         return f"It lasted {duration(took)} of ship’s time{helped}."
     side = "under" if took < par else "over"

@@ -11,7 +11,6 @@ from mission.completion import LEAVE, complete
 from mission.game import Ask, Game, Outcome
 from mission.games import BestTimes, read_best_times, record_win
 from mission.levels import all_levels
-from mission.radio import Ground
 from mission.story import ending, the_story
 from mission.text import HOW_TO_BEGIN, duration
 
@@ -47,12 +46,10 @@ def play(
     *,
     ask: Ask | None = None,
     more: More | None = None,
-    ground: Ground | None = None,
     read: Read = input,
     write: Write = sys.stdout.write,
     script: Iterable[str] | None = None,
     seed: int = 0,
-    easy: bool = False,
     progress: Path | None = None,
     save: Path | None = None,
 ) -> int:
@@ -61,8 +58,7 @@ def play(
     A script's lines are run and echoed; without a script the player types. A game of this level in `save`
     is continued and saved after every command; the file is removed when the level is over.
     """
-    game = _begin(level, ask=ask, seed=seed, easy=easy, save=save)
-    game.ground = ground
+    game = _begin(level, ask=ask, seed=seed, save=save)
     if game.level.number == 1 and not game.history and script is None:
         _say(write, [*story(), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
@@ -109,12 +105,12 @@ def commands_of(lines: Iterable[str]) -> list[str]:
     return [line for line in stripped if line and not line.startswith("#")]
 
 
-def _begin(level: str, *, ask: Ask | None, seed: int, easy: bool, save: Path | None) -> Game:
+def _begin(level: str, *, ask: Ask | None, seed: int, save: Path | None) -> Game:
     if save is not None and save.exists():
         saved = Game.load(save, ask=ask)
         if level in (saved.level.id, str(saved.level.number)) and saved.outcome is Outcome.RUNNING:
             return saved
-    return Game.start(level, seed=seed, easy=easy, ask=ask)
+    return Game.start(level, seed=seed, ask=ask)
 
 
 def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None, more: More | None) -> None:
@@ -131,7 +127,7 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None, more: Mor
     if read is input:
         _use_readline(game)
     _say(write, [HOW_TO_BEGIN])
-    while game.outcome is not Outcome.WON:
+    while game.outcome is Outcome.RUNNING:
         try:
             line = read(f"{game.clock} {game.ship.names.prompt} ")
         except (EOFError, KeyboardInterrupt):
@@ -140,8 +136,6 @@ def _converse(game: Game, read: Read, write: Write, save: Path | None, more: Mor
         if line.strip().lower() in LEAVE:
             return
         _enter(game, line, write, save, more)
-        if game.outcome is Outcome.LOST:
-            _say(write, ["undo takes the last step back, undo with a time all since then; quit leaves."])
 
 
 def _enter(game: Game, line: str, write: Write, save: Path | None, more: More | None) -> None:

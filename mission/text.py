@@ -9,7 +9,7 @@ from typing import Literal
 
 MarkKind = Literal["NOMINAL", "MALFUNC", "OFFLINE", "warning", "caution", "error", "limits", "good"]
 
-HOW_TO_BEGIN = "Type help for the commands, hint, undo (one step back), or quit (it is saved)."
+HOW_TO_BEGIN = "Type help for the commands, hint, or quit (the game is saved)."
 
 _MARKS = re.compile(
     r"(?P<NOMINAL>\bNOMINAL\b)|(?P<MALFUNC>\bMALFUNC\b)|(?P<OFFLINE>\bOFFLINE\b)"

@@ -36,9 +36,6 @@ def mission(
     story: Annotated[
         bool, typer.Option("--story", help="Tell what happened before the first level.")
     ] = False,
-    easy: Annotated[
-        bool, typer.Option(help="The assistant reads the telemetry, and answers from it.")
-    ] = False,
     seed: Annotated[int, typer.Option(help="Small differences from game to game.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -58,7 +55,7 @@ def mission(
             typer.echo("\n".join(terminal.story()).lstrip())
             return
         with opened(data_dir) as athena:
-            code = _play(athena, level, folder=folder, script=script, easy=easy, seed=seed)
+            code = _play(athena, level, folder=folder, script=script, seed=seed)
     except MissionError as error:
         say_error(error)
         raise typer.Exit(2) from error
@@ -76,11 +73,8 @@ def levels_text(levels: Sequence[Mapping[str, Any]]) -> RenderableType:
     return table
 
 
-def _play(
-    athena: Athena, level: str | None, *, folder: Path, script: Path | None, easy: bool, seed: int
-) -> int:
+def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | None, seed: int) -> int:
     """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
-    from athena.missions import ground_control
     from mission.games import Games
     from mission.levels import level_of
     from mission.terminal import next_level, play
@@ -97,11 +91,9 @@ def _play(
             wanted,
             ask=assistant.ask,
             more=assistant.more,
-            ground=ground_control(athena.models),
             write=sys.stdout.write,
             script=_commands(script) if script else None,
             seed=seed,
-            easy=easy,
             progress=progress,
             save=save,
         )
@@ -114,8 +106,8 @@ class Assistant:
         self._athena, self._games, self._level = athena, games, level
         self._last: Answer | None = None
 
-    def ask(self, question: str, telemetry: str) -> str:
-        """The answer. In the easier mode a language model is told the telemetry; it is not searched for."""
+    def ask(self, question: str) -> str:
+        """The answer from the manuals, or a line that says why there is none."""
         from athena.cli.answers import ask_quietly, plain_answer
         from athena.missions import mission_persona
         from pipeline.errors import AthenaError
@@ -123,7 +115,7 @@ class Assistant:
         try:
             chat = self._athena.chat(
                 conversation_id=_conversation(self._athena, self._games, self._level),
-                persona=mission_persona(telemetry),
+                persona=mission_persona(),
             )
             self._last = ask_quietly(chat, question)
         except AthenaError as error:  # no index, a model that failed: the game goes on

@@ -14,7 +14,7 @@ import pytest
 from agent import Agent, open_agent, why_not
 from agent.calling import CHARACTERS_A_TOKEN, LONGEST_SECRET, MOST_TOKENS, POLL_S, as_text
 from agent.protocol import LONGEST_REPLY, StrictParser
-from agent.tools import named_tools, telemetry_tool
+from agent.tools import named_tools
 from athena import Athena, load_settings, open_athena
 from athena.cli.ask import _consent
 from pipeline.errors import ConfigurationError
@@ -333,13 +333,6 @@ def test_two_conversations_have_other_tools(fan: Athena, agent: Agent) -> None:
     assert calls(found["with"][0])[1].result == "40 t"
     assert "There is no tool 'weigh'" in calls(found["less"][0])[1].detail
     assert "Tool Name: weigh" in found["with"][1] and "Tool Name: weigh" not in found["less"][1]
-
-
-def test_a_run_may_have_more_tools_than_the_agent(ask: Ask, agent: Agent) -> None:
-    shown = telemetry_tool(lambda: "CABIN 22 degrees")
-    answer = ask([call("telemetry"), ANSWERED], agent=agent.but(more=(shown,)))
-    assert calls(answer)[1].result == "CABIN 22 degrees" and not shown.writes
-    assert "telemetry" not in agent.all_tools
 
 
 def test_without_a_model_it_is_not_offered(fan: Athena, agent: Agent) -> None:

@@ -90,7 +90,7 @@ def test_prose_breaks_between_words_and_tables_do_not() -> None:
 
 def test_questions_reach_the_assistant() -> None:
     out: list[str] = []
-    play("1", script=["ask What is C-112?"], write=out.append, ask=lambda question, _: f"about {question}")
+    play("1", script=["ask What is C-112?"], write=out.append, ask=lambda question: f"about {question}")
     assert "halcyon> ask What is C-112?\nabout What is C-112?\n" in "".join(out)
 
 

@@ -9,7 +9,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +113,10 @@ def left_out(conversation_id: str) -> Set[str]:
     return kept(Switched).without.get(conversation_id, set())
 
 
-def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | None = None) -> Agent | None:
+def agent_of_conversation(conversation_id: str) -> Agent | None:
     """The agent of a conversation, with its tools; None where it is not switched on or no model is there.
 
-    What was chosen for the next conversation is this one's, where that begins. `telemetry` reads the ship's
-    console, where a game is played in easy mode: it is a tool of this run.
+    The switch and tools that were chosen for the next conversation apply to this one where it begins.
     """
     chosen = kept(Switched)
     if conversation_id not in chosen.on and "" in chosen.on:
@@ -132,9 +131,8 @@ def agent_of_conversation(conversation_id: str, telemetry: Callable[[], str] | N
         return _word_on(asked, waiting, conversation_id, stop)
 
     from agent.images import image_tool
-    from agent.tools import telemetry_tool
 
-    more = [telemetry_tool(telemetry)] if telemetry else []
+    more: list[AgentTool] = []
     if image := chosen.image:
         chosen.image, chosen.images = b"", chosen.images + 1
         more.append(image_tool(image, _model()))

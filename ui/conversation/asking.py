@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -140,11 +140,10 @@ def start_answer(
     verbatim: bool = False,
     alone: bool = False,
     instead_of: str = "",
-    telemetry: Callable[[], str] | None = None,
 ) -> None:
     """Start answering with the picked model: `verbatim` as it is spelled, `alone` without the history.
 
-    `instead_of` names the turn that gets another version. `telemetry` reads a ship's console, for an agent.
+    `instead_of` names the turn that gets another version.
     Where another window asked in the same conversation, a question is the next one that waits. Raises
     AthenaError where nothing can answer.
     """
@@ -156,7 +155,7 @@ def start_answer(
         options=options,
         persona=persona,
         user=whose.user(),
-        agent=agent_of_conversation(conversation_id, telemetry),
+        agent=agent_of_conversation(conversation_id),
     )
     asked: Engine = engine
     if instead_of:

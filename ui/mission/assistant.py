@@ -17,7 +17,7 @@ from ui.conversation import whose
 from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.model_picker import answering_model
-from ui.conversation.runner import Run, runner
+from ui.conversation.runner import runner
 from ui.conversation.talk import Commands, turns
 from ui.mission import state as mission_state
 from ui.shared import links, messages, process
@@ -44,7 +44,6 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
                 conversation, run, working=working, on_ask=partial(_asked, game.level.id),
                 commands=Commands(tuple(game.ship.commands), put),
             )  # fmt: skip
-            _readings(game, conversation, run)
         elif not silent:
             _greeting(game, persona)
     if conversation is not None and answering_model() and not silent:
@@ -58,19 +57,6 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
         disabled=bool(silent),
         on_ask=partial(_asked, game.level.id),
     )
-
-
-def _readings(game: Game, conversation: Conversation, run: Run | None) -> None:
-    """Draw what the telemetry says now to the last question, in easy mode.
-
-    A run that ended just now may have stored its turn after the conversation was read.
-    """
-    is_last = run is not None and (run.working or not conversation.turns)
-    asked = run.question if run and is_last else conversation.turns[-1].question
-    if read := game.readings(asked):
-        with st.container(key="readings", border=True):
-            for line in read:
-                st.text(line)
 
 
 def _silence(persona: Persona, why: str) -> None:
@@ -146,7 +132,7 @@ def ask(
             f"Mission {level.number}: {level.title}", user=whose.user(), assistant=mission_persona().name
         )
         games.keep_conversation(level.id, found.info.id)
-    persona = mission_persona(game.telemetry_for_assistant())
+    persona = mission_persona()
     start_answer(
         question,
         conversation_id=found.info.id,
@@ -154,5 +140,4 @@ def ask(
         verbatim=verbatim,
         alone=alone,
         instead_of=instead_of,
-        telemetry=game.telemetry_for_assistant if game.easy else None,
     )

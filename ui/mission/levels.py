@@ -84,26 +84,20 @@ def briefing(level: Level) -> None:
         first = the_story().beginning if level.number == 1 else []
         for paragraph in [*first, *level.story.splitlines()]:
             st.text(paragraph)
-        easy = st.toggle(
-            "Easy mode: the assistant reads the ship’s telemetry",
-            key="mission-easy",
-            help="It answers what is wrong, and what a gauge or a part shows. "
-            "Without easy mode you tell it what you see.",
-        )
         with st.expander("Another draw of the dice"):
             seed = st.number_input(
                 "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed gives the same game."
             )
         with st.container(horizontal=True):
             st.button("Begin", type="primary", on_click=begin, args=(level.id,), key="mission-begin",
-                      kwargs={"seed": int(seed), "easy": easy}, icon=":material/play_arrow:")  # fmt: skip
+                      kwargs={"seed": int(seed)}, icon=":material/play_arrow:")  # fmt: skip
             st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")
 
 
 @mission_state.noticed
-def begin(level: str, *, seed: int = 0, easy: bool = False) -> None:
+def begin(level: str, *, seed: int = 0) -> None:
     """Begin a level from the start, in place of its saved game."""
     games = mission_state.games()
     games.discard(level)
-    games.save(Game.start(level, seed=seed, easy=easy))
+    games.save(Game.start(level, seed=seed))
     mission_state.open_level(level)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
-from athena.missions import ground_control, mission_persona
+from athena.missions import mission_persona
 from mission.completion import LEAVE
 from mission.game import Game, Outcome
 from mission.story import Ending, ending
 from mission.text import duration
-from ui.conversation.model_picker import picked_model
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin, progress
 from ui.mission.view import NOTHING_TO_FILL, View, console_view, ship_view, strip_view
-from ui.shared import components, messages, process
+from ui.shared import components, messages
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.state import begin_with, choose, kept, sent
 from ui.shared.words import plain
@@ -49,11 +47,7 @@ def play(game: Game) -> None:
 def _head(game: Game) -> None:
     with st.container(key="mission-head", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{game.level.number}. {plain(game.level.title)}**", width="content")
-        if game.easy:
-            st.caption("Easy mode", width="content")
         _hints(game)
-        if game.outcome is Outcome.RUNNING:
-            _undo(game, "Undo", kind="tertiary")
         st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
                   type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
         if game.outcome is Outcome.RUNNING:
@@ -120,7 +114,7 @@ def run(level: str, line: str) -> None:
     """Run a line of the console; a question goes to the assistant."""
     questions: list[str] = []
 
-    def put(question: str, _telemetry: str) -> str:
+    def put(question: str) -> str:
         questions.append(question)
         return ASKED.format(mission_persona().name)
 
@@ -128,7 +122,6 @@ def run(level: str, line: str) -> None:
     game = games.load(level, ask=put)
     if game is None:
         return
-    game.ground = ground_control(process.athena().models, picked_model())
     game.run(line)
     games.save(game)
     for question in questions:
@@ -179,36 +172,11 @@ def _ended(game: Game) -> None:
             st.text(paragraph)
         with st.container(horizontal=True):
             _next(end)
-            if not end.won and game.steps:
-                _undo(game, "One step back", kind="primary")
             st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
-                      kwargs={"seed": game.seed, "easy": game.easy}, icon=":material/replay:")  # fmt: skip
+                      kwargs={"seed": game.seed}, icon=":material/replay:")  # fmt: skip
             st.download_button("Transcript", data=transcript(game), file_name=f"{level.id}.txt",
                                mime="text/plain", on_click="ignore", key="mission-transcript",
                                icon=":material/download:")  # fmt: skip
-
-
-def _undo(game: Game, label: str, *, kind: Literal["primary", "tertiary"]) -> None:
-    """Draw the button for one step, and the list of all earlier ones."""
-    drawn = len(game.steps)
-    st.button(label, key="mission-undo", icon=":material/undo:", type=kind, disabled=not game.steps,
-              on_click=_go_back, args=(game.level.id, "undo", drawn),
-              help="The last command is taken back, and counted.")  # fmt: skip
-    if len(game.steps) > 1:
-        with st.popover("Back to …", icon=":material/history:", type="tertiary"):
-            lines = game.times_back
-            time = st.selectbox("Back to before", lines, key="mission-undo-time",
-                                format_func=lambda time: f"{time}  {'; '.join(lines[time])}")  # fmt: skip
-            st.button("Take back all since then", key="mission-undo-since", on_click=_go_back,
-                      args=(game.level.id, f"undo {time}", drawn), help="Each step is counted.")  # fmt: skip
-
-
-@mission_state.noticed
-def _go_back(level: str, line: str, drawn: int) -> None:
-    """Take back what was seen: nothing where a click before this one did."""
-    game = mission_state.games().load(level)
-    if game is not None and len(game.steps) == drawn:
-        run(level, line)
 
 
 def _next(end: Ending) -> None:
