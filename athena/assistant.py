@@ -364,7 +364,7 @@ class Athena(Parts):
     def close(self) -> None:
         """Do what is left to do after answers, and release files and connections."""
         with ExitStack() as last:
-            for name in ("tracer", "store", "memories", "conversations", "keys", "cases"):
+            for name in ("tracer", "store", "memories", "conversations", "keys"):
                 last.callback(self._release, name)
             self.finish()
 

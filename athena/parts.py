@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.phoenix import PhoenixTracer
     from pipeline.stores.base import DocumentStore, Vector
-    from pipeline.stores.cases import Cases
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded import EmbeddedStore
     from pipeline.stores.keys import Keys
@@ -154,11 +153,6 @@ class Parts:
     def keys(self) -> Keys:
         """The keys by which other programs come in."""
         return stores.open_keys(self.settings)
-
-    @made_once
-    def cases(self) -> Cases:
-        """The questions that are asked again after a change."""
-        return stores.open_cases(self.settings)
 
     @made_once
     def memories(self) -> Memories:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from athena import searching
 from athena.chosen import Chosen, read_chosen, write_chosen
-from athena.loading import KEY, KEYS_SERVER, load_settings, part, with_chosen
+from athena.loading import KEY, KEYS_SERVER, part, with_chosen
 from athena.models import Models
 from athena.settings import Settings
 from pipeline.answering.persona import load_persona
 from pipeline.errors import AthenaError, ConfigurationError, ModelError
 from pipeline.models.llm import require_model_name
-from pipeline.options import ChatOptions, PriceOptions, SearchOptions, is_server_address
+from pipeline.options import ChatOptions, PriceOptions, is_server_address
 from pipeline.redaction import without_password
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.stores.private import PrivateConversations
@@ -39,9 +39,6 @@ ADDRESSES = {"ollama_url": "http://localhost:11434", "openai_base_url": "http://
 WORD = "Answer with the one word: ready"
 WORD_TIMEOUT_S = 60.0  # a model may have to be loaded first
 
-TRIABLE = tuple(sorted({*SearchOptions.model_fields, "hyde", "answerable_threshold", "quotes", "llm"}))
-"""The settings that the next answer depends on, whatever is indexed."""
-
 _one_at_a_time = threading.Lock()  # a change reads the file, and writes it
 
 
@@ -51,21 +48,6 @@ def drafted(settings: Settings, changes: Changes) -> Settings:
     Raises `ConfigurationError`.
     """
     return _drafted(settings, _chosen_after(settings, changes))
-
-
-def with_values(settings: Settings, values: Mapping[str, str]) -> Settings:
-    """The settings with other values, as they are typed; "None" and "" stand for none.
-
-    Raises `ConfigurationError`, also for a setting that the next answer does not depend on.
-    """
-    for name in values:
-        if name not in TRIABLE and name in Settings.model_fields:
-            raise ConfigurationError(
-                f"'{name}' cannot be tried: no answer over this index depends on it.",
-                f"These can: {', '.join(TRIABLE)}.",
-            )
-    typed = {name: None if value.strip() in ("", "None") else value.strip() for name, value in values.items()}
-    return load_settings(**(dict(settings) | typed))
 
 
 def change(parts: Parts, changes: Changes) -> Settings:

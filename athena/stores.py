@@ -15,7 +15,6 @@ from pipeline.stores.base import DocumentStore, Manifest
 from pipeline.stores.manifest import FORMAT
 
 if TYPE_CHECKING:
-    from pipeline.stores.cases import Cases
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded.vectors import Embed
     from pipeline.stores.keys import Keys
@@ -89,19 +88,6 @@ def open_keys(settings: Settings) -> Keys:
     return EmbeddedKeys(settings.data_dir / FILE_NAME)
 
 
-def open_cases(settings: Settings) -> Cases:
-    """The questions that are asked again after a change, in the same store."""
-    if settings.store == "server":
-        _server_store()
-        from pipeline.stores.server.cases import ServerCases
-
-        return ServerCases(server_addresses(settings))
-    from pipeline.stores.embedded.cases import EmbeddedCases
-    from pipeline.stores.embedded.database import FILE_NAME
-
-    return EmbeddedCases(settings.data_dir / FILE_NAME)
-
-
 def _memories_of_store(settings: Settings) -> Memories:
     if settings.store == "server":
         _server_store()
@@ -144,24 +130,23 @@ def copy_to(
 
     with ExitStack() as opened:
 
-        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories, Keys, Cases]:
+        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories, Keys]:
             chosen = settings.model_copy(update={"store": name})
             store = opened.enter_context(closing(open_store(chosen, manifest)))
             conversations = opened.enter_context(closing(open_conversations(chosen)))
             memories = opened.enter_context(closing(open_memories(chosen)))
             keys = opened.enter_context(closing(open_keys(chosen)))
-            return store, conversations, memories, keys, opened.enter_context(closing(open_cases(chosen)))
+            return store, conversations, memories, keys
 
         other = "server" if target == "embedded" else "embedded"
-        store, conversations, memories, keys, cases = all_of(other)
-        into, into_conversations, into_memories, into_keys, into_cases = all_of(target)
+        store, conversations, memories, keys = all_of(other)
+        into, into_conversations, into_memories, into_keys = all_of(target)
         return migrate(
             store,
             into,
             conversations=(conversations, into_conversations),
             memories=(memories, into_memories),
             keys=(keys, into_keys),
-            cases=(cases, into_cases),
             force=force,
             report=report,
         )

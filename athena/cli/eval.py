@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,16 +27,12 @@ if TYPE_CHECKING:
     from evals.retrieval import RetrievalReport
     from evals.support import SupportReport
     from evals.talks import TalksReport
-    from evals.trials import CasesReport
     from evals.turn_search import MemoryReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
 for command in (check, compare, judge, experiment):
     app.command()(command)
 
-LONGEST_QUESTION = 100  # characters
-DONE = {"imported": "{} taken over.", "exported": "{} written."}
-ADVICE = {"yes": "Yes", "no": "No", "too few": "Too few cases to tell"}
 
 Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
 
@@ -194,53 +189,6 @@ def memory(
 
 
 @app.command()
-def cases(
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Also try another value of a setting: repeat it."),
-    ] = None,
-    user: Annotated[str | None, typer.Option("--user", help="Only the cases of this user.")] = None,
-    export: Annotated[
-        Path | None, typer.Option("--export", metavar="DIR", help="Write the cases as a new BEIR folder.")
-    ] = None,
-    take: Annotated[
-        Path | None, typer.Option("--import", metavar="DIR", help="Take the questions of a BEIR folder over.")
-    ] = None,
-    llm: Llm = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Ask all cases again; exit code 1 where one that passed before fails."""
-    from athena.cli.progress import counter
-    from evals.case_folders import read_cases, write_cases
-    from evals.trials import evaluate_cases
-
-    values, done = values_of(settings or []), dict[str, int]()
-    with opened(data_dir, llm=llm) as athena, counter(err, quiet=as_json) as report:
-        if take:
-            owner = user or athena.settings.user
-            others = {case.id for case in athena.cases.list() if case.user != owner}
-            found = read_cases(take, athena.store.sections, user=owner, taken=others)
-            athena.cases.put(*found)
-            done["imported"] = len(found)
-        if export:
-            kept = athena.cases.list(user)
-            write_cases(export, kept)
-            done["exported"] = len(kept)
-        if done:
-            show(
-                as_json,
-                done,
-                lambda: "\n".join(DONE[name].format(counted(done[name], "case")) for name in done),
-            )
-            return
-        result = evaluate_cases(athena, user=user, values=values, report=report)
-    show(as_json, asdict(result), lambda: cases_text(result))
-    if result.regressed:
-        raise typer.Exit(1)
-
-
-@app.command()
 def injections(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Count memories that are recalled for unrelated messages, and those that are missed, by threshold."""
     from evals.injections import count_injections
@@ -261,38 +209,6 @@ def dashboard(
 
     with failing_clearly():
         serve_dashboard(database, host=host, port=port)
-
-
-def values_of(given: Sequence[str]) -> dict[str, str]:
-    """The values of `NAME=VALUE`, by name."""
-    for pair in given:
-        if "=" not in pair:
-            raise typer.BadParameter(f"'{pair}' is not NAME=VALUE, as in --set alpha=0.3")
-    pairs = (pair.split("=", 1) for pair in given)
-    return {name.strip().removeprefix("ATHENA_").lower(): value for name, value in pairs}
-
-
-def cases_text(report: CasesReport) -> RenderableType:
-    """The cases that do not pass, how many are in each state, and whether what was tried may be kept."""
-    if not report.cases:
-        return Text("There is no case yet. Make one of a rated answer on the page, or with --import DIR.")
-    table = Table("", "question", "why", box=box.SIMPLE, padding=(0, 0, 0, 1))
-    for one in report.results:
-        if not one.passed:
-            state = f"{one.state}, passed before" if one.id in report.regressed else one.state
-            table.add_row(
-                state, Text(shorten(one.question, LONGEST_QUESTION, placeholder=" …")), Text(one.why)
-            )
-    states = ", ".join(f"{count} {state}" for state, count in report.states.items() if count)
-    lines = [f"{counted(report.cases, 'case')}: {states}. {_times(report.ms_per_case)}"]
-    if found := report.advice:
-        missing = f", {found.missing:,} are missing" if found.missing else ""
-        lines.append(f"May {_tried(report)} be kept? {ADVICE[found.keep]}{missing}. {found.why}")
-    return Group(*([table] if table.row_count else []), *map(Text, lines))
-
-
-def _tried(report: CasesReport) -> str:
-    return ", ".join(f"{name}={value}" for name, value in report.settings.items())
 
 
 def injections_text(report: InjectionsReport) -> RenderableType:

@@ -24,7 +24,7 @@ def migrate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy index, conversations, memories, keys and cases to the other store; nothing is embedded again."""
+    """Copy index, conversations, memories and keys to the other store; nothing is embedded again."""
     from athena.cli.progress import counter
     from athena.stores import copy_to
 
@@ -40,13 +40,11 @@ def migration_text(done: Migration, to: str) -> str:
         done.conversations_unchanged,
         done.memories_unchanged,
         done.keys_unchanged,
-        done.cases_unchanged,
     )
-    there = "; {:,}, {:,}, {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
+    there = "; {:,}, {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
     documents = counted(done.documents, "document")
     conversations = counted(done.conversations, "conversation")
     memories = counted(done.memories, "memory")
     keys = counted(done.keys, "key")
-    cases = counted(done.cases, "case")
-    copied = f"{documents}, {conversations}, {memories}, {keys} and {cases} copied{there}."
+    copied = f"{documents}, {conversations}, {memories} and {keys} copied{there}."
     return f"{copied}\nUse them with ATHENA_STORE={to}."

@@ -1,4 +1,4 @@
-"""An index, conversations, memories, keys and cases copied from one store into another, vectors and all.
+"""An index, conversations, memories and keys copied from one store into another, vectors and all.
 
 Nothing is embedded again.
 
@@ -17,7 +17,6 @@ from pipeline.stores.manifest import why_outdated
 from pipeline.stores.memories import Entity, MemoryChanges, Mention, Relation
 
 if TYPE_CHECKING:
-    from pipeline.stores.cases import Cases
     from pipeline.stores.conversations import ConversationInfo, Conversations
     from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories, MemoryEvent
@@ -39,8 +38,6 @@ class Migration:
     memories_unchanged: int = 0
     keys: int = 0
     keys_unchanged: int = 0
-    cases: int = 0
-    cases_unchanged: int = 0
 
 
 def migrate(
@@ -50,7 +47,6 @@ def migrate(
     conversations: tuple[Conversations, Conversations],
     memories: tuple[Memories, Memories],
     keys: tuple[Keys, Keys],
-    cases: tuple[Cases, Cases],
     force: bool = False,
     report: Report | None = None,
 ) -> Migration:
@@ -68,7 +64,7 @@ def migrate(
     copied, kept = _copy_documents(source, target, force=force, report=report)
     moved, known = _copy_conversations(*conversations, report=report)
     remembered, left = _copy_memories(*memories, report=report)
-    return Migration(copied, moved, kept, known, remembered, left, *_copy_keys(*keys), *_copy_cases(*cases))
+    return Migration(copied, moved, kept, known, remembered, left, *_copy_keys(*keys))
 
 
 def _copy_documents(
@@ -158,14 +154,6 @@ def _copy_keys(source: Keys, target: Keys) -> tuple[int, int]:
     missing = [key for key in wanted if key.id not in known and key.name not in names]
     for key in missing:
         target.add(key)
-    return len(missing), len(wanted) - len(missing)
-
-
-def _copy_cases(source: Cases, target: Cases) -> tuple[int, int]:
-    """Copy cases; of one that both have, the one that was replayed last stays."""
-    wanted, present = source.list(), {case.id: case.replayed_at for case in target.list()}
-    missing = [case for case in wanted if present.get(case.id, -1) < case.replayed_at]
-    target.put(*missing)
     return len(missing), len(wanted) - len(missing)
 
 

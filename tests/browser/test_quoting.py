@@ -84,23 +84,6 @@ def test_first_question_its_feedback_follow_up_and_reload(
     expect(listed).to_be_in_viewport() if window["width"] > 500 else expect(listed).not_to_be_in_viewport()
 
 
-def test_a_rated_answer_becomes_a_case_in_the_chat(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
-    app.ask(LN2)
-    turn = app.answered(1)
-    expect(turn.get_by_text("Make it a case")).to_have_count(0)
-    turn.get_by_label("Good answer").click()
-    turn.get_by_text("Make it a case").click()
-    dialog = app.page.get_by_role("dialog")
-    expect(dialog.get_by_text("What should have been found?")).to_be_visible()
-    expect(dialog.get_by_role("combobox")).to_have_value(re.compile("^Quote 1: "))
-    looked_at(app, "answer-becomes-a-case")
-    dialog.get_by_role("button", name="Make it a case").click()
-    expect(dialog).to_have_count(0)
-    turn.get_by_text("Make it a case").click()
-    expect(dialog.get_by_text("It is a case already")).to_be_visible()
-
-
 def test_a_citation_opens_its_section_with_the_sentence_marked_and_in_view(
     quoting: str, open_app: Opener
 ) -> None:

@@ -21,7 +21,6 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from athena.settings import Settings
-from evals.cases import new_case
 from pipeline.answer import Answer
 from pipeline.answering.replies import NO_MODEL
 from pipeline.errors import StoreError
@@ -202,23 +201,6 @@ def test_a_deletion_can_be_undone(athena: Athena, run_app: Run) -> None:
     app.button(key="undo-deletion").click().run()
     assert len(athena.conversations.get(conversation).turns) == 1
     assert "Undo" not in [button.label for button in app.button]
-
-
-def test_deleting_a_conversation_asks_whether_its_cases_go_too(athena: Athena, run_app: Run) -> None:
-    (conversation, turn), other = store(athena, answered()), athena.conversations.create("Sleep").info.id
-    made = new_case(athena.conversations.get(conversation), turn)
-    athena.cases.put(made, replace(made, id="another", conversation_id=other))
-    app = run_app(athena, c=other)
-    app.menu_button(key=f"menu-{conversation}").click("Delete …").run()
-    assert app.checkbox(key="delete-cases").label == "Delete the cases that were made of it, too (1)"
-    app.checkbox(key="delete-cases").check().run()
-    app.button(key="discard-conversation").click().run()
-    assert [case.id for case in athena.cases.list()] == ["another"]
-    app.button(key="undo-deletion").click().run()
-    assert len(athena.cases.list()) == 2
-    app.menu_button(key=f"menu-{conversation}").click("Delete …").run()
-    app.button(key="discard-conversation").click().run()
-    assert len(athena.cases.list()) == 2  # they outlive it, unless told otherwise
 
 
 def test_an_answer_and_the_inspector_lead_to_its_trace_where_traces_are_sent(

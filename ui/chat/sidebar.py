@@ -28,7 +28,6 @@ from ui.shared.words import local_time, plain, shortened
 
 if TYPE_CHECKING:
     from athena import Athena
-    from pipeline.stores.cases import Case
     from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
 
 UNTITLED = "New conversation"
@@ -59,7 +58,6 @@ class Deleted:
     """The conversation that this session deleted last, while that can be undone; a time of `monotonic`."""
 
     conversation: Conversation | None = None
-    cases: tuple[Case, ...] = ()  # that went with it
     until: float = 0.0
 
 
@@ -213,31 +211,20 @@ def confirm_deletion(conversation: str, title: str) -> None:
     forget = bool(remembered) and st.checkbox(
         f"Forget what was remembered from it, too ({len(remembered)})", key="forget-remembered"
     )
-    cases = _cases_of(conversation)
-    with_cases = bool(cases) and st.checkbox(
-        f"Delete the cases that were made of it, too ({len(cases)})", key="delete-cases"
-    )
     if messages.confirmed(no="Keep it", yes="Delete", key="conversation"):
         runner().forget(conversation)
         if forget:
             memory = process.athena().memory_of(whose.user())
             memory.forget(memory.forgetting(remembered), words=False)  # the turns go anyway
-        _delete(conversation, cases if with_cases else ())
+        _delete(conversation)
         end_dialog()
 
 
-def _cases_of(conversation: str) -> tuple[Case, ...]:
-    cases = process.athena().cases.list(whose.user())
-    return tuple(case for case in cases if case.conversation_id == conversation)
-
-
-def _delete(conversation: str, cases: tuple[Case, ...]) -> None:
+def _delete(conversation: str) -> None:
     deleted, store = kept(Deleted), process.athena().conversations
     try:
         deleted.conversation = store.get(conversation)
         store.delete(conversation)
-        process.athena().cases.delete(*(case.id for case in cases))
-        deleted.cases = cases
         deleted.until = monotonic() + UNDO_S
     except UnknownConversation:  # deleted in another window, which is what was asked for
         st.toast("That conversation was already deleted.")
@@ -266,7 +253,6 @@ def _undo() -> None:
     deleted = kept(Deleted)
     if deleted.conversation is not None:
         process.athena().conversations.restore(deleted.conversation)
-        process.athena().cases.put(*deleted.cases)
         state.open_conversation(deleted.conversation.info.id)
         deleted.conversation = None
 

@@ -21,7 +21,6 @@ from pipeline.stores.conversations import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.agents import answer_consent, consent_view
-from ui.conversation.case_making import ask_to_make_case
 from ui.conversation.deciding import ask_to_decide
 from ui.conversation.evidence import evidence_pane
 from ui.conversation.forgetting import ask_to_forget, user_memory
@@ -263,13 +262,12 @@ def _show(view: View, place: Place, position: int) -> None:
         on_command_change=lambda: _put(key, place),
         on_inspect_change=lambda: None,
         on_feedback_change=lambda: _rate(key, place.conversation_id),
-        on_case_change=lambda: _make_case(key, place.conversation_id),
         on_forget_change=lambda: _forget(key),
         on_source_change=lambda: _source(key),
         on_undo_change=lambda: _undo(key),
         on_decide_change=lambda: _decide(key),
     )
-    if clicked.forget or clicked.source or clicked.undo or clicked.decide or clicked.case:
+    if clicked.forget or clicked.source or clicked.undo or clicked.decide:
         st.rerun()  # the whole page: it opens a dialog, or says what was done
     if clicked.ask or clicked.instead or clicked.version or clicked.command:
         st.rerun()  # the whole page: an answer is being written, others are shown, the console has a command
@@ -371,13 +369,6 @@ def _stop(run: Run | None) -> None:
     """Stop the answer that was drawn, not the one after it."""
     if run:
         run.stop.set()
-
-
-@messages.noticed
-def _make_case(key: str, conversation_id: str) -> None:
-    if wanted := sent(key, "case"):
-        whose.get(conversation_id)  # this user's
-        ask_to_make_case(process.athena().conversations.turn(str(wanted["turn"])))
 
 
 @messages.noticed

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from pipeline.errors import StoreError
 from pipeline.stores.base import LEVELS
-from pipeline.stores.embedded.cases import drop_damaged_cases
 from pipeline.stores.embedded.checksums import is_sound
 from pipeline.stores.embedded.conversations import drop_damaged_turns, reset_damaged_scopes
 from pipeline.stores.embedded.database import (
@@ -162,7 +161,6 @@ def _copy(damaged: sqlite3.Connection, new: sqlite3.Connection) -> Salvage:
         reset_damaged_scopes(new)
         drop_damaged_turns(new)
         drop_damaged_memories(new)
-        drop_damaged_cases(new)
         _mend_state(new)
     documents, conversations, turns, memories = (
         new.execute(f"SELECT count(*) FROM {table}").fetchone()[0]

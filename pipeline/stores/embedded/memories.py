@@ -15,7 +15,6 @@ from pipeline.errors import StoreDamaged
 from pipeline.notices import notices
 from pipeline.stores.conversations import title_without
 from pipeline.stores.embedded import erasing
-from pipeline.stores.embedded.cases import delete_cases_of, overwrite_cases
 from pipeline.stores.embedded.checksums import Damaged, check_row, checksum, is_sound
 from pipeline.stores.embedded.database import ConnectionPool, snapshot, transaction
 from pipeline.stores.embedded.turn_tree import delete_turns, with_versions
@@ -174,7 +173,6 @@ class Overwriting:
             "UPDATE turn SET question = ?, answer = ?, feedback_text = ?, said = ?, told = ? WHERE id = ?",
             turns,
         )
-        overwrite_cases(connection, self._user, self._words)
         gone = before.keys() - _embeddings(connection, ids)
         return [piece for id_ in gone for piece in erasing.pieces(before[id_])]
 
@@ -232,8 +230,6 @@ def _delete_turns(connection: sqlite3.Connection, user: str, turns: Collection[s
         gone += [id_, title, question, *(piece for value in stored for piece in erasing.pieces(value))]
     leave_turns(connection, [row[0] for row in found])
     for (conversation_id, title), questions in asked.items():
-        rows = delete_cases_of(connection, conversation_id, questions.values())
-        gone += [piece for row in rows for piece in erasing.pieces(row.encode())]
         delete_turns(connection, conversation_id, questions.keys())
         _retitle(connection, conversation_id, title, [*questions.values()])
     return gone

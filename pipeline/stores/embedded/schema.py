@@ -222,19 +222,6 @@ KEY_TABLES = (
     """,
 )
 
-CASE_TABLES = (
-    """
-    CREATE TABLE eval_case (
-        id TEXT PRIMARY KEY,
-        user TEXT NOT NULL,
-        conversation_id TEXT NOT NULL, -- that it comes from, and may outlive
-        created_at REAL NOT NULL,
-        row TEXT NOT NULL            -- JSON: see pipeline/stores/cases.py
-    )
-    """,
-    "CREATE INDEX eval_case_user ON eval_case (user, created_at)",
-)
-
 _TURN_12 = (
     "number, id, conversation_id, said, question, created_at, feedback, feedback_text, remembered, answer"
 )
@@ -252,7 +239,7 @@ _TURNS_ANEW = (
     "DROP TABLE turn_14",
 )
 MIGRATIONS: Mapping[int, Sequence[str]] = {
-    0: (*INDEX_TABLES, *CONVERSATION_TABLES, *TURN_TABLES, *MEMORY_TABLES, *KEY_TABLES, *CASE_TABLES),
+    0: (*INDEX_TABLES, *CONVERSATION_TABLES, *TURN_TABLES, *MEMORY_TABLES, *KEY_TABLES),
     12: (
         "ALTER TABLE conversation ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
         # Copied, since an added column would come after the answer, and be read through all of that.
@@ -263,11 +250,9 @@ MIGRATIONS: Mapping[int, Sequence[str]] = {
         f"INSERT INTO turn ({_TURN_12}, told) SELECT {_TURN_12}, told_in(answer) FROM turn_12",
         "DROP TABLE turn_12",
         *KEY_TABLES,
-        *CASE_TABLES,
     ),
-    13: (*KEY_TABLES, *_TURNS_ANEW, *CASE_TABLES),
-    14: (*_TURNS_ANEW, *CASE_TABLES),
-    15: CASE_TABLES,
+    13: (*KEY_TABLES, *_TURNS_ANEW),
+    14: _TURNS_ANEW,
 }
 """By the format that a file has, 0 for a new one: what brings it to `FORMAT`. Files of others are refused.
 

@@ -46,7 +46,6 @@ INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "texts": (("build",),),
     "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
     "turns": (("conversation", "position"), ("remembered",), ("feedback",)),
-    "cases": (("user", "created_at"), ("conversation",)),
     "memories": (("user", "gone"), ("user", "live"), ("named",)),
     "memory_events": (("user", "memory_id"),),
     "memory_changes": (("settled",),),

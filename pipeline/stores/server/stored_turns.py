@@ -13,7 +13,6 @@ from pipeline.errors import ErasureIncomplete
 from pipeline.stores.conversations import title_without
 from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import turn_changed
-from pipeline.stores.server.cases import delete_cases_of, overwrite_cases
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.versions import Tree
 
@@ -115,7 +114,6 @@ def _delete_of(database: Database[Document], conversation: Document, gone: set[s
     turns = [*database["turns"].find(here, {"question": 1, "aside": 1}).sort(ORDER)]
     left = [turn["question"] for turn in turns if turn["_id"] not in gone and not turn.get("aside")]
     deleted = [turn["question"] for turn in turns if turn["_id"] in gone]
-    delete_cases_of(database, conversation["_id"], deleted)
     if not left:
         database["turns"].delete_many(here)
         database["conversations"].delete_one({"_id": conversation["_id"]})
@@ -157,7 +155,6 @@ def overwrite(database: Database[Document], user: str, words: Erasing) -> None:
             # The turns that have the words come last: by them it is known, after a kill, what is left to do.
             for turn in sorted(turns, key=lambda turn: turn["_id"] in having):
                 _overwrite_turn(database, turn, words)
-    overwrite_cases(database, user, words)
     # All of them: which ones were changed before a kill, nobody knows.
     database["conversations"].update_many({"user": user}, {"$inc": {"revision": 1}})
 

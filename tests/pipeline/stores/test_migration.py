@@ -11,10 +11,8 @@ import pytest
 
 from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import DocumentStore, NewDocument
-from pipeline.stores.cases import Cases
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.cases import EmbeddedCases
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.keys import EmbeddedKeys
 from pipeline.stores.embedded.memories import EmbeddedMemories
@@ -24,14 +22,13 @@ from pipeline.stores.migration import Migration, migrate
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.documents import MANIFEST, make_document
 from tests.contracts.memories import adding, memory, texts
-from tests.contracts.test_cases import case
 from tests.contracts.test_conversations import answer
 from tests.server_stores import server_addresses
 
 FAN = make_document("fan.md", {"Fan": ["It moves air.", "It hums."], "Filter": ["Clean it weekly."]})
 TANK = make_document("tank.md", {"Tank": ["It holds nitrogen."]})
 
-Pair = tuple[DocumentStore, Conversations, Memories, Keys, Cases]
+Pair = tuple[DocumentStore, Conversations, Memories, Keys]
 
 
 @pytest.fixture
@@ -43,7 +40,7 @@ def source(tmp_path: Path) -> Iterator[Pair]:
     turn = conversations.save_turn(conversations.create("About fans").info.id, answer())
     conversations.set_feedback(turn, 1, "helped")
     path = tmp_path / "source" / "athena.sqlite"
-    yield from _closed(store, conversations, EmbeddedMemories(path), EmbeddedKeys(path), EmbeddedCases(path))
+    yield from _closed(store, conversations, EmbeddedMemories(path), EmbeddedKeys(path))
 
 
 @pytest.fixture(params=BACKENDS)
@@ -56,11 +53,9 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
             EmbeddedConversations(path),
             EmbeddedMemories(path),
             EmbeddedKeys(path),
-            EmbeddedCases(path),
         )
         return
     from pipeline.stores.server import ServerStore
-    from pipeline.stores.server.cases import ServerCases
     from pipeline.stores.server.conversations import ServerConversations
     from pipeline.stores.server.keys import ServerKeys
     from pipeline.stores.server.memories import ServerMemories
@@ -71,7 +66,6 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
             ServerConversations(addresses),
             ServerMemories(addresses),
             ServerKeys(addresses),
-            ServerCases(addresses),
         )
 
 
@@ -94,7 +88,6 @@ def copy(source: Pair, target: Pair, *, force: bool = False) -> Migration:
         conversations=(source[1], target[1]),
         memories=(source[2], target[2]),
         keys=(source[3], target[3]),
-        cases=(source[4], target[4]),
         force=force,
     )
 
@@ -147,18 +140,6 @@ def test_keys_go_along_and_open_but_not_those_that_were_revoked_there(source: Pa
     assert copy(source, target).keys == 0
     assert found(target[3], lost) is None
     assert [key.name for key in target[3].list()] == ["a", "c"]
-
-
-def test_cases_go_along_as_they_were_replayed_last(source: Pair, target: Pair) -> None:
-    source[4].put(case("a", replayed_at=5.0, passed=True), case("b"))
-    done = copy(source, target)
-    assert (done.cases, done.cases_unchanged) == (2, 0)
-    assert target[4].list() == source[4].list()
-    target[4].put(case("a", replayed_at=9.0, passed=False))
-    source[4].put(case("b", replayed_at=6.0))
-    done = copy(source, target)
-    assert (done.cases, done.cases_unchanged) == (1, 1)
-    assert [kept.replayed_at for kept in target[4].list()] == [9.0, 6.0]
 
 
 def test_a_conversation_that_went_on_there_is_left_alone(source: Pair, target: Pair) -> None:

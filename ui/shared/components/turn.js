@@ -531,10 +531,6 @@ function thumbs(data, send) {
     word.addEventListener("change", () => send("feedback", { value: data.feedback, word: word.value }));
     word.addEventListener("keydown", (event) => { if (event.key === "Enter") word.blur(); });
     box.append(word);
-    if (data.link) {  // a private conversation leaves none
-      box.append(element("button", { class: "tool", disabled: data.busy, onclick: once(() => send("case", {})),
-        title: "Asked again after every change, it should find what you choose" }, icon("fact_check"), "Make it a case"));
-    }
   }
   return box;
 }

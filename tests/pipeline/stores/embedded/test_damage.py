@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pipeline.stores.embedded.cases import EmbeddedCases
+from tests.contracts.test_cases import case
 
 from athena.diagnosis import diagnose
 from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreError
 from pipeline.ingesting.batches import embed_nodes
 from pipeline.notices import NOTICES
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.cases import EmbeddedCases
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.damage import salvage
 from pipeline.stores.embedded.database import FILE_NAME
@@ -27,7 +28,6 @@ from pipeline.stores.embedded.store import LEXICAL_FOLDER
 from pipeline.stores.embedded.tantivy_index import LexicalDamaged, readable, search_index
 from pipeline.stores.memories import Entity, MemoryChanges, MemoryEvent, MemorySource, Mention, Relation
 from tests.contracts.memories import memory
-from tests.contracts.test_cases import case
 from tests.contracts.test_conversations import answer
 from tests.pipeline.ingest_runs import contents, findings, manifest_of, run_ingest
 from tests.pipeline.searching import ENCODER, FILES, make_store
