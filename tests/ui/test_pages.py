@@ -277,7 +277,7 @@ def test_the_last_answer_offers_what_stands_beside_what_it_cites(
     conversation, _ = store(athena, answered(verdict="answered"))
     athena.conversations.save_turn(conversation, answered("And then?", verdict="answered"))
     views = component_data(run_app(athena, c=conversation), "turn")
-    assert [view["follow_ups"] for view in views] == [[], ["How do I close the valve?"]]
+    assert [view["follow_ups"] for view in views] == [[], ["Valves: Closing the valve", "Valves: Notes"]]
     athena.conversations.save_turn(conversation, answered("Or?", verdict="closest"))
     assert component_data(run_app(athena, c=conversation), "turn")[-1]["follow_ups"] == []
 

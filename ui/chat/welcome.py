@@ -53,7 +53,7 @@ def welcome(*, on_ask: Callable[[str], None]) -> None:
         warn_of_outdated_index()
         with st.container(key="suggestions"):
             prepared = list(athena.persona.suggestions[:QUESTIONS])
-            _suggestions(prepared or suggestions(documents, athena.store.sections), on_ask)
+            _suggestions(prepared or suggestions(documents), on_ask)
         _indexed(documents)
         connection()
 

@@ -14,7 +14,7 @@ from memory.deciding import edits
 from memory.deciding.decisions import sides_of
 from pipeline.answering.replies import without_model_note
 from pipeline.asking.questions import check_length
-from pipeline.asking.suggestions import follow_ups
+from pipeline.asking.suggestions import next_topics
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import RememberStep, step_of
 from pipeline.stores.conversations import Turn
@@ -205,7 +205,7 @@ def _offered_after(answer: Answer, *, without: Sequence[str]) -> list[str]:
         return []
     folded = {unit.marker for unit in answer.units if unit.folded}
     shown = [citation for citation in answer.citations if citation.marker not in folded]
-    return follow_ups(shown, process.athena().store.sections, without=without)
+    return next_topics(shown, process.athena().store.sections, without=without)
 
 
 def _view_of(turn: Turn, conversation: Conversation) -> View:

@@ -82,8 +82,8 @@ def _asked() -> Asked | None:
     """The last question of this session; else one that the documents answer; None where there are none."""
     if turn := last_turn():
         return Asked(turn.question, turn.id, turn.answer)
-    sections = process.athena().store.sections
-    return next(map(Asked, suggestions(sections.documents(), sections)), None)
+    documents = process.athena().store.sections.documents()
+    return next(map(Asked, suggestions(documents)), None)
 
 
 def _answered(asked: Asked, changes: Mapping[str, Any]) -> Answer:

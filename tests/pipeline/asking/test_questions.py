@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.asking.questions import LONG, asked_in
+from tests.pipeline.chat_runs import NewChat
 
 
 def test_a_paste_is_read_by_its_questions_and_its_end() -> None:
@@ -15,3 +16,9 @@ def test_a_paste_is_read_by_its_questions_and_its_end() -> None:
 def test_a_long_paste_is_read_quickly_and_cut() -> None:
     assert len(asked_in("? " * 9_000)) <= LONG
     assert len(asked_in("!" * 20_000)) == LONG
+
+
+def test_an_answer_names_the_corrected_question(new_chat: NewChat) -> None:
+    answer = new_chat().answer("what does the nitrogn tank hold")
+    assert answer.corrected == "what does the nitrogen tank hold"
+    assert answer.condensed_question == "what does the nitrogn tank hold"
