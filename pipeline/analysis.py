@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import Stemmer
 
-from readers.dialects import display
+from readers.dialects import display, title_key
 
 if TYPE_CHECKING:
     from pipeline.nodes import Node
@@ -102,11 +102,6 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
         terms += {term: None for term in analyse(question, language) if term not in terms}
     key = title_key(question) if len(question) <= LONGEST_TITLE else ""
     return [*terms, f"={key}"] if key else terms
-
-
-def title_key(text: str) -> str:
-    """The letters and digits of a title or question, in one case: equal keys mean the same title."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def embedding_question(question: str) -> str:

@@ -23,7 +23,7 @@ MAX_TITLE = 300
 """Longer headings are paragraphs: a name goes with each section and sentence below it."""
 MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
-MAX_BLOCKS = 250_000
+MAX_BLOCKS = 15_000
 """Of one file as Markdown; the text after them is one block, which is read as it is."""
 LOOKED_BACK = 300
 """Characters before an HTML table that may show that it is in a cell of a Markdown table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from readers.blocks import Block, Kind
@@ -17,10 +17,8 @@ from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, Span, TokenLimit, d
 
 DEFAULT_MAX_TOKENS = 254
 """MiniLM's 256, less its two special tokens."""
-FREE_LEAVES = 20_000
-"""Leaves of a file that may be as short as they like; a vector alone has 768 bytes."""
-JOINED_CHARACTERS = 400
-"""Short leaves after them are joined into leaves of at most so many characters."""
+MAX_SENTENCES = 15_000
+"""Leaves of a file, after which its paragraphs are divided by length alone; a vector has 768 bytes."""
 
 _DATA = re.compile(rf"{FILL}{{200,}}|\Z")
 """Hidden data, which has a leaf on each side, or the end of the text."""
@@ -35,49 +33,36 @@ class SentenceCutter:
     leaves: bullets, fences, rules, quote marks, and marks that readers do not see, such as tags. Marks within
     a sentence stay in its text, and are blanks or fillers in its `shown`. An ordered item's number is part of
     its leaf. A table's header row is a leaf, and in the metadata (`header`) of the rows below it.
-
-    After the `FREE_LEAVES` of a file, short leaves are joined with their neighbours.
     """
 
     def __init__(self, count_tokens: Callable[[str], int], *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         self._limit = TokenLimit(lambda text: count_tokens(text.replace(FILL, "")), max_tokens)
 
     def cut(self, section: Section) -> list[Sentence]:
-        """The sentences of a section, in order; one that was made elsewhere is parsed first."""
-        section = section if section.blocks is not None else _parsed(section)
-        return build_sentences(section, list(self._leaves(section)))
+        """Return the sentences of a section, in order; one that was made elsewhere is parsed first."""
+        return self.cut_all([section if section.blocks is not None else _parsed(section)])
 
     def cut_all(self, sections: Iterable[Section]) -> list[Sentence]:
-        """The sentences of a file's sections, in order."""
+        """Return the sentences of a file's sections, in order."""
         sentences: list[Sentence] = []
         for section in sections:
-            leaves = self._leaves(section)
-            few = islice(leaves, max(0, FREE_LEAVES - len(sentences)))
-            sentences += build_sentences(section, [*few, *self._joined(leaves, section.text)])
+            leaves = list(self._leaves(section, free=MAX_SENTENCES - len(sentences)))
+            sentences += build_sentences(section, leaves)
         return sentences
 
-    def _joined(self, leaves: Iterable[Block], text: str) -> Iterator[Block]:
-        """The leaves of a text, short ones with their neighbours; none longer than the limit for all."""
-        for group in _groups(leaves, JOINED_CHARACTERS):
-            if len(group) == 1 or self._limit.allows(text[group[0].start : group[-1].end]):
-                yield replace(group[0], end=group[-1].end)
-            else:  # no token is shorter than a character
-                for part in _groups(group, self._limit.max_tokens):
-                    yield replace(part[0], end=part[-1].end)
-
-    def _leaves(self, section: Section) -> Iterator[Block]:
-        """The leaves, with offsets in the section's own text."""
+    def _leaves(self, section: Section, *, free: int) -> Iterator[Block]:
+        """Yield the leaves, with offsets in the section's own text; `free` of them may be sentences."""
         sentences = sentence_ends(str(section.metadata.get("language", "")))
         shown, base = section.metadata.get("shown", section.text), section.start_char_idx
         for block in section.blocks or ():
             cuts = _cuts(block.kind, sentences)
             first = max(0, block.start - base)  # the section may have lost blanks that the block has
-            for start, end in _parts(
-                shown[first : block.end - base], cuts[0] if block.kind is Kind.PROSE else None
-            ):
+            most = max(0, free) if block.kind is Kind.PROSE else 0
+            for start, end in _parts(shown[first : block.end - base], sentences, most=most):
                 piece = shown[first + start : first + end]
                 for span in divide(piece, limit=self._limit, cuts=cuts):
                     if is_seen(piece[slice(*span)]):
+                        free -= 1
                         left, right = _trimmed(piece, *span)
                         yield Block(block.kind, first + start + left, first + start + right, block.header)
 
@@ -92,13 +77,12 @@ def _cuts(kind: Kind, sentences: Cut) -> tuple[Cut, ...]:
     return sentences, CLAUSES, WORDS
 
 
-def _parts(block: str, sentences: Cut | None) -> Iterator[Span]:
-    """The sentences of a block, or without the function all of it; hidden data divides it, too."""
+def _parts(block: str, sentences: Cut, *, most: int) -> Iterator[Span]:
+    """Yield the first `most` sentences of a block and the rest of it; hidden data divides a block, too."""
     position = 0
     for mark in _DATA.finditer(block):
-        bounds = (
-            [0, *sentences(block[position : mark.start()])] if sentences else [0, mark.start() - position]
-        )
+        part = block[position : mark.start()]
+        bounds = dict.fromkeys([0, *(sentences(part)[:most] if most else ()), len(part)])
         yield from ((position + start, position + end) for start, end in pairwise(bounds))
         position = mark.end()
 
@@ -107,18 +91,6 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     """The span without blanks and fillers around it."""
     left = text[start:end].lstrip(_BLANKS)
     return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
-
-
-def _groups(leaves: Iterable[Block], most: int) -> Iterator[list[Block]]:
-    """Leaves in groups of up to `most` characters in all, at least one."""
-    group: list[Block] = []
-    for leaf in leaves:
-        if group and leaf.end - group[0].start > most:
-            yield group
-            group = []
-        group.append(leaf)
-    if group:
-        yield group
 
 
 def _parsed(section: Section) -> Section:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -85,6 +86,11 @@ def display(masked: str) -> str:
 def is_seen(masked: str) -> bool:
     """Whether a part of a mask has anything for readers: a mark leaves signs around it that say nothing."""
     return any(map(str.isalnum, masked)) if FILL in masked else bool(masked.strip())
+
+
+def title_key(text: str) -> str:
+    """Return the letters and digits of a title or question in one case: equal keys mean the same title."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _closed_up(gap: _Found) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from readers.blocks import shortened
 from readers.commonmark import MAX_TITLE, plain_text
-from readers.dialects import mask
+from readers.dialects import mask, title_key
 from readers.front_matter import FrontMatter
 
 MOST_ALIASES = 20
@@ -37,8 +37,8 @@ def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]
     by_key: dict[str, str] = {}
     for text in [*_plain_texts(matter, *_ALIASES), heading, name, dated]:
         if not (text.startswith("/") or "://" in text):  # some generators call addresses aliases
-            by_key.setdefault(key_of(text), shortened(text, MAX_TITLE))
-    aliases = [text for key, text in by_key.items() if key not in ("", key_of(title))]
+            by_key.setdefault(title_key(text), shortened(text, MAX_TITLE))
+    aliases = [text for key, text in by_key.items() if key not in ("", title_key(title))]
     keywords = [*_plain_texts(matter, *_KEYWORDS), *map(readable_name, folders)]
     found = {
         "title": shortened(title, MAX_TITLE),
@@ -55,11 +55,6 @@ def readable_name(name: str) -> str:
     if " " not in name:
         name = re.sub(r"_+|(?<![A-Z\d])-+|-+(?!\d)", " ", name)
     return " ".join(name.split())
-
-
-def key_of(name: str) -> str:
-    """Letters and digits alone, without case: equal for names that read the same."""
-    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _plain_texts(matter: FrontMatter, *keys: str) -> list[str]:

@@ -12,15 +12,11 @@ from typing import Any
 
 from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
 from readers.commonmark import Item, parse_markdown
+from readers.dialects import title_key
 from readers.files import BOM
 from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
-from readers.names import key_of, page_names
-
-FREE_SECTIONS = 5_000
-"""Sections of a file that may be as short as they like; each costs some kilobytes."""
-LEAST_SECTION = 1_000
-"""Characters that each later section has before the next heading ends it."""
+from readers.names import page_names
 
 
 def read_sections(
@@ -34,16 +30,15 @@ def read_sections(
     level 0, whose heading path is the page's title.
 
     A section's metadata are `source`, `title`, `heading_path` (which begins with the title), `level`, `order`
-    (from 0), `parent` (the id of the heading above, or ""), `start_line` and `end_line` (from 1, or by
-    `own_lines`), `hash`, and where there are any `aliases`, `keywords`, `version`, `language` (ISO 639-1),
-    `page`, `front_matter` and `shown` (the mask of the text, where it is another).
+    (from 0), `start_line` and `end_line` (from 1, or by `own_lines`), `hash`, and where there are any
+    `aliases`, `keywords`, `version`, `language` (ISO 639-1), `page` and `shown` (the mask of the text, if it
+    differs from the text).
     """
     matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
     masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=matter.end)
     headings = (item.title for item in items if isinstance(item, Heading) and item.level == 1)
     page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
     page |= {"language": language} if language not in ("", "en") else {}
-    page |= {"front_matter": matter.values} if matter.values else {}
     sections: list[Section] = []
     lines = Lines(text, own_lines)
     for outline in _outlines(items, page["title"], document_id(source), start=matter.end, end=len(text)):
@@ -69,7 +64,7 @@ class _Outline:
 
     node_id: str
     names: dict[str, Any]
-    """Its `heading_path`, `level` and `parent`."""
+    """Its `heading_path` and `level`."""
     start: int
     end: int
     blocks: list[Block] = field(default_factory=list)
@@ -78,36 +73,25 @@ class _Outline:
 def _outlines(
     items: Sequence[Item], title: str, document: str, *, start: int, end: int
 ) -> Iterator[_Outline]:
-    """The sections between one heading and the next, where there is text.
-
-    After `FREE_SECTIONS` a heading is a paragraph of the section above it where that is still short.
-    """
+    """Yield the sections between one heading and the next, where there is text."""
     occurrences: Counter[tuple[str, ...]] = Counter()
-    names = {"heading_path": [title], "level": 0, "parent": ""}
+    names = {"heading_path": [title], "level": 0}
     current = top = _Outline(section_id(document, [title], 0), names, start, end)
     above = [top]
-    made = 0
     for item in items:
-        is_short = made >= FREE_SECTIONS and item.start - current.start < LEAST_SECTION
-        if isinstance(item, Block) or (is_short and current.blocks):
-            current.blocks.append(
-                item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end)
-            )
+        if isinstance(item, Block):
+            current.blocks.append(item)
             continue
         if current.blocks:
-            made += 1
             occurrences[title,] += current is top
             yield replace(current, end=item.start)
         above = [top, *(one for one in above[1:] if one.names["level"] < item.level)]
-        path, parent = above[-1].names["heading_path"], above[-1].node_id
-        if item.level == 1 and key_of(item.title) == key_of(title):
-            parent = ""
-        elif item.title:
+        path = above[-1].names["heading_path"]
+        if item.title and not (item.level == 1 and title_key(item.title) == title_key(title)):
             path = [*path, item.title]
         node_id = section_id(document, path, occurrences[tuple(path)])
         occurrences[tuple(path)] += 1
-        names = {"heading_path": path, "level": item.level, "parent": parent}
-        current = _Outline(node_id, names, item.end, end)
+        current = _Outline(node_id, {"heading_path": path, "level": item.level}, item.end, end)
         above.append(current)
     if current.blocks:
         yield current

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
-from pipeline.analysis import title_key
 from pipeline.nodes import Node
 from pipeline.terms import text_terms
+from readers.dialects import title_key
 
 Item = TypeVar("Item")
 Metadata = Mapping[str, Any]

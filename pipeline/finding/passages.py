@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.analysis import title_key
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
@@ -14,6 +13,7 @@ from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
 from pipeline.steps.records import Dropped, FetchedSection, SelectStep
 from pipeline.stores.base import DocumentStore, SentenceIndex
+from readers.dialects import title_key
 
 if TYPE_CHECKING:
     from pipeline.steps.trace import RunningStep

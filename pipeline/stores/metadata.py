@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.nodes import Node
 
-OF_DOCUMENT = ("source", "title", "front_matter", "aliases", "keywords", "language", "version")
+OF_DOCUMENT = ("source", "title", "aliases", "keywords", "language", "version")
 """Stored with a document, for its sections."""
 OF_SECTION = ("source", "title", "heading_path", "aliases", "keywords", "language")
 """Taken by sentences from their section."""

@@ -153,8 +153,8 @@ def test_vector_stores_that_take_flat_metadata_alone_take_ours(tmp_path: Path, c
     assert len(store.rows) == len(nodes) > 1
     *_, last = store.rows.values()
     assert last["heading_path"] == "Fan › Bearings"
-    assert cut or (last["front_matter_tags"], last["team"]) == ("air", "operations")
-    assert "tags" not in documents[-1].get_content(MetadataMode.EMBED)
+    assert cut or (last["keywords"], last["team"]) == ("air", "operations")
+    assert "keywords" not in documents[-1].get_content(MetadataMode.EMBED)
     assert index.as_retriever().retrieve("growl")
 
 

@@ -17,8 +17,9 @@ from bench.athena import ROOT, AthenaSide
 from bench.processes import run_measured
 from pipeline import analysis
 from pipeline.analysis import embedding_text, lexical_terms
-from readers.cutting import FREE_LEAVES, SentenceCutter
-from readers.sections import FREE_SECTIONS, read_sections
+from readers.commonmark import MAX_BLOCKS
+from readers.cutting import MAX_SENTENCES, SentenceCutter
+from readers.sections import read_sections
 from tests.attack.constructs import GENERATORS, halves, joined, repeated
 from tests.made_files import size_of
 
@@ -42,7 +43,7 @@ TIMES = 10
 STORE_BYTES = 1_000_000
 NODE_BYTES = 2_000
 """Of a free section or sentence beside its text: a vector has 768, an id twice 36."""
-FREE_NODES = 2 * FREE_SECTIONS + FREE_LEAVES
+FREE_NODES = MAX_BLOCKS + MAX_SENTENCES
 NODE_CHARACTERS = 125
 """What a section or sentence has on average, beyond the free ones."""
 MEMORY_BYTES = 400_000_000

@@ -14,7 +14,7 @@ from tests.readers.oracle import count_words
 
 LONG = "overpressure " * 20
 TEXT = (
-    f"---\ntitle: Tanks\nnotes: {'n' * 250}\n---\n\n"
+    f"---\ntitle: Tanks\ndescription: {'note ' * 50}\n---\n\n"
     + "".join(f"{'#' * level} {level} {LONG}\n\n" for level in range(1, 7))
     + "| head |\n|---|\n| row |\n\n"
     + "".join(f"p{number}\n\n" for number in range(40))

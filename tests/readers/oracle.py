@@ -1,4 +1,4 @@
-"""Reading with LlamaIndex's components, and what must be covered, by the stock parser's tokens."""
+"""Reading a text, and which of its letters must be covered, by the tokens of another parser."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from llama_index.core.schema import TextNode
 from markdown_it import MarkdownIt
 
+from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.dialects import display, mask
 from readers.front_matter import read_front_matter
-from readers.llamaindex import PunktSentenceParser, section_node
+from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,21 +27,19 @@ def count_words(text: str) -> int:
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
-def parser(**fields: Any) -> PunktSentenceParser:
-    return PunktSentenceParser(**{"count_tokens": count_words, **fields})
+def read(text: str, source: str = "manual.md", language: str = "") -> list[Section]:
+    return read_sections(text, source=source, language=language)
 
 
-def read(text: str, source: str = "manual.md") -> list[TextNode]:
-    return [section_node(section) for section in read_sections(text, source=source)]
+def leaves_of(
+    text: str, *, source: str = "manual.md", language: str = "", max_tokens: int = DEFAULT_MAX_TOKENS
+) -> list[Sentence]:
+    cutter = SentenceCutter(count_words, max_tokens=max_tokens)
+    return cutter.cut_all(read(text, source, language))
 
 
-def leaves_of(text: str, *, source: str = "manual.md", **fields: Any) -> list[TextNode]:
-    found = parser(**fields).get_nodes_from_documents(read(text, source))
-    return [leaf for leaf in found if isinstance(leaf, TextNode)]
-
-
-def texts(text: str, **fields: Any) -> list[str]:
-    return [leaf.text for leaf in leaves_of(text, **fields)]
+def texts(text: str, *, max_tokens: int = DEFAULT_MAX_TOKENS, language: str = "") -> list[str]:
+    return [leaf.text for leaf in leaves_of(text, max_tokens=max_tokens, language=language)]
 
 
 def shown_texts(text: str, *, source: str = "manual.md") -> list[str]:
@@ -49,24 +47,20 @@ def shown_texts(text: str, *, source: str = "manual.md") -> list[str]:
     return [shown(leaf) for leaf in leaves_of(text, source=source)]
 
 
-def shown(node: TextNode) -> str:
+def shown(node: Section | Sentence) -> str:
     return display(node.metadata.get("shown", node.text))
 
 
 def check_properties(text: str, *, max_tokens: int = 254) -> tuple[int, int]:
     """Assert the whole contract on one file's text; return how many sections and leaves it has."""
     sections = read(text)
-    leaves = [
-        leaf
-        for leaf in parser(max_tokens=max_tokens).get_nodes_from_documents(sections)
-        if isinstance(leaf, TextNode)
-    ]
+    leaves = SentenceCutter(count_words, max_tokens=max_tokens).cut_all(sections)
     prose = prose_positions(text)
     check_cover(text, sections, prose)
     check_cover(text, leaves, prose)
     assert len({node.node_id for node in [*sections, *leaves]}) == len(sections) + len(leaves)
     for section in sections:
-        family = [leaf for leaf in leaves if leaf.parent_node and leaf.parent_node.node_id == section.node_id]
+        family = [leaf for leaf in leaves if leaf.parent_node is section]
         assert family, f"a section without leaves: {section.text!r}"
         assert [leaf.metadata["position"] for leaf in family] == list(range(len(family)))
         assert {leaf.metadata["siblings"] for leaf in family} == {len(family)}
@@ -76,14 +70,12 @@ def check_properties(text: str, *, max_tokens: int = 254) -> tuple[int, int]:
     return len(sections), len(leaves)
 
 
-def check_cover(text: str, nodes: Sequence[TextNode], prose: set[int]) -> None:
+def check_cover(text: str, nodes: Sequence[Section | Sentence], prose: set[int]) -> None:
     """Each node is its span, spans are in order and do not overlap, and no prose is outside."""
     position = 0
     covered: set[int] = set()
     for node in nodes:
         start, end = node.start_char_idx, node.end_char_idx
-        assert start is not None
-        assert end is not None
         assert position <= start < end <= len(text)
         assert node.text == text[start:end]
         assert len(node.metadata.get("shown", node.text)) == len(node.text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from readers import commonmark, cutting, sections
+from readers import commonmark, cutting
 from readers.blocks import Block, Kind
 from readers.commonmark import MAX_HEADER, MAX_TITLE, parse_markdown
 from readers.corpus import MarkdownCorpus
@@ -59,39 +59,17 @@ def test_tables_end_where_the_parser_ends_them() -> None:
     assert [row.header for row in rows] == [None, *["| a | b |"] * 3, None, "| x |"]
 
 
-def test_headings_beyond_the_free_ones_stay_in_short_sections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "FREE_SECTIONS", 3)
-    monkeypatch.setattr(sections, "LEAST_SECTION", 100)
-    text = "".join(f"# heading{number}\n\ntext{number}\n\n" for number in range(30))
-    found = read_sections(text, source="a.md")
-    assert [section.metadata["heading_path"][-1] for section in found[:4]] == [
-        f"heading{n}" for n in range(4)
-    ]
-    assert all(len(section.text) >= 70 for section in found[3:-1])
-    assert words_of(found[3:]).count("heading") == 30 - len(found)
-    assert words_of(found).count("text") == 30
-
-
-def test_short_leaves_beyond_the_free_ones_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "# A\n\n" + "".join(f"- item {number}\n" for number in range(200)) + "\n# B\n\nA b. C d.\n"
-    _, every = cut(text)
-    monkeypatch.setattr(cutting, "FREE_LEAVES", 20)
-    sections, leaves = cut(text)
-    assert [leaf.text for leaf in leaves[:20]] == [leaf.text for leaf in every[:20]]
-    assert len(leaves) < 30
-    assert words_of(leaves).replace("item", "") == words_of(every).replace("item", "")
-    assert all(len(leaf.text) <= cutting.JOINED_CHARACTERS for leaf in leaves)
-    assert all(leaf.text == text[leaf.start_char_idx : leaf.end_char_idx] for leaf in leaves)
-    assert [leaf.parent_node for leaf in leaves[-1:]] == [sections[-1]]
-
-
 @pytest.mark.parametrize("max_tokens", [5, 30, 254])
-def test_joined_leaves_are_within_the_limit_of_tokens(
-    max_tokens: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cutting, "FREE_LEAVES", 0)
-    _, leaves = cut("A b. C d! E f?\n\n- 1 2 3 4 5\n- x.\n- y\n" * 30, max_tokens=max_tokens)
+def test_sentences_beyond_the_limit_stay_together(max_tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "A b. C d! E f?\n\n- 1 2 3 4 5\n- x.\n\n" * 30
+    _, every = cut(text, max_tokens=max_tokens)
+    monkeypatch.setattr(cutting, "MAX_SENTENCES", 2)
+    _, leaves = cut(text, max_tokens=max_tokens)
+    assert [leaf.text for leaf in leaves[:3]] == ["A b.", "C d!", "E f?"]
+    assert words_of(leaves) == words_of(every)
+    assert len(leaves) <= len(every)
     assert all(min(len(leaf.text), count_words(leaf.text)) <= max_tokens for leaf in leaves)
+    assert all(leaf.text == text[leaf.start_char_idx : leaf.end_char_idx] for leaf in leaves)
 
 
 def test_blocks_beyond_the_limit_are_plain_text_and_a_warning_says_so(

@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
-from llama_index.core.schema import NodeRelationship, TextNode
-
-from readers.errors import ReaderError
 from readers.levels import document_id, section_id
-from readers.llamaindex import MarkdownReader
-from readers.sections import read_sections
 from tests.readers.oracle import read, shown
 
 
@@ -24,7 +17,7 @@ def test_metadata_and_offsets() -> None:
     text = "Before.\n\n# Valves\n\nFirst line,\nsecond <b>line</b>.\n\n### Seats\n\nHard.\n"
     before, section, below = read(text, source="systems/v3.5/ecs.md")
     document = document_id("systems/v3.5/ecs.md")
-    assert section.id_ == section_id(document, ["Valves"], 1)
+    assert (section.document_id, section.node_id) == (document, section_id(document, ["Valves"], 1))
     assert (section.start_char_idx, section.end_char_idx) == (19, 50)
     assert text[19:50] == section.text == "First line,\nsecond <b>line</b>."
     assert {key: value for key, value in section.metadata.items() if key not in ("hash", "shown")} == {
@@ -33,7 +26,6 @@ def test_metadata_and_offsets() -> None:
         "heading_path": ["Valves"],
         "level": 1,
         "order": 1,
-        "parent": "",
         "aliases": ["ecs"],
         "keywords": "systems\nv3.5",
         "version": "v3.5",
@@ -41,20 +33,11 @@ def test_metadata_and_offsets() -> None:
         "end_line": 6,
     }
     assert shown(section) == "First line,\nsecond line."
-    assert section.relationships[NodeRelationship.SOURCE].node_id == document  # type: ignore[union-attr]
-    assert (before.text, before.id_) == ("Before.", section_id(document, ["Valves"], 0))
+    assert (before.text, before.node_id) == ("Before.", section_id(document, ["Valves"], 0))
     assert [node.metadata["order"] for node in (before, section, below)] == [0, 1, 2]
-    assert (below.metadata["parent"], below.metadata["heading_path"]) == (section.id_, ["Valves", "Seats"])
-    assert read_sections(text, source="a.md", language="de")[0].metadata["language"] == "de"
-    assert "language" not in read_sections(text, source="a.md", language="en")[0].metadata
-
-
-def test_parents_are_headings_with_or_without_text() -> None:
-    two, three, other = read("## One\n\n### Two\n\na\n\n#### Three\n\nb\n\n## Four\n\nc\n", source="a.md")
-    document = document_id("a.md")
-    assert two.metadata["parent"] == section_id(document, ["a", "One"], 0)
-    assert three.metadata["parent"] == two.id_
-    assert other.metadata["parent"] == section_id(document, ["a"], 0)
+    assert below.metadata["heading_path"] == ["Valves", "Seats"]
+    assert read(text, language="de")[0].metadata["language"] == "de"
+    assert "language" not in read(text, language="en")[0].metadata
 
 
 def test_headings_repeated_are_told_apart_by_how_often() -> None:
@@ -63,15 +46,12 @@ def test_headings_repeated_are_told_apart_by_how_often() -> None:
     paths = [tuple(section.metadata["heading_path"]) for section in sections]
     assert paths == [("A", "Notes")] * 4
     expected = [section_id(document_id("manual.md"), ["A", "Notes"], count) for count in (0, 1, 3, 4)]
-    assert [section.id_ for section in sections] == expected
+    assert [section.node_id for section in sections] == expected
 
 
-def test_front_matter_is_metadata_and_no_text() -> None:
-    text = "---\nlayout: page\ntags: [a]\n---\n\nIntro.\n\n# A\n\ntext"
-    intro, section = read(text)
-    assert (intro.text, intro.metadata["start_line"]) == ("Intro.", 6)
-    assert intro.metadata["front_matter"] == section.metadata["front_matter"] == {"layout": "page"}
-    assert "front_matter" not in read("text")[0].metadata
+def test_front_matter_is_no_text() -> None:
+    (section,) = read("---\nlayout: page\ntags: [a]\n---\n\nIntro.\n")
+    assert (section.text, section.metadata["start_line"], section.metadata["keywords"]) == ("Intro.", 6, "a")
 
 
 def test_the_hash_changes_with_what_is_embedded() -> None:
@@ -93,31 +73,9 @@ def test_line_endings_and_byte_order_mark_move_offsets_only() -> None:
             section.text for section in sections
         ]
         assert [section.metadata["start_line"] for section in sections] == [3, 8]
-        assert [section.id_ for section in sections] == [section.id_ for section in read(text)]
+        assert [section.node_id for section in sections] == [section.node_id for section in read(text)]
 
 
 def test_metadata_are_json() -> None:
-    (section,) = read("---\na: 2026-01-01\nb: 1\n---\ntext")
+    (section,) = read("---\ntitle: 2026-01-01\nalias: [1]\n---\ntext")
     assert json.loads(json.dumps(section.metadata)) == section.metadata
-    assert TextNode.from_json(section.to_json()).text == "text"
-
-
-def test_documents_for_llama_index(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# A\n\none\n\n## B\n\ntwo\n")
-    (tmp_path / "b.md").write_bytes(b"\xff")
-    problems: list[ReaderError] = []
-    documents = MarkdownReader().load_data([tmp_path], on_problem=problems.append)
-    sections = read((tmp_path / "a.md").read_text(), source="a.md")
-    assert [document.id_ for document in documents] == [section.id_ for section in sections]
-    assert [document.text for document in documents] == ["one", "two"]
-    more = {"heading_path": "A › B", "start_char_idx": 16, "end_char_idx": 19}
-    assert documents[1].metadata == {**sections[1].metadata, **more}
-    assert [problem.source for problem in problems] == ["b.md"]
-
-
-@pytest.mark.parametrize("name", ["b.md", "missing.md", "notes.txt"])
-def test_no_failure_is_lost_silently(tmp_path: Path, name: str) -> None:
-    (tmp_path / "b.md").write_bytes(b"\xff")
-    (tmp_path / "notes.txt").write_text("text")
-    with pytest.raises(ReaderError, match=f"Cannot read '.*{name}'"):
-        MarkdownReader().load_data([tmp_path / name])

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.schema import Document, TextNode
 
-from readers.cutting import SentenceCutter
 from readers.levels import document_id, sentence_id
-from readers.llamaindex import PunktSentenceParser
-from readers.sections import read_sections
-from tests.readers.oracle import check_cover, count_words, leaves_of, parser, prose_positions, read, texts
+from tests.readers.oracle import check_cover, count_words, leaves_of, prose_positions, read, texts
 
 
 def test_what_a_leaf_knows() -> None:
     text = "# ECS\n\nOne. Two.\n\n## Tanks\n\n- Full.\n"
     first, second, third = leaves_of(text)
     (section, _) = read(text)
-    assert first.id_ == sentence_id(section.id_, 0)
+    assert first.node_id == sentence_id(section.node_id, 0)
     assert first.metadata == {
         "source": "manual.md",
         "title": "ECS",
@@ -31,15 +27,7 @@ def test_what_a_leaf_knows() -> None:
     assert (second.metadata["position"], third.metadata["position"]) == (1, 0)
     assert third.metadata["heading_path"] == ["ECS", "Tanks"]
     assert text[second.start_char_idx : second.end_char_idx] == "Two."
-    assert first.parent_node is not None
-    assert first.parent_node.node_id == section.id_
-    assert first.ref_doc_id == document_id("manual.md")
-
-
-def test_sections_get_their_children() -> None:
-    (section,) = read("One. Two. Three.")
-    leaves = parser().get_nodes_from_documents([section])
-    assert [child.node_id for child in section.child_nodes or []] == [leaf.node_id for leaf in leaves]
+    assert (first.parent_node, section.document_id) == (section, document_id("manual.md"))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +41,7 @@ def test_sections_get_their_children() -> None:
     ],
 )
 def test_sentences_end_by_the_rules_of_the_language(language: str, text: str, sentences: list[str]) -> None:
-    sections = read_sections(text, source="a.md", language=language)
-    leaves = SentenceCutter(count_words).cut_all(sections)
+    leaves = leaves_of(text, language=language)
     assert [leaf.text for leaf in leaves] == sentences
     assert {leaf.metadata["language"] for leaf in leaves} == {language}
 
@@ -83,43 +70,6 @@ def test_long_code_is_divided_at_line_ends() -> None:
     leaves = texts(f"```\n{code}\n```", max_tokens=12)
     assert "\n".join(leaves) == code
     assert all(count_words(leaf) <= 12 and leaf.startswith("line") and leaf.endswith(";") for leaf in leaves)
-
-
-def test_nodes_from_elsewhere_are_parsed_by_their_text() -> None:
-    node = TextNode(id_="n1", text="# Title\n\nOne. Two.\n\n- Item\n", start_char_idx=100)
-    leaves = [leaf for leaf in parser().get_nodes_from_documents([node]) if isinstance(leaf, TextNode)]
-    assert [leaf.text for leaf in leaves] == ["# Title", "One.", "Two.", "Item"]
-    assert [leaf.start_char_idx for leaf in leaves] == [100, 109, 114, 122]
-    assert [leaf.metadata["start_line"] for leaf in leaves] == [1, 3, 3, 5]
-    assert leaves[0].ref_doc_id is None
-
-
-def test_sections_that_lost_their_blocks_give_the_same_leaves() -> None:
-    text = (
-        "# A\n\n    code\n\n> One.\n> Two.\n\n1. Item\n\n| a |\n|---|\n| b |\n\n[r]: /x\n\n## B\n\nText.\r\n"
-    )
-    sections = read(text)
-    forgetful = [TextNode.from_json(section.to_json()) for section in sections]
-    expected = parser().get_nodes_from_documents(sections)
-    assert parser().get_nodes_from_documents(forgetful) == expected
-
-
-def test_documents_of_the_reader_and_of_llama_index() -> None:
-    (section,) = read("Intro.\n", source="a.md")
-    document = Document(
-        id_=section.id_, text="Moved. Twice.", metadata={"start_char_idx": 50, "start_line": 7}
-    )
-    first, second = parser().get_nodes_from_documents([document])
-    assert isinstance(second, TextNode)
-    assert (second.start_char_idx, second.end_char_idx, second.metadata["start_line"]) == (57, 63, 7)
-    assert first.parent_node is not None
-    assert first.parent_node.node_id == section.id_
-
-
-def test_how_tokens_are_counted_is_the_callers() -> None:
-    assert PunktSentenceParser().count_tokens("The cabin fan hums.") == 6
-    assert "count_tokens" not in parser().to_dict()
-    assert PunktSentenceParser.class_name() == "PunktSentenceParser"
 
 
 def test_the_oracle_sees_what_is_lost() -> None:

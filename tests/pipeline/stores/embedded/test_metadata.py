@@ -12,7 +12,7 @@ from tests.contracts.documents import MANIFEST
 from tests.contracts.test_metadata import LONG, TEXT, document
 
 
-def test_names_and_front_matter_stand_in_the_file_once(tmp_path: Path) -> None:
+def test_names_and_the_description_stand_in_the_file_once(tmp_path: Path) -> None:
     with closing(EmbeddedStore(tmp_path)) as store, store.writing(MANIFEST) as writing:
         writing.replace(document(TEXT))
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
@@ -21,6 +21,6 @@ def test_names_and_front_matter_stand_in_the_file_once(tmp_path: Path) -> None:
             for table in ("document", "section", "sentence")
             for (text,) in connection.execute(f"SELECT metadata FROM {table}")
         )
-    assert stored.count("n" * 250) == 1
+    assert stored.count("note " * 49) == 1
     assert stored.count(f"6 {LONG.strip()}") == 1
     assert stored.count("tanks.md") == 1

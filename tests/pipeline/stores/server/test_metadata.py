@@ -81,13 +81,13 @@ def test_what_is_stored_is_in_proportion_to_the_file(name: str) -> None:
     assert len(stored(new)) < 10 * len(text) + NODE_BYTES * nodes
 
 
-def test_names_and_front_matter_stand_there_once() -> None:
+def test_names_and_the_description_stand_there_once() -> None:
     mongo = Recording()
     new = document(TEXT)
     insert_versions(mongo, "build", {"version": new})  # type: ignore[arg-type]
     rows = json.dumps([*mongo.rows.values()]).replace(json.dumps(TEXT), "")
     leaves = json.dumps([item.properties["metadata"] for item in node_objects(new, "v")["sentence"]])
-    assert rows.count("n" * 250) == 1
+    assert rows.count("note " * 49) == 1
     assert rows.count("tanks.md") == 1
     assert "heading_path" not in leaves
     assert "tanks.md" not in leaves
