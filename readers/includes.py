@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from readers.blocks import NEWLINE
 from readers.errors import ReaderError
 
 MAX_DEPTH = 4
 """How deep files include files."""
 REPEATED = 100_000
 """Characters that an ingest may include a second time, besides as many as its pages have themselves."""
-WORK, COST = 20, 1_000
-"""An ingest may read `WORK` times its largest file and its pages for includes; each costs `COST` more."""
+COST, SHARE_READ = 50, 20
+"""Including a file once more costs so many characters, and this part of the characters that it has."""
 
 _MYST = r"include\}([^\n]{1,500}\n(?:[ \t]*+:[^\n]{1,200}\n){0,9})[ \t]*+[`:]{3,9}"
 _DIRECTIVES = {  # those whose name ends in `code` put the file into a code block
@@ -41,7 +42,6 @@ _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])
 _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
 _ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:end)?region\b")
 _FRONT_MATTER = re.compile(r"---\r?\n.*?\n---\r?\n", re.DOTALL)
-_NEWLINE = re.compile(r"\r\n?|\n")
 
 
 @dataclass(slots=True)
@@ -49,10 +49,9 @@ class IncludeBudget:
     """Limits of the pages of one ingest: each file is included once, and only a little of it again."""
 
     most: int
-    """Characters of one page with what it includes."""
-    repeats: int = REPEATED
-    work: int = 0
-    seen: set[str] = field(default_factory=set)
+    """Characters of one page with its included files."""
+    left: int = REPEATED
+    seen: set[Path] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -62,26 +61,25 @@ class Expanded:
     text: str
     lines: Sequence[int]
     """The page's own line (from 1) of each line of the text."""
-    included: list[str]
+    included: Sequence[str]
     left_out: Sequence[str]
 
 
 def expand(
     text: str, *, path: Path, root: Path, read: Callable[[Path], str], budget: IncludeBudget
 ) -> Expanded | None:
-    """The text of the page at `path` with the files of `root` that it includes; None where there are none.
+    """Return the text of the page at `path` with the files of `root` that it includes; None without any.
 
     `read` returns a file's text or raises `ReaderError`.
     """
-    budget.repeats += len(text)
-    budget.work += WORK * (len(text) + (budget.most if not budget.work else 0))
-    page = _Page(Path(os.path.realpath(root)), read, budget, left=budget.most - len(text))
+    budget.left += len(text)
+    page = _Page(Path(os.path.realpath(root)), read, budget, room=budget.most - len(text))
     pieces = list(page.pieces(text, Path(os.path.realpath(path)), ()))
     if not page.included and not page.left_out:
         return None
     lines, number = array("q", [1]), 1
     for piece, is_own in pieces:
-        for _ in _NEWLINE.finditer(piece):
+        for _ in NEWLINE.finditer(piece):
             number += is_own
             lines.append(number)
     return Expanded("".join(piece for piece, _ in pieces), lines, page.included, list(page.left_out))
@@ -89,17 +87,17 @@ def expand(
 
 @dataclass(slots=True)
 class _Page:
-    """One page while its includes are read."""
+    """A page while it is expanded: there is `room` for so many more characters."""
 
     root: Path
     read: Callable[[Path], str]
     budget: IncludeBudget
-    left: int
+    room: int
     included: list[str] = field(default_factory=list)
     left_out: dict[str, None] = field(default_factory=dict)
 
     def pieces(self, text: str, path: Path, above: tuple[Path, ...]) -> Iterator[tuple[str, bool]]:
-        """The text in pieces, those of the text itself (True) and those included in it (False)."""
+        """Yield the text in pieces, those of the text itself (True) and those included in it (False)."""
         position = 0
         for found in _DIRECTIVE.finditer(text):
             part = self._part(found, path, (*above, path))
@@ -110,20 +108,20 @@ class _Page:
         yield text[position:], True
 
     def _part(self, found: re.Match[str], path: Path, above: tuple[Path, ...]) -> str | None:
-        """The text that a directive stands for; None where the directive stays."""
+        """Return the text that a directive stands for; None if the directive stays."""
         name, argument = str(found.lastgroup), found[(found.lastindex or 0) + 1]
         named = _PATH.match(argument)
         target = self._target(named[1], path) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
             return None
         try:
-            whole = self.read(target) if self.budget.work >= 0 else ""
+            whole = self.read(target) if self.budget.left >= 0 or target not in self.budget.seen else ""
         except ReaderError:
             return None
         is_code = name.endswith("code")
         start = matter.end() if not is_code and (matter := _FRONT_MATTER.match(whole)) else 0
         part = select(whole[start:], argument[named.end() :], commas=name == "vitepress").rstrip("\r\n")
-        if not self._may_include(target, part, read=len(whole)):
+        if not self._may_include(target, part, of=len(whole)):
             return None
         if is_code:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])
@@ -131,24 +129,22 @@ class _Page:
         else:
             part = "".join(piece for piece, _ in self.pieces(part, target, above))
         indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
-        return indent + _NEWLINE.sub(lambda newline: newline[0] + indent, part)
+        return indent + NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
-    def _may_include(self, target: Path, part: str, *, read: int) -> bool:
-        """Count a part of a file, of which `read` characters were read; False where that is too much."""
-        source, budget = target.relative_to(self.root).as_posix(), self.budget
-        budget.work -= read + COST
-        if is_little := budget.work >= 0 and len(part) <= self.left:
-            budget.repeats -= len(part) * (source in budget.seen)
-            budget.seen.add(source)
-        if not is_little or budget.repeats < 0:
-            self.left_out[source] = None
+    def _may_include(self, target: Path, part: str, *, of: int) -> bool:
+        """Count a part of a file `of` so many characters; False if that is too much."""
+        budget = self.budget
+        budget.left -= (len(part) + of // SHARE_READ + COST) * (target in budget.seen)
+        budget.seen.add(target)
+        if budget.left < 0 or len(part) > self.room:
+            self.left_out[target.relative_to(self.root).as_posix()] = None
             return False
-        self.left -= len(part)
+        self.room -= len(part)
         self.included.append(part)
         return True
 
     def _target(self, named: str, path: Path) -> Path | None:
-        """The file of the root that `named` means: relative to the page's folder or one above it."""
+        """Return the file of the root that `named` means: relative to the page's folder or one above it."""
         for base in [*path.parents, self.root / "docs"]:
             target = Path(os.path.normpath(base / named))
             if base.is_relative_to(self.root) and target.is_relative_to(self.root) and target.is_file():

@@ -1,14 +1,13 @@
 """The documents of an ingest: which files they are, which name each has in the index, which are gone.
 
-A document is its root and its path in it. Its source, the name in the index, is that path; where another root
-has a document of that source, a label stands in front: the last parts of the root's path, as few as tell both
-roots apart (`b/docs/index.md`).
+A document is its root and its path in it. Its source, the name in the index, is that path. If another root
+has a document of that source, the last two parts of the root stand in front (`b/docs/index.md`), with a hash
+if that is taken, too.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -28,10 +27,10 @@ class Reader(Protocol):
     """Finds files, reads them and cuts them into nodes; only the implementation knows their formats."""
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
-        """The files at and below `path`; of a folder also those `known` by source, whatever their format."""
+        """Return the files at and below `path`; of a folder also those `known` by source."""
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
-        """The text of a file, called `source` in the index; None may stand for a file of the hash `known`.
+        """Return the text of a file, called `source` in the index; None may mean that its hash is `known`.
 
         Raises `ReaderError`.
         """
@@ -39,10 +38,10 @@ class Reader(Protocol):
     def cut(
         self, text: str, *, source: str, own_lines: Sequence[int] = ()
     ) -> tuple[Sequence[Node], Sequence[Node]]:
-        """The sections, and the sentences of all of them, in order; each sentence knows its section."""
+        """Return the sections and the sentences of them all, in order; each sentence knows its section."""
 
     def warnings(self, sections: Sequence[Any]) -> Sequence[str]:
-        """A sentence for each limit that a text exceeds, so that a part of it is read as plain text."""
+        """Return a sentence for each limit beyond which a part of the text is read as plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: ReaderError) -> Problem:
-        """The problem that a reader's error describes."""
+        """Return the problem that a reader's error describes."""
         return cls(error.source, error.reason, error.fix)
 
 
@@ -81,16 +80,15 @@ class FoundDocuments:
 def find_documents(
     paths: Iterable[Path | str], *, reader: Reader, indexed: Collection[DocumentInfo], root: str | None = None
 ) -> FoundDocuments:
-    """The documents at and below `paths`, and the `indexed` ones of these folders that are gone.
+    """Return the documents at and below `paths`, and the `indexed` ones of these folders that are gone.
 
     Each belongs to the folder that it was found in, and a file reached twice comes once. Given a `root`, all
     belong to that instead, and none counts as gone.
     """
-    candidates, problems = dict[Path, Candidate](), list[Problem]()  # by path without links
-    left_out, unread = (
-        dict[Path, LeftOut](),
-        dict[str, set[str]](),
-    )  # by root: files and folders with problems
+    candidates: dict[Path, Candidate] = {}  # by path without links
+    left_out: dict[Path, LeftOut] = {}
+    unread: dict[str, set[str]] = {}  # files and folders with problems, by root
+    problems: list[Problem] = []
     owners: dict[str, DocumentInfo | Candidate] = {info.source: info for info in indexed}
     for path in map(Path, paths):
         try:
@@ -119,44 +117,39 @@ def find_documents(
     return FoundDocuments(list(candidates.values()), gone, problems, ignored)
 
 
-def _with_folders(paths: Iterable[str]) -> Iterator[str]:
-    """These paths, and the folders that they lie in, with a slash."""
-    for path in paths:
-        yield path
-        yield from (f"{folder.as_posix()}/" for folder in PurePosixPath(path).parents)
-
-
 def paths_of(document: DocumentInfo | Candidate) -> Iterator[str]:
-    """The paths in its root that a document's file may have: its source, and that without its label."""
+    """Yield the paths in its root that a document's file may have: its source, and that without a label."""
     yield document.source
     for label in _labels(document.root):
         if document.source.startswith(label):
             yield document.source[len(label) :]
 
 
-def _labels(root: str) -> Iterator[str]:
-    """The labels of a root, the shortest first; the last one is its hash."""
-    parts = [part for part in Path(root).parts if part != os.sep]
-    for number in range(1, len(parts) + 1):
-        yield "/".join(parts[-number:]) + "/"
-    yield hashlib.sha256(root.encode()).hexdigest()[:8] + "/"
+def _with_folders(paths: Iterable[str]) -> Iterator[str]:
+    """Yield these paths, and the folders that they lie in, with a slash."""
+    for path in paths:
+        yield path
+        yield from (f"{folder.as_posix()}/" for folder in PurePosixPath(path).parents)
+
+
+def _labels(root: str) -> tuple[str, str]:
+    """Return a root's last two parts, and the same with a hash of the whole root, as folders."""
+    name = "/".join(Path(root).parts[-2:]).strip("/") or "root"
+    return f"{name}/", f"{name}-{hashlib.sha256(root.encode()).hexdigest()[:8]}/"
 
 
 def _source(
     root: str, path: str, owners: Mapping[str, DocumentInfo | Candidate], own_paths: Collection[str]
 ) -> str:
-    """The source of the file at `path` in `root`: the one that it has in the index, or a free one.
+    """Return the source of the file at `path` in `root`: the one that it has in the index, or a free one.
 
     `owners` has the documents by source, `own_paths` are the root's, which no labelled source may be.
     """
-    labelled = [label + path for label in _labels(root) if label + path not in own_paths]
-    for source in [path, *reversed(labelled)]:
-        if source in owners and owners[source].root == root:
-            return source
-    if path not in owners or not _exists(owners[path]):
-        return path
-    others = [label + path for label in _labels(owners[path].root)]
-    return next(source for source in labelled if source not in owners and source not in others)
+    names = [path, *(label + path for label in _labels(root) if label + path not in own_paths)]
+    kept = [name for name in names if name in owners and owners[name].root == root]
+    if not kept and path in owners and not _exists(owners[path]):
+        return path  # the folder was moved
+    return [*kept, *(name for name in names if name not in owners)][0]
 
 
 def _exists(owner: DocumentInfo | Candidate) -> bool:

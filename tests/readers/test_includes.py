@@ -156,6 +156,8 @@ def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     assert len(text) < 2_000 and text.count("b" * 400) == 4
     (book / "src/empty.txt").write_text("", encoding="utf-8")
     assert "{{#include empty.txt}}" in read(book, "{{#include empty.txt}}\n" * 8_000, max_bytes=200_000).text
+    (book / "src/long.txt").write_text("a line\n" * 10_000, encoding="utf-8")
+    assert "{{#include long.txt:1}}" in read(book, "{{#include long.txt:1}}\n" * 50, max_bytes=100_000).text
 
 
 PIECES = st.sampled_from(
