@@ -1,22 +1,10 @@
-"""Nodes: a section or a sentence with its place in the file, as the pipeline reads it.
-
-Attributes have the names of LlamaIndex's `TextNode`. The readers make `Node`s, the stores give back
-`StoredNode`s.
-"""
+"""Nodes: a section or a sentence with its place in the file; readers make them, stores give them back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
-
-
-class NodeReference(Protocol):
-    """Another node, by its id."""
-
-    @property
-    def node_id(self) -> str:
-        """Its id."""
 
 
 class Node(Protocol):
@@ -43,15 +31,8 @@ class Node(Protocol):
         """Offset after the last character."""
 
     @property
-    def parent_node(self) -> NodeReference | None:
-        """The section of a sentence; None for a section."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A reference by id alone."""
-
-    node_id: str
+    def section_id(self) -> str:
+        """The id of a sentence's section; "" for a section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +47,6 @@ class StoredNode:
     document_id: str
     section_id: str = ""  # of a sentence
     sentence_ids: tuple[str, ...] = ()  # of a section, in order
-
-    @property
-    def parent_node(self) -> Reference | None:
-        """The section of a sentence; None for a section."""
-        return Reference(self.section_id) if self.section_id else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,9 @@ class Section:
     lines: Lines | None = field(default=None, compare=False, repr=False)
 
     @property
-    def parent_node(self) -> None:
-        """None: a section is a root."""
-        return None
+    def section_id(self) -> str:
+        """Return "": a section is in no other."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Sentence:
     metadata: Mapping[str, Any]
     start_char_idx: int
     end_char_idx: int
-    parent_node: Section
+    section_id: str
 
 
 def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
@@ -82,7 +82,7 @@ def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]
         metadata |= {key: value for key, value in optional.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
         node_id = sentence_id(section.node_id, position)
-        sentences.append(Sentence(node_id, text, metadata, start, end, section))
+        sentences.append(Sentence(node_id, text, metadata, start, end, section.node_id))
     return sentences
 
 

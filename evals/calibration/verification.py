@@ -125,7 +125,7 @@ def manuals(athena: Athena, corpus: Path, chance: random.Random) -> Iterator[Sup
         prose = [
             sentence.text
             for sentence in sentences
-            if sentence.parent_node is section and sentence.metadata["kind"] in ("prose", "list_item")
+            if sentence.section_id == section.node_id and sentence.metadata["kind"] in ("prose", "list_item")
         ]
         if not prose:
             continue

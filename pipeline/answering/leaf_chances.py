@@ -53,8 +53,7 @@ class Candidate:
     @property
     def score(self) -> float:
         """That of its own section, also where a parent stands for it."""
-        section = self.leaf.parent_node
-        return self.passage.score_of(section.node_id) if section else self.passage.score
+        return self.passage.score_of(self.leaf.section_id)
 
 
 def chances(found: Floats, weights: Mapping[str, float] | None = None) -> Floats:

@@ -15,7 +15,7 @@ from pipeline.analysis import analyse, embedding_question
 from pipeline.answer import Passage, Retrieval, UnitKind
 from pipeline.answering.leaf_chances import Candidate, Floats, chances, leaf_signals
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
-from pipeline.answering.section_blocks import SectionLeaves, end_of, section_of, start_of
+from pipeline.answering.section_blocks import SectionLeaves, end_of, start_of
 from pipeline.finding.passages import passage_leaves
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
@@ -135,7 +135,7 @@ def candidates_of(sections: Sequence[QuotableSection]) -> list[Candidate]:
     """All their leaves, one passage after the other; of a parent's, each section is told apart."""
     numbers: dict[tuple[int, str], int] = {}
     return [
-        Candidate(leaf, found.passage, numbers.setdefault((found.first, section_of(leaf)), len(numbers)))
+        Candidate(leaf, found.passage, numbers.setdefault((found.first, leaf.section_id), len(numbers)))
         for found in sections
         for leaf in found.section.leaves
     ]

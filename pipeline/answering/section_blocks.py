@@ -102,7 +102,7 @@ class SectionLeaves:
 
     def crosses(self, first: int, last: int) -> bool:
         """Whether these leaves are of more than one section of a parent."""
-        return section_of(self.leaves[first]) != section_of(self.leaves[last])
+        return self.leaves[first].section_id != self.leaves[last].section_id
 
     def is_edge(self, position: int, *, by: int) -> bool:
         """Whether the leaf is the first (`by` = -1) or the last (1) of its section."""
@@ -127,11 +127,6 @@ class SectionLeaves:
         if self.leaves[last].metadata["kind"] == "code" and (fence := FENCE_BELOW.match(self.text, end)):
             end = fence.end()
         return start + self.offset, end + self.offset
-
-
-def section_of(leaf: Node) -> str:
-    """The id of the section that a leaf is in; "" where it is not known."""
-    return leaf.parent_node.node_id if leaf.parent_node else ""
 
 
 def start_of(node: Node) -> int:

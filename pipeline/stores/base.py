@@ -108,13 +108,12 @@ class NewDocument:
         """The sentences of every section, in order; raises `StoreError` for a sentence of none."""
         by_section: dict[str, list[Node]] = {section.node_id: [] for section in self.sections}
         for sentence in self.sentences:
-            parent = sentence.parent_node.node_id if sentence.parent_node else ""
-            if parent not in by_section:
+            if sentence.section_id not in by_section:
                 raise StoreError(
                     f"Cannot store '{self.source}': sentence {sentence.node_id} has no section in it.",
-                    "Its splitter must set PARENT.",
+                    "Its splitter must set `section_id`.",
                 )
-            by_section[parent].append(sentence)
+            by_section[sentence.section_id].append(sentence)
         return by_section
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import NAMESPACE_URL, uuid5
 
-from llama_index.core.schema import NodeRelationship, ObjectType, RelatedNodeInfo, TextNode
-
 from pipeline.analysis import embedding_text
 from pipeline.stores.base import Manifest, NewDocument
+from readers.levels import Section, Sentence
 from tests.fakes import FakeEncoder
 
 ENCODER = FakeEncoder()
@@ -27,7 +26,7 @@ def make_document(
     encoder: FakeEncoder = ENCODER,
 ) -> NewDocument:
     """A document with a section for each heading, and in it a sentence a line."""
-    text, sections, sentences = "", list[TextNode](), list[TextNode]()
+    text, sections, sentences = "", list[Section](), list[Sentence]()
     for heading, lines in content.items():
         text += f"# {heading}\n"
         section = _section(source, heading, "\n".join(lines), start=len(text))
@@ -37,8 +36,7 @@ def make_document(
                 _sentence(section, line, position=position, siblings=len(lines), start=len(text))
             )
             text += line + "\n"
-    nodes = [*sections, *sentences]
-    vectors = {node.node_id: encoder.encode_query(embedding_text(node)) for node in nodes}
+    vectors = {node.node_id: encoder.encode_query(embedding_text(node)) for node in (*sections, *sentences)}
     return NewDocument(
         make_id(source),
         source,
@@ -52,31 +50,13 @@ def make_document(
     )
 
 
-def _section(source: str, heading: str, text: str, *, start: int) -> TextNode:
-    document = RelatedNodeInfo(node_id=make_id(source), node_type=ObjectType.DOCUMENT)
-    return TextNode(
-        id_=make_id(source, heading),
-        text=text,
-        start_char_idx=start,
-        end_char_idx=start + len(text),
-        metadata={"source": source, "heading_path": ["Manual", heading], "level": 1, "hash": str(hash(text))},
-        relationships={NodeRelationship.SOURCE: document},
-    )
+def _section(source: str, heading: str, text: str, *, start: int) -> Section:
+    metadata = {"source": source, "heading_path": ["Manual", heading], "level": 1, "hash": str(hash(text))}
+    return Section(make_id(source, heading), text, metadata, start, start + len(text), make_id(source))
 
 
-def _sentence(section: TextNode, text: str, *, position: int, siblings: int, start: int) -> TextNode:
-    parent = RelatedNodeInfo(node_id=section.node_id, node_type=ObjectType.TEXT)
-    return TextNode(
-        id_=make_id(section.node_id, position),
-        text=text,
-        start_char_idx=start,
-        end_char_idx=start + len(text),
-        metadata={
-            "source": section.metadata["source"],
-            "heading_path": section.metadata["heading_path"],
-            "position": position,
-            "siblings": siblings,
-            "kind": "prose",
-        },
-        relationships={NodeRelationship.PARENT: parent},
-    )
+def _sentence(section: Section, text: str, *, position: int, siblings: int, start: int) -> Sentence:
+    shared = {key: section.metadata[key] for key in ("source", "heading_path")}
+    metadata = {**shared, "position": position, "siblings": siblings, "kind": "prose"}
+    node_id = make_id(section.node_id, position)
+    return Sentence(node_id, text, metadata, start, start + len(text), section.node_id)

@@ -118,7 +118,7 @@ class TestSentenceIndex:
         sentence = index.sentences.get_many([sentence_id, "unknown"])[sentence_id]
         assert sentence.text == "It vents through the relief valve."
         assert (sentence.section_id, sentence.document_id) == (section_id, make_id("ecs/tank.md"))
-        assert sentence.parent_node is not None and sentence.parent_node.node_id == section_id
+        assert sentence.section_id == section_id
         assert sentence.metadata["position"] == 1
         assert index.sections.document("ecs/tank.md").text[
             sentence.start_char_idx : sentence.end_char_idx

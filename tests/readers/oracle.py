@@ -60,7 +60,7 @@ def check_properties(text: str, *, max_tokens: int = 254) -> tuple[int, int]:
     check_cover(text, leaves, prose)
     assert len({node.node_id for node in [*sections, *leaves]}) == len(sections) + len(leaves)
     for section in sections:
-        family = [leaf for leaf in leaves if leaf.parent_node is section]
+        family = [leaf for leaf in leaves if leaf.section_id == section.node_id]
         assert family, f"a section without leaves: {section.text!r}"
         assert [leaf.metadata["position"] for leaf in family] == list(range(len(family)))
         assert {leaf.metadata["siblings"] for leaf in family} == {len(family)}

@@ -27,7 +27,7 @@ def test_what_a_leaf_knows() -> None:
     assert (second.metadata["position"], third.metadata["position"]) == (1, 0)
     assert third.metadata["heading_path"] == ["ECS", "Tanks"]
     assert text[second.start_char_idx : second.end_char_idx] == "Two."
-    assert (first.parent_node, section.document_id) == (section, document_id("manual.md"))
+    assert (first.section_id, section.document_id) == (section.node_id, document_id("manual.md"))
 
 
 @pytest.mark.parametrize(

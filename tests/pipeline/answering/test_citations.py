@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.schema import TextNode
 
 from pipeline.answer import Citation, Passage
 from pipeline.answering.citations import (
@@ -20,15 +19,16 @@ from pipeline.answering.citations import (
     quote_hash,
     sentences_of,
 )
+from pipeline.nodes import StoredNode
 
 SECTION = "The fan hums. It turns at 4000 rpm.\n"
 
 
-def leaf(passage: Passage, position: int) -> TextNode:
+def leaf(passage: Passage, position: int) -> StoredNode:
     """The n-th sentence of `SECTION`, which starts at offset 10 of its file."""
     start, end = [(0, 13), (14, 35)][position]
-    return TextNode(
-        id_=f"{passage.section.node_id}/{position}",
+    return StoredNode(
+        node_id=f"{passage.section.node_id}/{position}",
         text=SECTION[start:end],
         start_char_idx=10 + start,
         end_char_idx=10 + end,
@@ -37,16 +37,18 @@ def leaf(passage: Passage, position: int) -> TextNode:
             "end_line": 3,
             "heading_path": [*passage.section.metadata["heading_path"]],
         },
+        document_id="d",
     )
 
 
 def passage(name: str) -> Passage:
-    section = TextNode(
-        id_=name,
+    section = StoredNode(
+        node_id=name,
         text=SECTION,
         start_char_idx=10,
         end_char_idx=10 + len(SECTION),
         metadata={"source": f"{name}.md", "heading_path": ["Ship", "Fan"]},
+        document_id="d",
     )
     return Passage(section, (), True, 1.0)
 

@@ -8,7 +8,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import MetadataMode, NodeRelationship, QueryBundle, TextNode
 
 from pipeline.llamaindex.retriever import HybridRetriever, text_node
-from pipeline.nodes import Node, StoredNode
+from pipeline.nodes import StoredNode
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.searching import make_search
 
@@ -76,8 +76,3 @@ def test_models_are_shown_headings_and_no_hashes() -> None:
     node = text_node(stored())
     assert node.get_content(MetadataMode.EMBED) == "heading_path: ['ECS', 'Fan']\n\nIt hums."
     assert node.get_content(MetadataMode.LLM) == "source: fan.md\nheading_path: ['ECS', 'Fan']\n\nIt hums."
-
-
-def test_a_readers_node_is_a_node_and_stays_itself() -> None:
-    node: Node = TextNode(text="It hums.")
-    assert text_node(node) is node
