@@ -22,7 +22,7 @@ from readers.dialects import display, title_key
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 4
+ANALYSER_VERSION = 5
 """Increase it with every change of the terms of a node: lexical indexes of another version are rebuilt."""
 
 EMBEDDING_RECIPE = 4
@@ -53,9 +53,6 @@ _DENSE = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ELISION = re.compile(r"(?:[a-z]{1,2}|qu|all|dell|nell|sull)['’]")
-_INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
-_LONG_INITIALS = re.compile(r"\b[A-Z](?:\.[A-Z]){3,}\b\.?(?=\W|$)")  # not U.S., which models know
-_FEWEST_SMALL_INITIALS = 4  # fewer may be a file's name (`a.b.c`) or an attribute (`x.y`)
 _CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
 _SPACED_CODE = re.compile(r"\b(?<![.'’-])([A-Z]{1,4}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
 """`C 105`: in capitals alone, because `in 2024` is none."""
@@ -74,9 +71,9 @@ def analyse(text: str, language: str = "en") -> list[str]:
 
     Compounds are taken apart (`tank-valve` → tank, valv), and with a digit also kept whole, as ids, versions
     and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5). Long options and names made of symbols are
-    terms, too (`--top-k` → --top-k, top, k; `$?` → $?). Initials are one word (`S.P.A.C.E.` → space). `C105`,
-    `C 105` and `C-105s` are analysed as `C-105`. Scripts without blanks between words become overlapping
-    pairs of characters (`所有権` → 所有, 有権).
+    terms, too (`--top-k` → --top-k, top, k; `$?` → $?). `C105`, `C 105` and `C-105s` are analysed
+    as `C-105`. Scripts without blanks between words become overlapping pairs of characters (`所有権` → 所有,
+    有権).
     """
     if text.isascii():
         return _words(text, language)
@@ -102,14 +99,6 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
         terms += {term: None for term in analyse(question, language) if term not in terms}
     key = title_key(question) if len(question) <= LONGEST_TITLE else ""
     return [*terms, f"={key}"] if key else terms
-
-
-def embedding_question(question: str) -> str:
-    """A question as it is embedded: initials as the one word that they stand for (`S.P.A.C.E.` → SPACE).
-
-    An embedding model reads them as letters, and takes the question for one about nothing.
-    """
-    return _LONG_INITIALS.sub(lambda found: found[0].replace(".", ""), question)
 
 
 def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
@@ -166,8 +155,6 @@ def _analysed(text: str, language: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_CACHED_WORDS)
 def _terms(word: str, language: str) -> tuple[str, ...]:
     """The terms of one word."""
-    if _INITIALS.fullmatch(word) and (word.isupper() or len(word) >= 2 * _FEWEST_SMALL_INITIALS - 1):
-        word = word.replace(".", "")
     word = word.lower()
     if language in _ELIDING:
         word = _ELISION.sub("", word, count=1)

@@ -10,7 +10,6 @@ import threading
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 
-from pipeline.analysis import embedding_question
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
 from pipeline.finding.fusion import LISTS, AlternativeQuery
@@ -99,7 +98,7 @@ class HybridSearch:
     ) -> tuple[list[Passage], Answerability]:
         """The passages that were selected, and the verdict on all that were fetched."""
         with trace.step(records.EmbedStep(model=self.encoder.name)) as embedding:
-            own = vector = self.encoder.encode_query(embedding_question(question))
+            own = vector = self.encoder.encode_query(question)
             if hypothesis:
                 vector = combine(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.set(dimensions=len(vector))
@@ -172,7 +171,7 @@ class HybridSearch:
             return response
         other, near = planned.alternative_query, request.vector
         if near is not None:
-            near = self.encoder.encode_query(embedding_question(other.text))
+            near = self.encoder.encode_query(other.text)
         request = replace(request, text=request.text and other.text, vector=near)
         return fusion.blend(response, self.store.sentences.search(request), share=other.share)
 

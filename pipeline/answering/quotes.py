@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipeline.analysis import analyse, embedding_question
+from pipeline.analysis import analyse
 from pipeline.answer import Passage, Retrieval, UnitKind
 from pipeline.answering.leaf_chances import Candidate, Floats, chances, leaf_signals
 from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
@@ -108,7 +108,7 @@ def choose_quotes(
     if not spans:  # no passages, or nothing but markup
         return []
     vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
-    question = encoder.encode_query(embedding_question(retrieval.question))
+    question = encoder.encode_query(retrieval.question)
     chance = chances(leaf_signals(retrieval.question, candidates, vectors, question), weights)
     closest = retrieval.answerability.verdict == "closest"
     chosen = _chosen(spans, chance, candidates, limit=min(limit, CLOSEST_SHOWN) if closest else limit)

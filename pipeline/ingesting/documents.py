@@ -1,8 +1,8 @@
 """The documents of an ingest: which files they are, which name each has in the index, which are gone.
 
 A document is its root and its path in it. Its source, the name in the index, is that path. If another root
-has a document of that source, the last two parts of the root stand in front (`b/docs/index.md`), with a hash
-if that is taken, too.
+has a document of that source, the last part of the root stands in front, or the last two, if they differ
+(`b/docs/index.md`), else a hash of the root.
 """
 
 from __future__ import annotations
@@ -132,10 +132,10 @@ def _with_folders(paths: Iterable[str]) -> Iterator[str]:
         yield from (f"{folder.as_posix()}/" for folder in PurePosixPath(path).parents)
 
 
-def _labels(root: str) -> tuple[str, str]:
-    """Return a root's last two parts, and the same with a hash of the whole root, as folders."""
-    name = "/".join(Path(root).parts[-2:]).strip("/") or "root"
-    return f"{name}/", f"{name}-{hashlib.sha256(root.encode()).hexdigest()[:8]}/"
+def _labels(root: str) -> list[str]:
+    """Return a root's last part, its last two, and a hash of the whole root, each with a slash behind."""
+    parts, digest = Path(root).parts[1:], hashlib.sha256(root.encode()).hexdigest()[:8]
+    return [f"{'/'.join(label)}/" for label in (parts[-1:], parts[-2:], [digest]) if label]
 
 
 def _source(
@@ -147,9 +147,10 @@ def _source(
     """
     names = [path, *(label + path for label in _labels(root) if label + path not in own_paths)]
     kept = [name for name in names if name in owners and owners[name].root == root]
-    if not kept and path in owners and not _exists(owners[path]):
-        return path  # the folder was moved
-    return [*kept, *(name for name in names if name not in owners)][0]
+    if kept or path not in owners or not _exists(owners[path]):  # without a file, its folder was moved
+        return next(iter(kept), path)
+    others = [label + path for label in _labels(owners[path].root)]
+    return next(name for name in names if name not in owners and name not in others)
 
 
 def _exists(owner: DocumentInfo | Candidate) -> bool:
