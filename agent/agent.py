@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.agent.react.types import (
@@ -44,7 +44,7 @@ from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Events, TokenArrived
-from pipeline.steps.records import STOPPED, ThinkStep, ToolKind, ToolStep
+from pipeline.steps.records import STOPPED, Step, ToolKind
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Agent:
                 raise
             why = str(error).rstrip(".")
         turn.retrieval = read.retrieval()
-        recalled = [known for step in run.calls() for known in step.recalled]
+        recalled = [known for step in run.calls() for known in step.data.get("recalled", ())]
         turn.recollection = _with_recalled(turn, parts, recalled)
         if why and not turn.stop.is_set():
             turn.notices += (GAVE_UP.format(why=why),)
@@ -182,9 +182,9 @@ class _Run:
         offered = [tool.tool for tool in self.tools.values()]
         self.form = formatter(persona.system_header, persona.tone, offered)
 
-    def calls(self) -> list[ToolStep]:
+    def calls(self) -> list[Step]:
         """What was called, in order."""
-        return [step for step in self.turn.trace.steps if isinstance(step, ToolStep)]
+        return [step for step in self.turn.trace.steps if step.name == "tool"]
 
     def go(self) -> Events[str]:
         """Run it: "" where it answered or was stopped, else why it gave up."""
@@ -209,7 +209,7 @@ class _Run:
         """Whether there is anything that an answer can rest on."""
         judged = self.read.judged
         found = judged is None or judged.verdict != "not in the documents"
-        others = [step for step in self.calls() if step.kind != "documents" and step.status == "ok"]
+        others = [step for step in self.calls() if step.data["kind"] != "documents" and step.status == "ok"]
         return bool(others) or (found and bool(self.read.sources))
 
     # -- before the model: what the memory or the manuals know ----------------------------------------
@@ -245,9 +245,9 @@ class _Run:
     def _think(self) -> Events[BaseReasoningStep | None]:
         """The model's next reply, read; None for one that could not be, which is answered with why."""
         self.replies += 1
-        return (yield from self.turn.trace.stream(ThinkStep(number=self.replies), self._reply))
+        return (yield from self.turn.trace.stream("think", self._reply, number=self.replies))
 
-    def _reply(self, step: RunningStep[ThinkStep]) -> Events[BaseReasoningStep | None]:
+    def _reply(self, step: RunningStep) -> Events[BaseReasoningStep | None]:
         stop, left = self.turn.stop, max(1.0, self.deadline - time.monotonic())
         text, kept = "", time.monotonic()
         with closing(ChatStream(self.read.parts.llm, self._prompt(), stop=stop, deadline_s=left)) as stream:  # type: ignore[arg-type]
@@ -263,18 +263,17 @@ class _Run:
                 if len(text) == LONGEST_REPLY:  # what came of it is read as it stands
                     break
         if generation := stream.generation:
-            step.record = replace(
-                step.record,
-                finish_reason=generation.finish_reason,
-                prompt_tokens=generation.prompt_tokens,
-                answer_tokens=generation.answer_tokens,
-            )
+            step.data |= {
+                "finish_reason": generation.finish_reason,
+                "prompt_tokens": generation.prompt_tokens,
+                "answer_tokens": generation.answer_tokens,
+            }
         if stop.is_set():
             step.skip(STOPPED)
             return None
         return self._understood(step, text)
 
-    def _understood(self, step: RunningStep[ThinkStep], text: str) -> BaseReasoningStep | None:
+    def _understood(self, step: RunningStep, text: str) -> BaseReasoningStep | None:
         try:
             said = StrictParser().parse(text)
         except ValueError as error:
@@ -285,7 +284,7 @@ class _Run:
             return None
         wants = said.action if isinstance(said, ActionReasoningStep) else ""
         thought = str(getattr(said, "thought", ""))
-        step.record = replace(step.record, thought=thought, wants=wants)
+        step.data |= {"thought": thought, "wants": wants}
         return said
 
     def _prompt(self) -> list[Message]:
@@ -309,26 +308,27 @@ class _Run:
     def _act(self, said: ActionReasoningStep) -> Events[None]:
         self.steps_left -= 1
         tool = self.tools.get(said.action)
-        begun = ToolStep(
-            tool=said.action[:100],
-            kind=tool.kind if tool else "tool",
-            origin=tool.origin if tool else "",
-            arguments=_shortened(said.action_input),
-        )
-        self._told(said, (yield from self.turn.trace.take(begun, self._called, tool, said)))
+        begun = {
+            "tool": said.action[:100],
+            "kind": tool.kind if tool else "tool",
+            "origin": tool.origin if tool else "",
+            "arguments": _shortened(said.action_input),
+        }
+        work = partial(self._called, tool=tool, said=said)
+        self._told(said, (yield from self.turn.trace.take("tool", work, **begun)))
         self.keep(self.turn)
 
-    def _called(self, step: RunningStep[ToolStep], tool: AgentTool | None, said: ActionReasoningStep) -> str:
+    def _called(self, step: RunningStep, tool: AgentTool | None, said: ActionReasoningStep) -> str:
         """What the model reads of a call, once it is made or why it is not."""
         self._call(step, tool, said)
-        observed = self._observed(step.record)
-        step.record = replace(step.record, tokens=count_tokens(observed))
+        observed = self._observed(step)
+        step.data["tokens"] = count_tokens(observed)
         return observed
 
-    def _call(self, step: RunningStep[ToolStep], tool: AgentTool | None, said: ActionReasoningStep) -> None:
+    def _call(self, step: RunningStep, tool: AgentTool | None, said: ActionReasoningStep) -> None:
         key = json.dumps([said.action, said.action_input], sort_keys=True, default=str)
         if tool is None:
-            return step.fail(NO_TOOL.format(name=step.record.tool, names=", ".join(self.tools)))
+            return step.fail(NO_TOOL.format(name=step.data["tool"], names=", ".join(self.tools)))
         if key in self.made:
             self.repeated += 1
             return step.skip(AGAIN)
@@ -353,10 +353,10 @@ class _Run:
         """The tokens that a result may have; documents leave some for what tools and the memory say."""
         return max(0, self.tokens_left - (self.for_others if kind == "documents" else 0))
 
-    def _observed(self, step: ToolStep) -> str:
+    def _observed(self, step: RunningStep) -> str:
         """What the model reads of a call, in the tokens that are left."""
         said = step.status in ("ok", "failed")
-        text = self.read.observation(step, tokens=self._room_for(step.kind)) if said else step.detail
+        text = self.read.observation(step, tokens=self._room_for(step.data["kind"])) if said else step.detail
         self.tokens_left -= count_tokens(text)
         return text or "Nothing came of it."
 

@@ -6,9 +6,9 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent.tools import AgentTool, Related
@@ -24,7 +24,7 @@ from pipeline.answering.recollection import filled_in, named
 from pipeline.errors import AthenaError
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
-from pipeline.steps.records import STOPPED, ToolStep
+from pipeline.steps.records import STOPPED
 from pipeline.stores.globs import as_scope, matches
 from pipeline.words import counted, well_formed
 
@@ -42,7 +42,7 @@ LONGEST_ERROR = 500  # characters
 LONGEST_SECRET = 4_000  # characters, in whatever form
 CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
-Found = Mapping[str, Any]  # fields of a step
+Found = Mapping[str, Any]  # data of a step
 Consent = Callable[[AgentTool, Mapping[str, Any], threading.Event], bool]
 """Asks the user whether a tool that writes may be called so; ends early where the event is set."""
 
@@ -80,30 +80,31 @@ class Read:
 
     # -- what the model reads ----------------------------------------------------------------------
 
-    def observation(self, step: ToolStep, *, tokens: int) -> str:
+    def observation(self, step: RunningStep, *, tokens: int) -> str:
         """A call's result as the model reads it, in so many tokens; its sections are numbered by this."""
         if step.status == "failed":  # in words of the tool, maybe
             return self._framed(step.detail, tokens)
-        parts = [step.found, *self._sections(step, tokens)] if step.sections else []
-        if step.result:
-            texts = self.parts.memory.texts(step.recalled) if self.parts.memory and step.recalled else {}
-            parts.append(self._framed(filled_in(step.result, texts), tokens))
+        sections, recalled = step.data.get("sections", ()), step.data.get("recalled", ())
+        parts = [step.data["found"], *self._sections(sections, tokens)] if sections else []
+        if result := step.data.get("result"):
+            texts = self.parts.memory.texts(recalled) if self.parts.memory and recalled else {}
+            parts.append(self._framed(filled_in(result, texts), tokens))
         return "\n".join(parts)
 
     def _framed(self, told: str, tokens: int) -> str:
         return f"<result {self.word}>\n{cut(escaped_markers(told), tokens)}\n</result {self.word}>"
 
-    def _sections(self, step: ToolStep, tokens: int) -> list[str]:
-        nodes = self.parts.hybrid_search.store.sections.get_many(step.sections)
-        each = tokens if len(step.sections) == 1 else SECTION_TOKENS
+    def _sections(self, ids: Sequence[str], tokens: int) -> list[str]:
+        nodes = self.parts.hybrid_search.store.sections.get_many(ids)
+        each = tokens if len(ids) == 1 else SECTION_TOKENS
         blocks = []
         scope = as_scope(self.turn.options.paths)
-        for node in (nodes[known] for known in step.sections if known in nodes):
+        for node in (nodes[known] for known in ids if known in nodes):
             if scope and not matches(node.metadata["source"], scope):
                 continue
             if tokens < SECTION_TOKENS // 4:
                 break
-            if len(step.sections) > 1 and (known := self.sources.get(node.node_id)):
+            if len(ids) > 1 and (known := self.sources.get(node.node_id)):
                 blocks.append(f"[{known.number}] again: it stands above")
                 continue
             block = self._block(node, min(each, tokens))
@@ -138,11 +139,11 @@ class ToolTimeout(ToolFailed):
 
 
 def make_call(
-    step: RunningStep[ToolStep], tool: AgentTool, arguments: Mapping[str, Any], read: Read, *, seconds: float
+    step: RunningStep, tool: AgentTool, arguments: Mapping[str, Any], read: Read, *, seconds: float
 ) -> None:
     """Make the call and record what came of it; one that failed is made once more, unless it writes."""
     for attempt in range(1 if tool.writes else 2):
-        step.record = replace(step.record, attempts=attempt + 1)
+        step.data["attempts"] = attempt + 1
         try:
             found = _in_time(tool, arguments, read, seconds=seconds)
         except (Refused, ToolTimeout) as error:  # the same again would end the same way
@@ -150,7 +151,8 @@ def make_call(
         except (AthenaError, ToolFailed) as error:
             step.fail(str(error))
         else:
-            step.record = replace(step.record, **found, status="ok", detail="")
+            step.data |= found
+            step.status, step.detail = "ok", ""
             return None
         if read.turn.stop.is_set():
             return step.skip(STOPPED)
@@ -189,7 +191,7 @@ def _in_time(
 
 
 def _found(value: Any, call: Call) -> Found:
-    """The fields of a step that say what a call gave."""
+    """The data of a step that say what a call gave."""
     match value:
         case Retrieval(passages=passages):
             read = [known for passage in passages for known in passage.section_ids]

@@ -307,15 +307,12 @@ class Athena(Parts):
         return AsyncAnswerStream(self.stream(question, history=history, **asking))
 
     def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
-        """Keep what the reader thought of an answer, 1, -1 or None, and say it in the answer's trace.
+        """Store the reader's rating of an answer: 1, -1, or None to take it back, with a comment.
 
-        Of a `private` conversation there is no trace. Raises `UnknownConversation` where the answer is not
-        stored any more.
+        Raises `UnknownConversation` where the answer is not stored any more.
         """
         conversations = self.private_conversations if private else self.conversations
         conversations.set_feedback(turn_id, value, word)
-        if self.tracer and not private:
-            self.tracer.annotate(turn_id, value, word)
 
     def chat_engine(self, **asking: Unpack[Asking]) -> ChatEngine:
         """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -80,8 +79,6 @@ class MemoryAssembly:
             left_undone=partial(self._again, user),
             elsewhere_s=parts.settings.answer_timeout_s if parts.settings.store == "server" else 0,
         )
-        if parts.tracer:
-            finishing = replace(finishing, told=parts.tracer.remembered)
         chat = RememberingChat(finishing)
         if private:
             chat = RememberingChat(finishing, parts.private_conversations, PRIVATE)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.nodes import Node
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
-    from pipeline.steps.phoenix import PhoenixTracer
+    from pipeline.steps.tracing import TurnTracer
     from pipeline.stores.base import DocumentStore, Vector
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded import EmbeddedStore
@@ -138,8 +138,8 @@ class Parts:
         return load_persona(self.settings.persona)
 
     @made_once
-    def tracer(self) -> PhoenixTracer | None:
-        """What sends each turn to Phoenix; None where the settings have no address of one."""
+    def tracer(self) -> TurnTracer | None:
+        """The exporter of finished turns as traces; None without ATHENA_PHOENIX_URL."""
         return watching.open_tracer(self.settings.phoenix_url)
 
     @made_once

@@ -11,11 +11,16 @@ from typing import Any
 
 from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit
 from pipeline.finding.why import Why
-from pipeline.steps.records import RecallStep, Step, ThinkStep, ToolStep, step_of
+from pipeline.steps.records import Step, data_of
 from pipeline.stores.conversations import scope_of
 
 Shape = dict[str, Any]
 NOTHING_RECALLED: Mapping[str, str] = {}
+AGENT_FIELDS: Mapping[str, Mapping[str, Any]] = {  # of an agent's steps, by name, each with its default
+    "think": {"thought": "", "wants": ""},
+    "tool": {"tool": "", "kind": "", "origin": "", "arguments": {}, "found": "", "result": ""}
+    | {"sections": [], "tokens": 0},
+}
 
 
 def search_shape(retrieval: Retrieval) -> Shape:
@@ -95,21 +100,21 @@ def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED,
 
 def recalled_shape(answer: Answer, texts: Mapping[str, str]) -> list[Shape]:
     """The recalled memories and turns, best first, with their scores; forgotten ones are left out."""
-    step = step_of(answer.steps, RecallStep)
-    scores = {item.memory_id: item for item in step.recalled}
-    said = {item.memory_id: item for item in step.turns}
+    recalled = data_of(answer.steps, "recall")
+    scores = {item["memory_id"]: item for item in recalled.get("recalled", ())}
+    said = {item["memory_id"]: item for item in recalled.get("turns", ())}
     shapes = []
     for known, text in texts.items():
         shape: Shape = {"id": known, "text": text}
         if item := scores.get(known):
             shape |= {
-                "score": round(item.score, 6),
-                "recency": round(item.recency, 6),
-                "importance": item.importance,
-                "relevance": round(item.relevance, 6),
+                "score": round(item["score"], 6),
+                "recency": round(item["recency"], 6),
+                "importance": item["importance"],
+                "relevance": round(item["relevance"], 6),
             }
         elif item := said.get(known):
-            shape |= {"score": round(item.score, 6), "relevance": round(item.relevance, 6)}
+            shape |= {"score": round(item["score"], 6), "relevance": round(item["relevance"], 6)}
         shapes.append(shape)
     return shapes
 
@@ -145,19 +150,9 @@ def steps_shape(steps: Sequence[Step]) -> list[Shape]:
     """Each step's name and milliseconds, and what is to be said of it; an agent's steps in full."""
     return [
         {"name": step.name, "ms": round(step.ms, 3), "status": step.status, "detail": step.detail}
-        | _of_agent(step)
+        | {name: step.data.get(name, no) for name, no in AGENT_FIELDS.get(step.name, {}).items()}
         for step in steps
     ]
-
-
-def _of_agent(step: Step) -> Shape:
-    match step:
-        case ThinkStep():
-            return {"thought": step.thought, "wants": step.wants}
-        case ToolStep():
-            names = ("tool", "kind", "origin", "arguments", "found", "result", "sections", "tokens")
-            return {name: getattr(step, name) for name in names}
-    return {}
 
 
 def why_shape(why: Why) -> Shape:

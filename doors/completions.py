@@ -26,7 +26,7 @@ from pipeline.answer import Answer
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, RunFailed, TokenArrived
-from pipeline.steps.records import GenerateStep, step_of
+from pipeline.steps.records import data_of
 
 PING_TICKS = 15  # seconds without a word after which a comment keeps proxies from hanging up
 PING = ": still at work\n\n"
@@ -327,21 +327,18 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _finish_reason(answer: Answer) -> Literal["stop", "length"]:
-    return "length" if step_of(answer.steps, GenerateStep).finish_reason == "length" else "stop"
+    return "length" if data_of(answer.steps, "generate").get("finish_reason") == "length" else "stop"
 
 
 def _usage(answer: Answer) -> dict[str, int] | None:
     """What the model reports; nothing where none was asked, None where it reports nothing."""
-    step = step_of(answer.steps, GenerateStep)
+    data = data_of(answer.steps, "generate")
+    read, wrote = data.get("prompt_tokens"), data.get("answer_tokens")
     if answer.mode != "generate":
         return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    if step.prompt_tokens is None or step.answer_tokens is None:
+    if read is None or wrote is None:
         return None
-    return {
-        "prompt_tokens": step.prompt_tokens,
-        "completion_tokens": step.answer_tokens,
-        "total_tokens": step.prompt_tokens + step.answer_tokens,
-    }
+    return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
 
 
 def _event(shape: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from memory.deciding import edits, upkeep
 from memory.shapes import found_shape, memory_shape, said_shape, turn_shape
 from memory.times import iso, read_date
 from pipeline.errors import UnknownConversation
+from pipeline.steps.records import ids_of
 from pipeline.stores.conversations import Conversation, ConversationInfo, Turn, unknown_turn
 
 if TYPE_CHECKING:
@@ -206,13 +207,10 @@ def add(given: MemoryText, asks: Caller) -> Shape:
     asks.caller.require("remember")
     memory = memory_of(asks)
     step = memory.add(given.text)
-    kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
+    kept = [memory.get(item) for item in ids_of(step, "added", "known", "touched")]
     return {
         "memories": [memory_shape(item) for item in kept],
-        "added": list(step.added),
-        "known": list(step.known),
-        "replaced": list(step.replaced),
-        "disputed": list(step.disputed),
+        **{name: ids_of(step, name) for name in ("added", "known", "replaced", "disputed")},
     }
 
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.datasets import Question, held_out, load_qrels, load_queries, read_text
 from evals.indexing import Bars, bar, dataset_name, index_of, indexed_corpus
 from evals.metrics import mean, paired_difference, percentile
 from pipeline.answering.citations import escaped_markers
 from pipeline.errors import AthenaError, DatasetError
-from pipeline.steps.events import RunFailed
-from pipeline.steps.records import ThinkStep, ToolStep
+from pipeline.steps.events import RunFailed, StepFinished
+from pipeline.steps.records import Step
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def loop_ms(athena: Athena) -> list[float]:
     agent, ends = open_agent(athena), list[float]()
     agent.add_tool(count, reads=True)
     for event in athena.chat(llm=CallAfterCall(), agent=agent).run("How far can be counted?"):
-        if isinstance(getattr(event, "step", None), ToolStep):
+        if isinstance(event, StepFinished) and event.step.name == "tool":
             ends.append(time.perf_counter() * 1000)
     return [later - sooner for sooner, later in pairwise(ends)]
 
@@ -210,7 +210,7 @@ def evaluate_routing(
         agent = open_agent(other)
         for done, query in enumerate(queries, start=1):
             answer = other.ask(query.text, llm=OncePerClause(), agent=agent, private=True)
-            called = next((step.kind for step in answer.steps if isinstance(step, ToolStep)), "")
+            called = next((step.data["kind"] for step in answer.steps if step.name == "tool"), "")
             first[query.id] = called or ("memory" if answer.mode == "memory" else answer.mode)
             if asking:
                 asking(done, len(queries))
@@ -241,16 +241,16 @@ def _read(
 ) -> tuple[Reading, list[float]]:
     """What the model was given for a question, and the milliseconds of each thought."""
     started = time.perf_counter()
-    steps = list[Any]()
+    steps = list[Step]()
     for event in athena.chat(llm=model, agent=agent, options=options, private=True).run(query.text):
         if isinstance(event, RunFailed):
             raise event.error or AthenaError(event.message, event.fix)
-        if hasattr(event, "step"):
+        if isinstance(event, StepFinished):
             steps.append(event.step)
     ms = (time.perf_counter() - started) * 1000
-    calls = [step for step in steps if isinstance(step, ToolStep)]
-    thoughts = [step.ms for step in steps if isinstance(step, ThinkStep)]
-    tokens = sum(step.tokens for step in calls)
+    calls = [step for step in steps if step.name == "tool"]
+    thoughts = [step.ms for step in steps if step.name == "think"]
+    tokens = sum(step.data["tokens"] for step in calls)
     share = mean([float(any(map(model.read, texts))) for texts in gold])
     return Reading(query.id, share, len(calls), len(thoughts), tokens, ms), thoughts
 

@@ -149,11 +149,7 @@ class Scoring:
     def __call__(self, query: Question, heard: Heard, ms: float, *, alone: Heard | None = None) -> Judged:
         """What the quotes hold and whether the verdict is right; of what a model wrote, whether that is."""
         self.heard.append((query, heard))
-        judged = self._judged(query, heard, ms, alone)
-        if self._athena.tracer and heard.answer:
-            why = "; ".join(_problems(judged))
-            self._athena.tracer.score(heard.answer.turn_id, question_shares(judged), why=why)
-        return judged
+        return self._judged(query, heard, ms, alone)
 
     def _judged(self, query: Question, heard: Heard, ms: float, alone: Heard | None) -> Judged:
         judged = judge(query, heard, ms, alone=alone, relevant=self._qrels.get(query.id, ()))

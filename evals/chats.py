@@ -129,7 +129,9 @@ def _ask(athena: PlayedAthena, asked: Asked, *, user: str, ids: Ids) -> Heard:
     started = time.perf_counter()
     reply = athena.reply_to(asked.question, user=user)
     ms = (time.perf_counter() - started) * 1000
-    ranking = tuple(known for item in reply.step.turns for known in ids.get(item.memory_id, ()))
+    ranking = tuple(
+        known for item in reply.recall.get("turns", ()) for known in ids.get(item["memory_id"], ())
+    )
     return Heard(asked, ranking, reply, ms)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from evals.datasets import Document
 from evals.indexing import index_corpus
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, RunFailed
-from pipeline.steps.records import RecallStep, step_of
+from pipeline.steps.records import data_of
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from pipeline.terms import content_terms, share, text_terms
 
@@ -39,16 +39,17 @@ class Reply:
     text: str
 
     @property
-    def step(self) -> RecallStep:
-        """What was looked up; an empty record where nothing was."""
-        return step_of(self.answer.steps, RecallStep)
+    def recall(self) -> Mapping[str, Any]:
+        """The data of the "recall" step; {} without one."""
+        return data_of(self.answer.steps, "recall")
 
     @property
     def from_memory(self) -> bool:
         """Whether the memory answers, and says so without reserve."""
         if self.answer.mode != "memory":
             return False
-        return self.step.verdict == "remembered" if self.step.verdict else bool(self.answer.recalled)
+        verdict = self.recall.get("verdict")
+        return verdict == "remembered" if verdict else bool(self.answer.recalled)
 
     @property
     def left_alone(self) -> bool:
@@ -60,7 +61,7 @@ class Reply:
     @property
     def recalls(self) -> bool:
         """Whether anything that was said before comes with the answer."""
-        return self.from_memory or bool(self.answer.recalled) or self.step.verdict == "remembered"
+        return self.from_memory or bool(self.answer.recalled) or self.recall.get("verdict") == "remembered"
 
 
 class PlayedAthena(Athena):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, Span
 from evals.judges import PROMPTS, ModelJudge
@@ -18,7 +18,7 @@ from evals.playing import PlayedAthena, playing
 from evals.talks import Step as Said
 from evals.talks import Talk, has_words, is_right, played
 from pipeline.answering.section_blocks import end_of, start_of
-from pipeline.steps.records import RecallStep, SelectStep, step_of
+from pipeline.steps.records import data_of
 
 if TYPE_CHECKING:
     from evals.chunking import CutAthena
@@ -171,7 +171,7 @@ def _score_said(
     reply = athena.reply_to(step.ask, user=talk.name, conversation_id=inside)
     ms = (time.perf_counter() - started) * 1000
     earlier = step.needs in ("session", "correction")
-    rank = _first_recalled(athena, talk, step, step_of(reply.answer.steps, RecallStep)) if earlier else 0
+    rank = _first_recalled(athena, talk, step, data_of(reply.answer.steps, "recall")) if earlier else 0
     scores = {
         "hit@3": float(0 < rank <= FIRST) if earlier else None,
         "MRR": (round(1 / rank, DIGITS) if rank else 0.0) if earlier else None,
@@ -181,10 +181,12 @@ def _score_said(
     return _taken(f"{talk.name} {step.at}", scores, reply.answer, ms if is_timed else None)
 
 
-def _first_recalled(athena: PlayedAthena, talk: Talk, step: Said, recall: RecallStep) -> int:
+def _first_recalled(athena: PlayedAthena, talk: Talk, step: Said, recall: Mapping[str, Any]) -> int:
     """The rank of the first of what was recalled, by relevance, that has the answer; 0 where none has."""
-    found = sorted((*recall.recalled, *recall.turns), key=lambda item: -item.relevance)
-    ids = list(dict.fromkeys(item.memory_id for item in found))[:DEPTH]
+    found = sorted(
+        (*recall.get("recalled", ()), *recall.get("turns", ())), key=lambda item: -item["relevance"]
+    )
+    ids = list(dict.fromkeys(item["memory_id"] for item in found))[:DEPTH]
     texts = athena.memory_of(talk.name).texts(ids)
     ranks = enumerate((texts.get(known, "") for known in ids), start=1)
     return next((rank for rank, text in ranks if any(has_words(text, words) for words in step.any)), 0)
@@ -198,10 +200,9 @@ def _taken(
     steps = answer.steps if answer else ()
     for step in steps:
         if step.status == "ok" and whole_ms is not None:
-            name = str(getattr(step, "name", ""))
-            ms[name] = ms.get(name, 0.0) + step.ms
+            ms[step.name] = ms.get(step.name, 0.0) + step.ms
     if answer is None or answer.usage is None:
-        passages = sum(step.tokens for step in steps if isinstance(step, SelectStep))
+        passages = sum(step.data["tokens"] for step in steps if step.name == "select")
         return Scored(question, scores, ms, tokens_in=passages)
     used = answer.usage
     return Scored(question, scores, ms, used.tokens_in, used.tokens_out, used.estimated)

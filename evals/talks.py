@@ -143,7 +143,9 @@ def _answered(athena: PlayedAthena, talk: Talk, step: Step, conversation: str) -
         return
     inside = conversation if step.needs == "turn" else None
     reply = athena.reply_to(question, user=talk.name, conversation_id=inside)
-    came = f"{talk.name}: {question} → [{reply.answer.mode}, {reply.step.verdict}] {reply.text[:SHOWN]}"
+    came = (
+        f"{talk.name}: {question} → [{reply.answer.mode}, {reply.recall.get('verdict')}] {reply.text[:SHOWN]}"
+    )
     if step.unrelated:
         yield _judged(talk, "unrelated_recalled", reply.recalls, came, wanted=False)
     elif step.never_said:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memory.recalling.turn_index import FoundTurn, Turn
     from memory.recalling.user_index import Indexes, UserIndex
     from memory.recalling.user_turns import UserTurns
-    from pipeline.steps.records import RememberStep
+    from pipeline.steps.records import Step
     from pipeline.stores.memories import Relation
 
 SEARCHED = 10  # memories that a search shows
@@ -270,7 +270,7 @@ class UserMemory:
 
     # -- changing -----------------------------------------------------------------------------------
 
-    def add(self, text: str) -> RememberStep:
+    def add(self, text: str) -> Step:
         """Keep a text, decided as in a chat: it may replace others. Raises for a secret, and a long text."""
         text = well_formed(text).strip()
         if not any(map(str.isalnum, text)):
@@ -278,9 +278,9 @@ class UserMemory:
         refuse_long(text)
         remembering = self.remembering
         step = remembering.keep_asked(remembering.hear(ASKING + text), start=len(ASKING))
-        if step.secrets:
+        if secrets := step.data["secrets"]:
             raise AthenaError(
-                left_out(step.secrets), "Secrets are never kept: say it without them, or use a safe."
+                left_out(secrets), "Secrets are never kept: say it without them, or use a safe."
             )
         return step
 

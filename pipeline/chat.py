@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pipeline.answer import Answer, Verdict
 from pipeline.answering.kept_conversation import History, KeptConversation, conversation_of
 from pipeline.answering.prompts import condense_prompt, fitting_history
+from pipeline.answering.recollection import recalled_data
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
     NO_MODEL,
@@ -51,17 +52,8 @@ from pipeline.steps.events import (
 )
 from pipeline.steps.records import (
     STOPPED,
-    CondenseStep,
-    GenerateStep,
-    HydeStep,
-    PromptStep,
-    QuoteStep,
-    RecalledId,
-    RecallStep,
-    RememberStep,
     Step,
-    VerifyStep,
-    step_of,
+    last_step,
 )
 from pipeline.steps.spending import noted_in
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
@@ -166,13 +158,16 @@ class ChatRecipe:
 
     def _condense(self, turn: RunningTurn) -> Events[None]:
         """The message and the history as one question that stands alone."""
-        begun = CondenseStep(message=turn.message, messages=len(turn.history))
-        turn.question = yield from turn.trace.take(begun, self._condensed, turn)
+        work = partial(self._condensed, turn=turn)
+        told = {"message": turn.message, "messages": len(turn.history)}
+        turn.question = yield from turn.trace.take("condense", work, **told)
 
     def _recall(self, turn: RunningTurn, memory: ChatMemory) -> Events[None]:
         """What the message brings to mind; an answer does without where that fails."""
         try:
-            turn.recollection = yield from turn.trace.take(RecallStep(), self._recalled, turn, memory)
+            turn.recollection = yield from turn.trace.take(
+                "recall", partial(self._recalled, turn=turn, memory=memory)
+            )
         except AthenaError as error:
             turn.notices += (NOT_RECALLED.format(why=str(error).rstrip(".")),)
 
@@ -187,8 +182,8 @@ class ChatRecipe:
             if topic_leads(turn.retrieval, other):
                 turn.retrieval, steps[first:] = other, others
                 turn.read_as(turn.other)
-        hyde = step_of(turn.retrieval.steps, HydeStep)
-        if hyde.status == "failed":
+        hyde = last_step(turn.retrieval.steps, "hyde")
+        if hyde is not None and hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
         yield SourcesFound(turn.retrieval)
         turn.file_hashes = self._file_hashes()
@@ -238,20 +233,17 @@ class ChatRecipe:
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
         """The best units as they stand."""
-        begun = QuoteStep(limit=self.parts.limits.quotes)
-        search = self.parts.hybrid_search
-        return (yield from turn.trace.take(begun, quoted, turn, search, notice=notice))
+        work = partial(quoted, turn=turn, search=self.parts.hybrid_search, notice=notice)
+        return (yield from turn.trace.take("quote", work, limit=self.parts.limits.quotes))
 
     def _generate(self, turn: RunningTurn) -> Events[Answer]:
         """The model's answer; where it fails before the first word, quotes stand in for it."""
-        prompt = yield from turn.trace.take(PromptStep(), assembled, turn, self.parts)
+        prompt = yield from turn.trace.take("prompt", partial(assembled, turn=turn, parts=self.parts))
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
-        begun = GenerateStep(model=self.parts.choice.name)
+        writing = partial(written, turn=turn, parts=self.parts, messages=prompt.messages, keep=keep)
         try:
-            generation = yield from turn.trace.stream(
-                begun, written, turn, self.parts, prompt.messages, keep=keep
-            )
+            generation = yield from turn.trace.stream("generate", writing, model=self.parts.choice.name)
         except ModelError as error:
             if turn.text.strip():
                 with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
@@ -267,8 +259,9 @@ class ChatRecipe:
 
     def _cite(self, turn: RunningTurn, sources: Sequence[Source]) -> Events[Answer]:
         """The generated text with markers resolved and every sentence checked."""
-        search = self.parts.hybrid_search
-        return (yield from turn.trace.take(VerifyStep(), verified, turn, search, sources, self.parts.memory))
+        search, memory = self.parts.hybrid_search, self.parts.memory
+        work = partial(verified, turn=turn, search=search, sources=sources, memory=memory)
+        return (yield from turn.trace.take("verify", work))
 
     def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
         """What the memory itself answers; the turn is stored first, as what is kept names it."""
@@ -279,11 +272,11 @@ class ChatRecipe:
 
     # -- the steps ----------------------------------------------------------------------------------
 
-    def _condensed(self, step: RunningStep[CondenseStep], turn: RunningTurn) -> str:
+    def _condensed(self, step: RunningStep, turn: RunningTurn) -> str:
         rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
         said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
         found = condense(said, asked_in(turn.message), rewrite=rewrite)
-        step.record = replace(step.record, question=found.question, carried=found.carried, by=found.by)
+        step.data |= {"question": found.question, "carried": found.carried, "by": found.by}
         turn.alternative, turn.carried, turn.other = found.alternative, found.carried, found.other
         if found.problem and turn.stop.is_set():
             step.skip(STOPPED)
@@ -309,28 +302,13 @@ class ChatRecipe:
         text = complete(self.parts.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
         return "" if stop.is_set() else text  # half a question finds something else
 
-    def _recalled(self, step: RunningStep[RecallStep], turn: RunningTurn, memory: ChatMemory) -> Recollection:
+    def _recalled(self, step: RunningStep, turn: RunningTurn, memory: ChatMemory) -> Recollection:
         question = for_memory(turn.history, turn.message) or turn.question
         found = memory.recall(
             turn.message, question=question, left=self._left(turn.history), turn_id=turn.turn_id
         )
-        scored = (
-            RecalledId(item.id, item.score, item.recency, item.importance, item.relevance)
-            for item in found.memories
-        )
-        step.record = replace(
-            step.record,
-            preset=found.preset,
-            threshold=found.threshold,
-            considered=found.considered,
-            static=tuple(item.id for item in found.static),
-            recalled=tuple(scored),
-            graph=tuple(item.id for item in found.graph),
-            turns=tuple(RecalledId(item.id, item.score, 0.0, None, item.relevance) for item in found.turns),
-            verdict=found.verdict,
-            probability=found.probability,
-            tokens=sum(count_tokens(item.text) for item in found.all) if self.parts.llm else 0,
-        )
+        step.data |= recalled_data(found)
+        step.data["tokens"] = sum(count_tokens(item.text) for item in found.all) if self.parts.llm else 0
         if found.detail:
             step.skip(found.detail)
         return found
@@ -393,8 +371,7 @@ class ChatRecipe:
         last: ChatEvent
         try:
             found = yield from self._answer(turn)
-            planned = any(isinstance(step, RememberStep) for step in turn.trace.steps)
-            if self.parts.memory is not None and not planned:
+            if self.parts.memory is not None and last_step(turn.trace.steps, "remember") is None:
                 turn.trace.steps.append(self.parts.memory.planned(turn.message))
             answer = self.conversation.keep_if_possible(turn, found)
             self.history.take(answer)

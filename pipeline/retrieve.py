@@ -25,9 +25,8 @@ from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.models.onnx import CORES
 from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
-from pipeline.steps import records
 from pipeline.steps.events import Emit
-from pipeline.steps.trace import Trace
+from pipeline.steps.trace import KEPT_RANKS, Trace
 from pipeline.stores.base import DocumentStore, Hit, Ranking, SearchRequest, SearchResponse, Vector
 from pipeline.terms import content_terms
 from pipeline.words import well_formed
@@ -54,7 +53,7 @@ class HybridSearch:
         *,
         options: RetrievalOptions | None = None,
         hypothesis: str | None = None,
-        ranks: int | None = records.KEPT_RANKS,
+        ranks: int | None = KEPT_RANKS,
         alternative: AlternativeQuery | None = None,
         stop: threading.Event | None = None,
         emit: Emit | None = None,
@@ -68,20 +67,20 @@ class HybridSearch:
         """
         options, stop, index = options or self.options, stop or threading.Event(), self.store.sentences
         trace, asked = Trace(ranks=ranks, emit=emit), well_formed(question[:LONGEST])
-        with trace.step(records.CorrectStep(question=asked)) as correcting:
+        with trace.step("correct", question=asked) as correcting:
             words = misspelt(asked, index) if correcting.is_on(options.spelling) else []
             question = with_words(asked, words)
-            correcting.set(corrected=question if words else "", words=tuple(words))
+            correcting.data |= {"corrected": question if words else "", "words": words}
             if alternative and options.spelling:
                 other = with_words(alternative.text, misspelt(alternative.text, index))
                 alternative = alternative._replace(text=other)
-        with trace.step(records.HydeStep(question=question)) as hyde:
+        with trace.step("hyde", question=question) as hyde:
             wanted = options.hyde and (options.alpha > 0 or options.hyde_lexical)
             if not hyde.is_on(wanted):
                 hypothesis = ""
             elif hypothesis is None:
-                hypothesis = write_hypothesis(hyde, self.hypothesize, stop)
-            hyde.set(hypothesis=hypothesis)
+                hypothesis = write_hypothesis(hyde, question, self.hypothesize, stop)
+            hyde.data["hypothesis"] = hypothesis
         with AT_ONCE:
             passages, verdict = self._find(question, hypothesis or "", alternative, options, trace, stop)
         steps, was = tuple(trace.steps), asked if asked != question else ""
@@ -97,83 +96,82 @@ class HybridSearch:
         stop: threading.Event,
     ) -> tuple[list[Passage], Answerability]:
         """The passages that were selected, and the verdict on all that were fetched."""
-        with trace.step(records.EmbedStep(model=self.encoder.name)) as embedding:
+        with trace.step("embed", model=self.encoder.name) as embedding:
             own = vector = self.encoder.encode_query(question)
             if hypothesis:
                 vector = combine(own, self.encoder.encode_passages([hypothesis])[0])
-            embedding.set(dimensions=len(vector))
+            embedding.data["dimensions"] = len(vector)
         text = f"{question} {hypothesis}" if hypothesis and options.hyde_lexical else question
-        with trace.step(self._planned(text, alternative, options)) as searching:
-            found = self._search(searching.record, vector)
-            searching.set(hits=sum(len(getattr(found, name)) for name in LISTS))
-            searching.set(**{name: _rounded(getattr(found, name)[: searching.ranks]) for name in LISTS})
-        weights = fusion.list_weights(options, alpha=searching.record.alpha)
-        with trace.step(records.FuseStep(weights=weights)) as fusing:
+        alpha = fusion.alpha_for(options.alpha, self.store.sections.languages(), self.encoder.languages)
+        with trace.step(
+            "search",
+            text=text,
+            alternative=alternative.text if alternative else "",
+            alternative_share=alternative.share if alternative else 0.0,
+            alpha=alpha,
+            candidates=options.candidates,
+            paths=options.paths,
+            sentences=self.store.sentences.count(),
+        ) as searching:
+            found = self._search(text, vector, alternative, alpha=alpha, options=options)
+            lists: dict[str, Ranking] = {name: getattr(found, name) for name in LISTS}
+            searching.data |= {name: _rounded(ranking) for name, ranking in lists.items()}
+            searching.data["hits"] = sum(map(len, lists.values()))
+        weights = fusion.list_weights(options, alpha=alpha)
+        with trace.step("fuse", weights=weights) as fusing:
             ranking = fusion.fuse_sections(found, weights=weights)
-            fusing.set(sections=len(ranking), ranking=tuple(ranking))
-        with trace.step(records.MergeStep(simple_ratio_thresh=options.simple_ratio_thresh)) as merging:
+            fusing.data |= {"sections": len(ranking), "ranking": ranking}
+        with trace.step("merge", simple_ratio_thresh=options.simple_ratio_thresh) as merging:
             depth = max(options.top_k, options.rerank_top_n)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)
             leaves = fusion.sentence_scores(found, weights=weights)
             threshold = options.simple_ratio_thresh
             passages = gather(sections, leaves, sentences=self.store.sentences, threshold=threshold)
-            merging.set(sections=fetched(passages))
-        with trace.step(
-            records.RerankStep(top_n=options.rerank_top_n, weight=options.rerank_weight)
-        ) as reranking:
+            merging.data["sections"] = fetched(passages)
+        with trace.step("rerank", top_n=options.rerank_top_n, weight=options.rerank_weight) as reranking:
             if reranking.is_on(options.rerank):
                 passages = rerank(reranking, question, passages, self.cross_encoder, stop)
             passages = _descending(names_first(passages, [p.section for p in passages], question))
-        with trace.step(records.AnswerableStep()) as judging:
+        with trace.step("answerable") as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
-                found = self._search(replace(searching.record, text=question), own)
+                found = self._search(question, own, alternative, alpha=alpha, options=options)
             verdict = self._judge(question, found, passages)
-            judging.set(verdict=verdict.verdict, **asdict(verdict))
-        with trace.step(
-            records.MergeUpStep(ratio=options.merge_up_ratio, within=options.top_k)
-        ) as merging_up:
+            judging.data |= {"verdict": verdict.verdict, **asdict(verdict)}
+        with trace.step("merge_up", ratio=options.merge_up_ratio, within=options.top_k) as merging_up:
             passages = with_linked(passages, question, store=self.store, paths=options.paths)
             if passages and is_named(question, passages[0].section):
                 merging_up.skip("the question names the first section")
             elif merging_up.is_on(options.merge_up):
                 passages = merge_up(merging_up, passages, self.store.sections)
-        with trace.step(
-            records.SelectStep(top_k=options.top_k, context_tokens=options.context_tokens)
-        ) as selecting:
+        with trace.step("select", top_k=options.top_k, context_tokens=options.context_tokens) as selecting:
             passages = select(selecting, passages, self.count_tokens)
         return passages, verdict
 
-    def _planned(
-        self, text: str, alternative: AlternativeQuery | None, options: RetrievalOptions
-    ) -> records.SearchStep:
-        """The record of a search before it: its text, and how much of each list."""
-        return records.SearchStep(
-            text=text,
-            alternative=alternative.text if alternative else "",
-            alternative_share=alternative.share if alternative else 0.0,
-            alpha=fusion.alpha_for(options.alpha, self.store.sections.languages(), self.encoder.languages),
-            candidates=options.candidates,
-            paths=options.paths,
-            sentences=self.store.sentences.count(),
-        )
-
-    def _search(self, planned: records.SearchStep, vector: Vector) -> SearchResponse:
-        """The four lists for the planned text, blended with those for the alternative query."""
+    def _search(
+        self,
+        text: str,
+        vector: Vector,
+        alternative: AlternativeQuery | None,
+        *,
+        alpha: float,
+        options: RetrievalOptions,
+    ) -> SearchResponse:
+        """Search the four lists, and blend them with those of the alternative query."""
         request = SearchRequest(
-            text=planned.text if planned.alpha < 1 else None,
-            vector=vector if planned.alpha > 0 else None,
-            top_k=planned.candidates,
-            paths=planned.paths,
+            text=text if alpha < 1 else None,
+            vector=vector if alpha > 0 else None,
+            top_k=options.candidates,
+            paths=options.paths,
             languages=tuple(self.store.sections.languages()) or ("en",),
         )
         response = self.store.sentences.search(request)
-        if planned.alternative_query is None:
+        if alternative is None:
             return response
-        other, near = planned.alternative_query, request.vector
+        near = request.vector
         if near is not None:
-            near = self.encoder.encode_query(other.text)
-        request = replace(request, text=request.text and other.text, vector=near)
-        return fusion.blend(response, self.store.sentences.search(request), share=other.share)
+            near = self.encoder.encode_query(alternative.text)
+        request = replace(request, text=request.text and alternative.text, vector=near)
+        return fusion.blend(response, self.store.sentences.search(request), share=alternative.share)
 
     def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:
         """The verdict on the fetched passages; without one, the documents do not answer."""

@@ -18,7 +18,7 @@ from pipeline.answering.citations import CODE, escaped_markers, without_markers
 from pipeline.answering.excerpts import readers_quote, shown
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished, StepStarted
-from pipeline.steps.records import ToolStep
+from pipeline.steps.records import call_line
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.words import CLOSEST, counted
@@ -71,9 +71,9 @@ def _finish(
 ) -> Answer:
     for event in events:
         match event:
-            case StepFinished(step=ToolStep() as step) if console:
-                told = " ".join(step.line.split())  # a tool's error may have lines that look like others
-                line = f"{ICONS[step.kind]}{told} ({step.ms / 1000:.1f} s)"
+            case StepFinished(step=step) if console and step.name == "tool":
+                told = " ".join(call_line(step).split())
+                line = f"{ICONS[step.data['kind']]}{told} ({step.ms / 1000:.1f} s)"
                 console.print(line, style="dim", markup=False)
             case StepStarted(text=text):
                 show(text.rstrip(" …."))

@@ -14,6 +14,7 @@ from athena.tools.cutting import cut_lines, fitting
 from athena.tools.document_tools import CONTENT, Limit, Paths, _left_out
 from athena.tools.tool import Call, Parameters, Refused, Tool
 from memory.times import iso, read_date
+from pipeline.steps.records import ids_of
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -97,14 +98,19 @@ def _remember(call: Call, given: Remember) -> Facts:
 
     memory = call.memory
     step = memory.add(given.text)
-    ids = (*step.added, *step.known, *step.touched)
+    ids = ids_of(step, "added", "known", "touched")
+    is_new = bool(ids_of(step, "added"))
     if given.tags or given.source:
-        for added in step.added:
+        for added in ids_of(step, "added"):
             edits.label(memory, added, tags=given.tags, told_by=given.source)
     done = (
-        "replaced what it contradicts" if step.replaced else "remembered" if step.added else "known already"
+        "replaced what it contradicts"
+        if ids_of(step, "replaced")
+        else "remembered"
+        if is_new
+        else "known already"
     )
-    if step.disputed:
+    if ids_of(step, "disputed"):
         done = "remembered; it contradicts what was known, and both are kept"
     return Facts([fact_of(memory.get(known)) for known in ids], outcome=done)
 

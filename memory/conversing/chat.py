@@ -18,7 +18,7 @@ from memory.recalling import graph
 from memory.recalling.recall import Reading, within
 from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
 from pipeline.errors import AthenaError
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step
 
 if TYPE_CHECKING:
     from memory.recalling.telling import Told
@@ -201,11 +201,11 @@ class RememberingChat:
 
     # -- after the answer ---------------------------------------------------------------------------
 
-    def planned(self, message: str) -> RememberStep:
+    def planned(self, message: str) -> Step:
         """The step that will follow the answer, as far as it is known before."""
         preset = self.memory.preset
         kinds = (self.heard.get(message) or Heard(message=message)).secrets
-        step = RememberStep(preset=preset.name, secrets=kinds)
+        step = Step("remember", data={"preset": preset.name, "secrets": [*kinds]})
         if self.private is not None:
             return replace(step, status="skipped", detail=self.why_private)
         try:
@@ -215,7 +215,8 @@ class RememberingChat:
         if not keeps:
             why = NOTHING_ASKED if preset.recalls else self._why_nothing
             return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
-        return replace(step, pending=True, detail=" ".join(filter(None, [AFTER, left_out(kinds)])))
+        detail = " ".join(filter(None, [AFTER, left_out(kinds)]))
+        return replace(step, detail=detail, data={**step.data, "pending": True})
 
     def begin(self, turn_id: str) -> None:
         """A turn is about to be stored: until it is remembered, no other process catches up on it."""

@@ -14,7 +14,7 @@ from memory.deciding.forgetting import made_of
 from memory.deciding.upkeep import migrate
 from pipeline.answering.recollection import nothing_left
 from pipeline.errors import TurnChanged, UnknownConversation
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step, last_step
 from pipeline.steps.spending import Spent, spending, usage_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ class Finishing:
     in_hand: TurnsInHand = field(default_factory=TurnsInHand)
     elsewhere_s: float = 0  # how long another machine, whose turns in hand are not seen, may be answering
     left_undone: Callable[[], None] = lambda: None  # is called where a turn could not be remembered
-    told: Callable[[str, RememberStep], None] = lambda *_: None  # hears what was done of which turn
 
     def remember(self, answer: Answer, heard: Heard | None = None) -> None:
         """Keep of a turn what there is to keep, soon; as its message was heard."""
@@ -107,11 +106,14 @@ class Finishing:
         if turn is None:
             return
         answer, steps = turn.answer, turn.answer.steps
-        planned = next((step for step in steps if isinstance(step, RememberStep) and step.pending), None)
+        planned = last_step(steps, "remember")
+        if planned and not planned.data.get("pending"):
+            planned = None
         if turn.remembered:
             if planned:
-                kept = tuple(made_of(self.memory.index, [turn_id]))
-                self._note(turn_id, replace(planned, pending=False, added=kept, detail=LOOKED_UP))
+                kept = [*made_of(self.memory.index, [turn_id])]
+                data = {**planned.data, "pending": False, "added": kept}
+                self._note(turn_id, replace(planned, detail=LOOKED_UP, data=data))
             return
 
         def is_over() -> bool:
@@ -129,17 +131,16 @@ class Finishing:
         step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
         if planned:
             self._note(turn_id, step, spent)
-        self.told(turn_id, step)
         if answer.recalled and answer.mode != "memory":
             self.memory.used(answer.recalled)
         if self.memory.preset.tier == "short_term":
             migrate(self.memory)
 
-    def _note(self, turn_id: str, done: RememberStep, spent: Sequence[Spent] = ()) -> None:
+    def _note(self, turn_id: str, done: Step, spent: Sequence[Spent] = ()) -> None:
         """Put what was done in the place of what was planned, in the turn as it is stored at that moment."""
 
         def noted(answer: Answer) -> Answer:
-            steps = tuple(done if isinstance(item, RememberStep) else item for item in answer.steps)
+            steps = tuple(done if item.name == "remember" else item for item in answer.steps)
             usage = usage_of(spent, self.memory.prices, before=answer.usage)
             return replace(answer, steps=steps, usage=usage)
 

@@ -13,7 +13,7 @@ from memory.reading.asking import asks
 from memory.reading.commands import asked_of_memory
 from memory.reading.records import Command, MemoryCommand
 from pipeline.answering.recollection import MemoryReply, named
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step, ids_of
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ class Replying:
 
     def _skipped(self, text: str, why: str) -> MemoryReply:
         """A reply after which nothing is kept."""
-        step = RememberStep(preset=self.memory.preset.name, status="skipped", detail=why)
+        data = {"preset": self.memory.preset.name}
+        step = Step("remember", status="skipped", detail=why, data=data)
         return MemoryReply(text=text, step=step)
 
     # -- keeping ------------------------------------------------------------------------------------
@@ -137,10 +138,10 @@ class Replying:
             return nothing
         return self._confirmation(remembering.keep_asked(heard, start=start, end=end))
 
-    def _confirmation(self, step: RememberStep) -> MemoryReply:
+    def _confirmation(self, step: Step) -> MemoryReply:
         return MemoryReply(
             text=_kept(step, self.memory),
-            recalled=tuple(dict.fromkeys((*step.added, *step.known, *step.touched))),
+            recalled=tuple(dict.fromkeys(ids_of(step, "added", "known", "touched"))),
             step=step,
         )
 
@@ -238,25 +239,26 @@ class Replying:
         gone = [counted(each, name) for each, name in ((number, "memory"), (turns, "message")) if each]
         where = "the words in the conversations, too" if words else "the words in the conversations stay"
         text = f"Forgotten: {' and '.join(gone)}; {where}." if gone else "There was nothing left to forget."
-        step = RememberStep(preset=self.memory.preset.name, forgotten=number + turns)
+        data = {"preset": self.memory.preset.name, "forgotten": number + turns}
+        step = Step("remember", data=data)
         return MemoryReply(text=text, step=step)
 
 
 # -- in words; memories stand in it as `[memory ID]` ----------------------------------------------------
 
 
-def _kept(step: RememberStep, memory: UserMemory) -> str:
+def _kept(step: Step, memory: UserMemory) -> str:
     """The confirmation of what was asked to be remembered."""
-    if step.secrets:
+    if step.data.get("secrets"):
         return f"{step.detail} {SECRETS}"
-    said = [f"Remembered:\n\n{_lines(step.added)}"] if step.added else []
-    if instead := [old.id for new in step.replaced for old in memory.replaced_by(new)]:
+    said = [f"Remembered:\n\n{_lines(added)}"] if (added := ids_of(step, "added")) else []
+    if instead := [old.id for new in ids_of(step, "replaced") for old in memory.replaced_by(new)]:
         said.append(f"Instead of:\n\n{_lines(dict.fromkeys(instead))}")
-    if again := (*step.known, *step.touched):
+    if again := ids_of(step, "known", "touched"):
         said.append(f"Known already:\n\n{_lines(again)}")
-    if step.untrusted:
+    if ids_of(step, "untrusted"):
         said.append("It reads like an instruction, so it is kept but never acted on.")
-    for known in step.disputed:
+    for known in ids_of(step, "disputed"):
         others = _lines(side.id for side in sides_of(memory.index, memory.get(known)) if side.id != known)
         said.append(f"This contradicts what I knew; both are kept until you say which is right:\n\n{others}")
     return "\n\n".join(said)

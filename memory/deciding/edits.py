@@ -18,13 +18,13 @@ from memory.deciding.writing import Writing
 from memory.reading.guard import secrets_in
 from memory.times import begun
 from pipeline.errors import AthenaError
+from pipeline.steps.records import Step, ids_of
 from pipeline.stores.memories import TOLD_BY, Action, Memory, MemoryChanges
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.recalling.user_index import UserIndex
     from memory.user_memory import UserMemory
-    from pipeline.steps.records import RememberStep
 
 
 def edit(of: UserMemory, memory_id: str, text: str) -> Memory:
@@ -89,7 +89,7 @@ def supersede(of: UserMemory, memory_id: str, text: str) -> tuple[Memory, Memory
     if not old.live:
         raise AthenaError(f"Memory '{memory_id}' is history already.", "Remember the new one.")
     step = of.add(text) if text.strip() != old.text else None
-    said = (*step.added, *step.known, *step.touched) if step else ()
+    said = ids_of(step, "added", "known", "touched") if step else []
     if not (kept := next((known for known in said if known != old.id), "")):
         raise AthenaError(f"Memory '{memory_id}' says that already.", "To word it otherwise, edit it.")
 
@@ -180,15 +180,15 @@ def undo_replacement(of: UserMemory, memory_id: str) -> None:
     changed(of, decide)
 
 
-def keep_said(of: UserMemory, turn_id: str) -> RememberStep:
+def keep_said(of: UserMemory, turn_id: str) -> Step:
     """Keep what was said as a fact, as if it had been asked for; raises `AthenaError` where it cannot be."""
     turn = of.said([turn_id]).get(turn_id)
     if turn is None:
         raise AthenaError("That message was deleted.", "There is nothing to keep.")
     refuse_long(turn.text)
     step = of.remembering.keep_turn(turn)
-    if step.secrets:
-        raise AthenaError(left_out(step.secrets), "Secrets are never kept.")
+    if secrets := step.data["secrets"]:
+        raise AthenaError(left_out(secrets), "Secrets are never kept.")
     return step
 
 

@@ -27,7 +27,7 @@ from memory.times import begun
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import looked_up
 from pipeline.errors import ModelError
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, turn_changed
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Remembering:
 
     def keep(
         self, heard: Heard, turn: Turn | None = None, *, is_over: Callable[[], bool] = lambda: False
-    ) -> RememberStep:
+    ) -> Step:
         """Keep of a message what the preset keeps, with its answer, and mark its turn as remembered.
 
         Raises `TurnChanged` where `is_over` says at the write that nothing is to be kept of it any more.
@@ -200,7 +200,7 @@ class Remembering:
             candidates = self._question(heard, turn)
         return self._written(candidates, heard, turn=turn, is_over=is_over)
 
-    def keep_asked(self, heard: Heard, *, start: int = 0, end: int | None = None) -> RememberStep:
+    def keep_asked(self, heard: Heard, *, start: int = 0, end: int | None = None) -> Step:
         """Keep what a user asks to be remembered: all that stands between `start` and `end` of the message.
 
         What is read as no statement is kept as it stands. Where a secret is in it, nothing is.
@@ -216,7 +216,7 @@ class Remembering:
             candidates = [(replace(memory, text=heard.message[start:end]), statement)]
         return self._written(candidates, heard)
 
-    def keep_turn(self, turn: SaidTurn) -> RememberStep:
+    def keep_turn(self, turn: SaidTurn) -> Step:
         """Keep what was said: the user's message as one that asks for it, another's as it stands."""
         if turn.role == "user" and not turn.speaker:
             return self.keep_asked(self.hear(turn.text, turn_id=turn.id, asked_for=True))
@@ -237,8 +237,10 @@ class Remembering:
         one = self._stated(heard.statements[0], heard) if len(heard.statements) == 1 else None
         return heard, one or self._verbatim(heard, 0, len(text))
 
-    def _skipped(self, why: str, secrets: tuple[str, ...] = ()) -> RememberStep:
-        return RememberStep(preset=self.preset.name, status="skipped", secrets=secrets, detail=why)
+    def _skipped(self, why: str, secrets: tuple[str, ...] = ()) -> Step:
+        return Step(
+            "remember", status="skipped", detail=why, data={"preset": self.preset.name, "secrets": [*secrets]}
+        )
 
     def _stated(self, item: Statement, heard: Heard | None = None, *, asked: bool = False) -> Kept:
         """A statement of a message as a memory; `asked` where the user asked for it to be kept."""
@@ -320,7 +322,7 @@ class Remembering:
         *,
         turn: Turn | None = None,
         is_over: Callable[[], bool] = lambda: False,
-    ) -> RememberStep:
+    ) -> Step:
         """One write of all that was decided; the step says what it did."""
         memories = self.indexes.embedded([memory for memory, _ in candidates])
         statements = [statement for _, statement in candidates]
@@ -352,20 +354,21 @@ class Remembering:
             )
 
         written = self.indexes.change(self.user, decide)
-        return RememberStep(
-            preset=self.preset.name,
-            added=decided.ids("added", "replaced", "disputed"),
-            touched=decided.ids("touched"),
-            known=decided.ids("known"),
-            replaced=decided.ids("replaced"),
-            disputed=decided.ids("disputed"),
-            untrusted=tuple(memory.id for memory in written.memories if not memory.trusted),
-            secrets=heard.secrets,
-            entities=len(written.entities),
-            relations=len(written.relations),
-            by=heard.by,
-            detail=" ".join(filter(None, [left_out(heard.secrets), _understood(statements)])),
-        )
+        data = {
+            "preset": self.preset.name,
+            "added": [*decided.ids("added", "replaced", "disputed")],
+            "touched": [*decided.ids("touched")],  # said again in other words
+            "known": [*decided.ids("known")],  # said again
+            "replaced": [*decided.ids("replaced")],  # new memories that replace an older one
+            "disputed": [*decided.ids("disputed")],
+            "untrusted": [memory.id for memory in written.memories if not memory.trusted],
+            "secrets": [*heard.secrets],  # kinds of secrets that were left out
+            "entities": len(written.entities),
+            "relations": len(written.relations),
+            "by": heard.by,  # "rules" or "model"
+        }
+        detail = " ".join(filter(None, [left_out(heard.secrets), _understood(statements)]))
+        return Step("remember", detail=detail, data=data)
 
 
 def _as_statement(memory: Memory) -> Statement:

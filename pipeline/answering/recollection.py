@@ -10,9 +10,9 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pipeline.steps.records import RecallStep, RememberStep
+from pipeline.steps.records import Step
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Answerability, Verdict
@@ -108,18 +108,43 @@ class MemoryReply:
 
     text: str
     recalled: tuple[str, ...] = ()
-    step: RememberStep
+    step: Step
+
+
+def recalled_data(found: Recollection) -> dict[str, Any]:
+    """Return the data of the "recall" step: memories and turns by id, never by text."""
+    return {
+        "preset": found.preset,
+        "threshold": found.threshold,  # of relevance
+        "considered": found.considered,
+        "static": [item.id for item in found.static],
+        "recalled": [_scored(item) for item in found.memories],  # best first
+        "graph": [item.id for item in found.graph],  # relations and entities
+        "turns": [_scored(item) for item in found.turns],
+        "verdict": found.verdict,
+        "probability": found.probability,
+    }
+
+
+def _scored(item: Recalled) -> dict[str, Any]:
+    return {
+        "memory_id": item.id,
+        "score": item.score,
+        "recency": item.recency,
+        "importance": item.importance,
+        "relevance": item.relevance,
+    }
 
 
 def nothing_left(answer: Answer) -> bool:
     """Whether nothing is to be remembered of an answer, as its steps say: nobody need look at it again."""
-    planned = [step for step in answer.steps if isinstance(step, RememberStep)]
+    planned = [step for step in answer.steps if step.name == "remember"]
     return not answer.recalled and bool(planned) and all(step.status == "skipped" for step in planned)
 
 
 def looked_up(answer: Answer) -> bool:
     """Whether it was looked up what is remembered: requests to the memory and small talk go without."""
-    return any(isinstance(step, RecallStep) for step in answer.steps)
+    return any(step.name == "recall" for step in answer.steps)
 
 
 def named(memory_id: str) -> str:

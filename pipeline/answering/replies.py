@@ -12,7 +12,6 @@ from pipeline.answering.citations import citation_of, escaped_markers, quote_has
 from pipeline.answering.excerpts import readers_quote
 from pipeline.answering.quotes import Quote, choose_quotes
 from pipeline.answering.section_blocks import end_of, start_of
-from pipeline.steps.records import Quoted, QuoteStep
 from pipeline.words import CLOSEST, counted
 from readers.dialects import display, mask
 
@@ -28,12 +27,11 @@ QUOTES_INSTEAD = "These are quotes from the documents instead."
 NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
 
 
-def quoted(step: RunningStep[QuoteStep], turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
+def quoted(step: RunningStep, turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
     """Return the best units as they stand, with a notice why no model answers."""
-    limit = step.record.limit
+    limit = step.data["limit"]
     quotes = choose_quotes(turn.found, store=search.store, encoder=search.encoder, limit=limit)
-    chosen = tuple(Quoted(quote.best.node_id, quote.score) for quote in quotes)
-    step.record = replace(step.record, quotes=chosen)
+    step.data["quotes"] = [{"node_id": quote.best.node_id, "score": quote.score} for quote in quotes]
     citations, units = quote_citations(quotes, turn.file_hashes), quote_units(quotes)
     turn.notices += (notice,)
     opening = CLOSEST if turn.found.answerability.verdict == "closest" else ""

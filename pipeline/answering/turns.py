@@ -14,7 +14,7 @@ from pipeline.messages import Message
 from pipeline.models.tokens import counter_for
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.steps.events import Events
-from pipeline.steps.records import CondenseStep, GenerateStep, RememberStep, Step, ThinkStep, step_of
+from pipeline.steps.records import Step, last_step
 from pipeline.steps.spending import Spent
 from pipeline.steps.trace import Trace
 
@@ -77,7 +77,7 @@ class ChatMemory(Protocol):
     def give_up(self, turn_id: str) -> None:
         """It could not be stored."""
 
-    def planned(self, message: str) -> RememberStep:
+    def planned(self, message: str) -> Step:
         """The step that will follow the answer, as far as it is known before."""
 
     def remember(self, turn: FinishedTurn) -> None:
@@ -176,16 +176,19 @@ class RunningTurn:
         """Take another reading of the message for the question, also in the record of how it was made."""
         self.question, self.alternative, self.carried = other.question, other.alternative, other.carried
         steps = self.trace.steps
-        place = max(place for place, step in enumerate(steps) if isinstance(step, CondenseStep))
-        steps[place] = replace(
-            step_of(steps, CondenseStep), question=other.question, carried=other.carried, by=other.by
-        )
+        place = max(place for place, step in enumerate(steps) if step.name == "condense")
+        read = {"question": other.question, "carried": other.carried, "by": other.by}
+        steps[place] = replace(steps[place], data={**steps[place].data, **read})
 
     @property
     def cut_off(self) -> bool:
         """Whether the text was stopped, or ended by its length or a failure: within a sentence, then."""
-        ended = (step_of(self.trace.steps, GenerateStep), step_of(self.trace.steps, ThinkStep))
-        return any(step.status == "failed" or step.finish_reason in ("stopped", "length") for step in ended)
+        ended = (last_step(self.trace.steps, name) for name in ("generate", "think"))
+        return any(
+            step.status == "failed" or step.data.get("finish_reason") in ("stopped", "length")
+            for step in ended
+            if step is not None
+        )
 
     @property
     def finished(self) -> FinishedTurn:

@@ -14,7 +14,6 @@ from pipeline.finding.passages import passage_leaves
 from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Events, TokenArrived
-from pipeline.steps.records import GenerateStep, PromptStep, ToolStep, VerifyStep
 from pipeline.stores.conversations import Conversation, Turn, unknown_turn
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ LEAST_PROMPT_TOKENS = 512
 
 def called_tools(answer: Answer) -> bool:
     """Whether an agent made it."""
-    return any(isinstance(step, ToolStep) for step in answer.steps)
+    return any(step.name == "tool" for step in answer.steps)
 
 
 def before_turn(conversation: Conversation | None, turn_id: str) -> tuple[Conversation, Turn]:
@@ -42,7 +41,7 @@ def before_turn(conversation: Conversation | None, turn_id: str) -> tuple[Conver
     return replace(conversation, turns=turns[:place]), turns[place]
 
 
-def assembled(step: RunningStep[PromptStep], turn: RunningTurn, parts: ChatParts) -> Prompt:
+def assembled(step: RunningStep, turn: RunningTurn, parts: ChatParts) -> Prompt:
     """System header, sources, history and message, within the model's context."""
     passages = turn.found.passages
     store, partial = parts.hybrid_search.store, [found for found in passages if not found.whole]
@@ -59,18 +58,17 @@ def assembled(step: RunningStep[PromptStep], turn: RunningTurn, parts: ChatParts
         count=parts.count_tokens,
     )
     kept = len(prompt.messages) - len(memory) - 1
-    step.record = replace(
-        step.record,
-        messages=(*prompt.messages[:kept], *named, prompt.messages[-1]),
-        tokens=sum(count_tokens(message.text) for message in prompt.messages),
-        history_left_out=prompt.history_left_out,
-    )
+    step.data |= {
+        "messages": [*prompt.messages[:kept], *named, prompt.messages[-1]],
+        "tokens": sum(count_tokens(message.text) for message in prompt.messages),
+        "history_left_out": prompt.history_left_out,
+    }
     turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
     return prompt
 
 
 def written(
-    step: RunningStep[GenerateStep],
+    step: RunningStep,
     turn: RunningTurn,
     parts: ChatParts,
     messages: Sequence[Message],
@@ -97,20 +95,19 @@ def written(
                 keep(turn)
                 kept = time.monotonic()
     if generation := stream.generation:
-        step.record = replace(
-            step.record,
-            characters=len(turn.text),
-            finish_reason=generation.finish_reason,
-            prompt_tokens=generation.prompt_tokens,
-            answer_tokens=generation.answer_tokens,
-            prompt_truncated=generation.prompt_truncated,
-            seconds=generation.seconds,
-        )
+        step.data |= {
+            "characters": len(turn.text),
+            "finish_reason": generation.finish_reason,
+            "prompt_tokens": generation.prompt_tokens,
+            "answer_tokens": generation.answer_tokens,
+            "prompt_truncated": generation.prompt_truncated,
+            "seconds": generation.seconds,
+        }
     return stream.generation
 
 
 def verified(
-    step: RunningStep[VerifyStep],
+    step: RunningStep,
     turn: RunningTurn,
     search: HybridSearch,
     sources: Sequence[Source],
@@ -131,5 +128,5 @@ def verified(
         cut_off=turn.cut_off,
     )
     supported = sum(item.supported for item in found.support)
-    step.record = replace(step.record, sentences=len(found.support), supported=supported)
+    step.data |= {"sentences": len(found.support), "supported": supported}
     return turn.answer(text=found.text, mode="generate", citations=found.citations, support=found.support)

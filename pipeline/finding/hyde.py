@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.errors import ModelError
-from pipeline.steps.records import STOPPED, HydeStep
+from pipeline.steps.records import STOPPED
 from pipeline.stores.base import Vector
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ Hypothesize = Callable[[str, threading.Event], Hypothesis]
 
 
 def write_hypothesis(
-    step: RunningStep[HydeStep], hypothesize: Hypothesize | None, stop: threading.Event
+    step: RunningStep, question: str, hypothesize: Hypothesize | None, stop: threading.Event
 ) -> str:
-    """A hypothesis for the step's question, at most 2,000 characters; "" where there is none.
+    """A hypothesis for the question, at most 2,000 characters; "" where there is none.
 
     A model that fails fails the step alone: the search goes on without a hypothesis.
     """
@@ -44,11 +44,15 @@ def write_hypothesis(
         step.skip(STOPPED if hypothesize else "no language model is connected")
         return ""
     try:
-        written = hypothesize(step.record.question, stop)
+        written = hypothesize(question, stop)
     except ModelError as error:
         step.fail(str(error))
         return ""
-    step.set(prompt=written.prompt, prompt_tokens=written.prompt_tokens, answer_tokens=written.answer_tokens)
+    step.data |= {
+        "prompt": written.prompt,
+        "prompt_tokens": written.prompt_tokens,
+        "answer_tokens": written.answer_tokens,
+    }
     text = written.text.strip()[:MAX_HYPOTHESIS_CHARACTERS]
     if stop.is_set():  # half a hypothesis finds something else
         step.skip(STOPPED)

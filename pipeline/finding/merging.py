@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, StoredNode
-from pipeline.steps.records import MergedUp, MergeUpStep
 from pipeline.stores.base import SectionStore, StoredDocument
 
 if TYPE_CHECKING:
@@ -25,16 +24,14 @@ def is_merged(found: int, children: int, *, threshold: float) -> bool:
     return found >= MIN_CHILDREN and found >= threshold * children
 
 
-def merge_up(
-    step: RunningStep[MergeUpStep], passages: list[Passage], sections: SectionStore
-) -> list[Passage]:
+def merge_up(step: RunningStep, passages: list[Passage], sections: SectionStore) -> list[Passage]:
     """Return the passages, with a heading's text in the place of its best section where enough was found.
 
     Of a heading's own text and the headings directly under it, two and the share `ratio` must be among the
     first `within` passages; then all its passages are replaced. Deep headings come first: a merged one counts
     for the next. Headings of more than `MOST_WORDS`, and documents that changed since the search, stay.
     """
-    within = step.record.within
+    within = step.data["within"]
     found = [_heading(passage.section) for passage in passages[:within]]
     headings = dict.fromkeys(heading[:end] for heading in found for end in range(2, len(heading) + 1))
     for heading in sorted(headings, key=len, reverse=True):
@@ -42,15 +39,20 @@ def merge_up(
         children = {child for child in own if heading in (child, child[:-1])}
         family = _family(heading, sections) if len(children) >= MIN_CHILDREN else None
         every = {_heading(section)[: len(heading) + 1] for section in family.sections} if family else ()
-        if family and is_merged(len(children), len(every), threshold=step.record.ratio):
+        if family and is_merged(len(children), len(every), threshold=step.data["ratio"]):
             passages = _replaced(passages, heading, family)
-    step.set(parents=tuple(_record(passage) for passage in passages if passage.members))
+    step.data["parents"] = [_record(passage) for passage in passages if passage.members]
     return passages
 
 
-def _record(parent: Passage) -> MergedUp:
-    path, found = parent.section.metadata["heading_path"], sum(map(bool, parent.member_scores))
-    return MergedUp(parent.section.node_id, tuple(path), parent.members, found)
+def _record(parent: Passage) -> dict[str, Any]:
+    """Return a parent for the step: the id of its best section, and how many of its sections were found."""
+    return {
+        "section_id": parent.section.node_id,
+        "heading_path": parent.section.metadata["heading_path"],
+        "members": parent.members,
+        "found": sum(map(bool, parent.member_scores)),
+    }
 
 
 def _heading(section: Node) -> Heading:

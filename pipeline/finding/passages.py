@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
@@ -11,7 +11,6 @@ from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
-from pipeline.steps.records import Dropped, FetchedSection, SelectStep
 from pipeline.stores.base import DocumentStore, SentenceIndex
 from readers.dialects import title_key
 
@@ -59,19 +58,19 @@ def gather(
     return passages
 
 
-def fetched(passages: Sequence[Passage]) -> tuple[FetchedSection, ...]:
-    """The record of each passage's section, with how many of its sentences were found."""
-    return tuple(
-        FetchedSection(
-            passage.section.node_id,
-            passage.section.metadata["source"],
-            tuple(passage.section.metadata["heading_path"]),
-            siblings=max((hit.node.metadata["siblings"] for hit in passage.sentences), default=0),
-            found=len(passage.sentences),
-            merged=passage.merged,
-        )
+def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """Return each passage's section for the step, with how many of its sentences were found."""
+    return [
+        {
+            "section_id": passage.section.node_id,
+            "source": passage.section.metadata["source"],
+            "heading_path": passage.section.metadata["heading_path"],
+            "siblings": max((hit.node.metadata["siblings"] for hit in passage.sentences), default=0),
+            "found": len(passage.sentences),
+            "merged": passage.merged,
+        }
         for passage in passages
-    )
+    ]
 
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
@@ -83,21 +82,23 @@ def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict
     }
 
 
-def select(step: RunningStep[SelectStep], passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
+def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
     """The passages that fit the step's `top_k` and `context_tokens`, best first.
 
     A smaller one further down may still fit; the best is always kept: the prompt is budgeted again.
     """
-    kept, dropped, tokens = list[Passage](), list[Dropped](), 0
+    top_k, budget = step.data["top_k"], step.data["context_tokens"]
+    kept, dropped, tokens = list[Passage](), list[dict[str, str]](), 0
     for passage in passages:
-        size = count(passage.text) if len(kept) < step.record.top_k else 0
-        if len(kept) == step.record.top_k:
-            dropped.append(Dropped(passage.section.node_id, f"beyond the first {step.record.top_k}"))
-        elif kept and tokens + size > step.record.context_tokens:
-            dropped.append(Dropped(passage.section.node_id, f"{size} tokens do not fit the budget"))
+        size = count(passage.text) if len(kept) < top_k else 0
+        if len(kept) == top_k:
+            dropped.append({"section_id": passage.section.node_id, "why": f"beyond the first {top_k}"})
+        elif kept and tokens + size > budget:
+            why = f"{size} tokens do not fit the budget"
+            dropped.append({"section_id": passage.section.node_id, "why": why})
         else:
             kept.append(passage)
             tokens += size
-    selected = tuple(passage.section.node_id for passage in kept)
-    step.set(selected=selected, dropped=tuple(dropped), tokens=tokens)
+    selected = [passage.section.node_id for passage in kept]
+    step.data |= {"selected": selected, "dropped": dropped, "tokens": tokens}
     return kept

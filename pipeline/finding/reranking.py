@@ -13,7 +13,7 @@ from pipeline.finding.fusion import relative_scores
 from pipeline.finding.names import names_first
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import CrossEncoder
-from pipeline.steps.records import STOPPED, Reranked, RerankStep
+from pipeline.steps.records import STOPPED
 
 if TYPE_CHECKING:
     from pipeline.steps.trace import RunningStep
@@ -24,7 +24,7 @@ SURE = 0.1  # a first passage that leads by so much leaves a third of the weight
 
 
 def rerank(
-    step: RunningStep[RerankStep],
+    step: RunningStep,
     question: str,
     passages: list[Passage],
     cross_encoder: CrossEncoder | None,
@@ -38,14 +38,14 @@ def rerank(
     if cross_encoder is None or stop.is_set() or not passages:
         step.skip("no cross-encoder is available" if cross_encoder is None else STOPPED)
         return passages
-    head, tail = passages[: step.record.top_n], passages[step.record.top_n :]
+    head, tail = passages[: step.data["top_n"]], passages[step.data["top_n"] :]
     try:
         logits = cross_encoder.score(question, [best_window(passage) for passage in head])
     except ModelError as error:
         step.fail(str(error))
         return passages
     sure = len(head) > 1 and head[0].score - head[1].score >= SURE
-    weight = step.record.weight / (3 if sure else 1)
+    weight = step.data["weight"] / (3 if sure else 1)
     relative = relative_scores({str(place): float(logit) for place, logit in enumerate(logits)}).values()
     ordered = [
         replace(p, score=(1 - weight) * p.score + weight * own, rerank_score=float(sigmoid(float(logit))))
@@ -54,11 +54,14 @@ def rerank(
     ordered.sort(key=lambda passage: (-passage.score, passage.section.node_id))
     ordered += [replace(passage, score=min(passage.score, ordered[-1].score)) for passage in tail]
     ordered = names_first(ordered, [passage.section for passage in ordered], question)
-    step.set(
-        model=cross_encoder.name,
-        before=tuple(passage.section.node_id for passage in passages),
-        after=tuple(Reranked(p.section.node_id, p.score, p.rerank_score) for p in ordered),
-    )
+    step.data |= {
+        "model": cross_encoder.name,
+        "before": [passage.section.node_id for passage in passages],
+        "after": [
+            {"section_id": p.section.node_id, "score": p.score, "rerank_score": p.rerank_score}
+            for p in ordered
+        ],
+    }
     return ordered
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pipeline.analysis import analyse
-from pipeline.steps.records import Corrected
 from pipeline.terms import stop_terms
 
 ANY_EDIT = 6  # letters; shorter words are often right where another is one edit away (spot, slot)
 # Four letters or more, and no part of a path, an id or an option; shorter words have too many neighbours.
 _WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
+
+
+class Corrected(NamedTuple):
+    """One corrected word: its offset in the question, the word there, and the word searched for instead."""
+
+    start: int
+    wrong: str
+    right: str
 
 
 class Words(Protocol):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import UnknownDocument
+from pipeline.finding.fusion import LISTS, AlternativeQuery
 from pipeline.nodes import Node
-from pipeline.steps import records
-from pipeline.steps.records import Step, step_of
+from pipeline.steps.records import Step, data_of
 from pipeline.stores.base import SectionStore
 from pipeline.stores.globs import matches
 
@@ -69,46 +69,61 @@ def why_answered(
     retrieval = hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,
-        hypothesis=step_of(answer.steps, records.HydeStep).hypothesis,
+        hypothesis=data_of(answer.steps, "hyde").get("hypothesis", ""),
         ranks=None,
-        alternative=step_of(answer.steps, records.SearchStep).alternative_query,
+        alternative=alternative_of(answer.steps),
     )
     found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
-    then, now = (step_of(steps, records.FuseStep).ranking for steps in (answer.steps, retrieval.steps))
-    changed = [item.id for item in then] != [item.id for item in now[: len(then)]]
+    then, now = (_rankings(steps)["fused"] for steps in (answer.steps, retrieval.steps))
+    changed = [known for known, _ in then] != [known for known, _ in now[: len(then)]]
     return replace(found, explanation=f"{found.explanation} {CHANGED}") if changed else found
+
+
+def alternative_of(steps: Sequence[Step]) -> AlternativeQuery | None:
+    """Return the alternative query that was searched for, or None."""
+    search = data_of(steps, "search")
+    if not search.get("alternative"):
+        return None
+    return AlternativeQuery(search["alternative"], search["alternative_share"])
+
+
+def _rankings(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
+    """Return the ids of sections with their scores, best first: of each list, fused and reranked."""
+    search = data_of(steps, "search")
+    return {
+        **{name: [(hit["section_id"], hit["score"]) for hit in search.get(name, ())] for name in LISTS},
+        "fused": [(item["id"], item["score"]) for item in data_of(steps, "fuse").get("ranking", ())],
+        "reranked": [
+            (item["section_id"], item["score"]) for item in data_of(steps, "rerank").get("after", ())
+        ],
+    }
 
 
 def _followed(section: Node, steps: Sequence[Step]) -> Why:
     """The section's places from step to step, and the first step after which it is missing."""
-    search, select = step_of(steps, records.SearchStep), step_of(steps, records.SelectStep)
+    search, select = data_of(steps, "search"), data_of(steps, "select")
     own, metadata = section.node_id, section.metadata
-    rankings: dict[str, Iterable[tuple[str, float]]] = {
-        **{name: ((hit.section_id, hit.score) for hit in hits) for name, hits in search.lists.items()},
-        "fused": ((item.id, item.score) for item in step_of(steps, records.FuseStep).ranking),
-        "reranked": ((item.section_id, item.score) for item in step_of(steps, records.RerankStep).after),
-    }
-    places = {name: _place(ranking, own) for name, ranking in rankings.items()}
+    places = {name: _place(ranking, own) for name, ranking in _rankings(steps).items()}
     dropped_by, text, final = "", "", None
-    parents = step_of(steps, records.MergeUpStep).parents
-    shown = next((parent.section_id for parent in parents if own in parent.members), own)
-    reason = next((item.why for item in select.dropped if item.section_id == shown), "")
+    parents = data_of(steps, "merge_up").get("parents", ())
+    shown = next((parent["section_id"] for parent in parents if own in parent["members"]), own)
+    reason = next((item["why"] for item in select["dropped"] if item["section_id"] == shown), "")
     fused = places["fused"].rank
-    if shown in select.selected:
-        final = select.selected.index(shown) + 1
+    if shown in select["selected"]:
+        final = select["selected"].index(shown) + 1
         text = f"It was selected, in place {final}."
-    elif search.paths and not matches(metadata["source"], search.paths):
+    elif search["paths"] and not matches(metadata["source"], search["paths"]):
         dropped_by, text = "search", "Only other documents were searched."
-    elif all(places[name].rank is None for name in search.lists):
+    elif all(places[name].rank is None for name in LISTS):
         dropped_by = "search"
-        text = f"None of the four lists has it among its {search.candidates} candidates."
+        text = f"None of the four lists has it among its {search['candidates']} candidates."
     elif fused is None:
         dropped_by, text = "fuse", "It was found only by lists whose weight is 0."
     elif not reason:
         dropped_by, text = "merge", f"It was in place {fused} of the fusion; fewer passages are fetched."
     else:
         rank = places["reranked"].rank or fused
-        dropped_by = "rerank" if fused <= select.top_k < rank else "select"
+        dropped_by = "rerank" if fused <= select["top_k"] < rank else "select"
         text = f"It was in place {fused}, {rank} after reranking, and was left out: {reason}."
     return Why(metadata["source"], tuple(metadata["heading_path"]), dropped_by, text, places, final)
 

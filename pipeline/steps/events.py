@@ -1,7 +1,8 @@
-"""The events of a run: the page, the command line and the evaluation all watch the same ones."""
+"""The events of a run, which pages, the command line, the API and the evaluation watch."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -35,7 +36,7 @@ class StepFinished:
 
 @dataclass(frozen=True, slots=True)
 class SourcesFound:
-    """What was retrieved: the context that the answer will rest on."""
+    """The search has ended: the passages that the answer will rest on."""
 
     retrieval: Retrieval
 
@@ -56,10 +57,10 @@ class AnswerFinished:
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The run ended early: the last event of a run that did not go well.
+    """The run failed: the last event of a run that did not go well.
 
-    `partial` is the text that had arrived, `error` what was raised: callers that want an exception raise it.
-    `answer` is the turn as it was kept, or would have been.
+    `partial` is the text that had arrived, `error` the exception for callers that raise one. `answer` is the
+    turn as it was stored, or would have been.
     """
 
     message: str
@@ -72,30 +73,27 @@ class RunFailed:
 ChatEvent = StepStarted | StepFinished | SourcesFound | TokenArrived | AnswerFinished | RunFailed
 
 Events: TypeAlias = Generator[ChatEvent, None, Outcome]
-"""Events while the work goes on, and what came out of it at the end (`outcome = yield from …`)."""
+"""The events of some work, and what it returns (`outcome = yield from …`)."""
 
 Emit: TypeAlias = Callable[[ChatEvent], None]
 """Takes the events of a run as they happen."""
 
 
-def streamed(work: Callable[[Emit], Outcome]) -> Events[Outcome]:
+def streamed(work: Callable[[Emit], Outcome], *, stop: threading.Event | None = None) -> Events[Outcome]:
     """Yield the events that `work` emits while a thread does it; return its outcome, or raise its exception.
 
-    The thread has a copy of the caller's context variables, and ends before the generator does.
+    The thread has a copy of the caller's context variables. Closing the generator early, or interrupting it,
+    sets `stop` and waits for the thread to end.
     """
     events: SimpleQueue[ChatEvent | None] = SimpleQueue()
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(copy_context().run, work, events.put)
         future.add_done_callback(lambda _: events.put(None))
-        while (event := events.get()) is not None:
-            yield event
-        return future.result()
-
-
-def outcome(events: Events[Outcome]) -> Outcome:
-    """What comes out of the work, for callers who do not watch it."""
-    while True:
         try:
-            next(events)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            while (event := events.get()) is not None:
+                yield event
+        except BaseException:
+            if stop is not None:
+                stop.set()
+            raise
+        return future.result()

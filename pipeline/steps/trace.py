@@ -1,121 +1,79 @@
-"""The trace of one run: it takes steps, times each, and keeps their records."""
+"""The trace of one run: it times each step, keeps its record, and emits its start and end."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, TypeVar
 
-from pipeline.errors import AthenaError
-from pipeline.steps.events import Emit, Events, StepFinished, StepStarted
-from pipeline.steps.records import KEPT_RANKS, AnyStep, Step
+from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted
+from pipeline.steps.records import LABELS, Step, StepStatus
 
-Given = ParamSpec("Given")
+KEPT_RANKS = 30  # with all ranks an answer had 100 kB; `pipeline/finding/why.py` searches again for them
+RANKED = frozenset(
+    {"bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences", "ranking", "after", "dropped"}
+)
 Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class RunningStep(Generic[AnyStep]):
-    """A step at work: `record` is replaced by one that says more as more is known.
+class RunningStep:
+    """A step while it runs; the block fills `data`."""
 
-    Of its lists no more than the first `ranks` are kept in the end (None = all).
-    """
+    name: str
+    status: StepStatus = "ok"
+    detail: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
 
-    record: AnyStep
-    ranks: int | None
+    def skip(self, why: str) -> None:
+        """Mark the step as skipped."""
+        self.status, self.detail = "skipped", why
 
-    def set(self, **found: Any) -> None:
-        """Add to the record."""
-        self.record = replace(self.record, **found)
+    def fail(self, why: str) -> None:
+        """Mark the step as failed although the run goes on."""
+        self.status, self.detail = "failed", why
 
     def is_on(self, switch: bool) -> bool:
-        """Whether the options want the step; where not, mark it as skipped."""
+        """Return `switch`; mark the step as skipped where it is False."""
         if not switch:
             self.skip("switched off")
         return switch
 
-    def skip(self, why: str) -> None:
-        """Mark the step as not done, and say why."""
-        self.record = replace(self.record, status="skipped", detail=why)
-
-    def fail(self, why: str) -> None:
-        """Mark the step as failed although the run goes on, and say why."""
-        self.record = replace(self.record, status="failed", detail=why)
-
 
 class Trace:
-    """The steps of one run, in order, each with the first `ranks` of its lists (None = all of them).
+    """The steps of one run, in order.
 
-    One look at the clock anchors all times, so that a clock that is set meanwhile moves no step.
+    Of each ranking (`RANKED`) the first `ranks` are kept, None = all. One reading of the wall clock anchors
+    all start times, so that setting the clock during a run moves no step.
     """
 
-    def __init__(self, *, ranks: int | None = KEPT_RANKS, emit: Emit | None = None) -> None:
-        self._emit = emit or (lambda _: None)
+    def __init__(self, emit: Emit | None = None, ranks: int | None = KEPT_RANKS) -> None:
         self.steps: list[Step] = []
-        self.started_at = time.time()
+        self.started_at = time.time()  # Unix seconds
         self._started = time.perf_counter()
+        self._emit = emit or (lambda _: None)
         self._ranks = ranks
 
     @property
     def seconds(self) -> float:
-        """How long ago the run began."""
+        """Seconds since the run began."""
         return time.perf_counter() - self._started
 
     @contextmanager
-    def step(self, begun: AnyStep) -> Iterator[RunningStep[AnyStep]]:
-        """Take the block as a step: time it, record it, and emit its start and its end.
-
-        Where the block raises, the step is recorded as failed.
-        """
-        step = RunningStep(begun, self._ranks)
-        self._emit(StepStarted(begun.name, begun.working))
+    def step(self, name: str, /, **data: Any) -> Iterator[RunningStep]:
+        """Run the block as a step that starts with `data`; where it raises, the step has failed."""
+        step = RunningStep(name, data=data)
+        self._emit(StepStarted(name, LABELS[name].format_map(data)))
         try:
             with self._timed(step):
                 yield step
         finally:
-            self._emit(StepFinished(step.record))
-
-    def take(
-        self,
-        begun: AnyStep,
-        work: Callable[Concatenate[RunningStep[AnyStep], Given], Result],
-        *args: Given.args,
-        **kwargs: Given.kwargs,
-    ) -> Events[Result]:
-        """Take a step: what `work` returns, with the events around it.
-
-        Where `work` raises, the step is recorded as failed.
-        """
-
-        def without_events(step: RunningStep[AnyStep]) -> Events[Result]:
-            yield from ()
-            return work(step, *args, **kwargs)
-
-        return self.stream(begun, without_events)
-
-    def stream(
-        self,
-        begun: AnyStep,
-        work: Callable[Concatenate[RunningStep[AnyStep], Given], Events[Result]],
-        *args: Given.args,
-        **kwargs: Given.kwargs,
-    ) -> Events[Result]:
-        """Take a step that has events of its own."""
-        step = RunningStep(begun, self._ranks)
-        yield StepStarted(begun.name, begun.working)
-        try:
-            with self._timed(step):
-                result = yield from work(step, *args, **kwargs)
-        except AthenaError:
-            yield StepFinished(step.record)
-            raise
-        yield StepFinished(step.record)
-        return result
+            self._emit(StepFinished(self.steps[-1]))
 
     @contextmanager
-    def _timed(self, step: RunningStep[AnyStep]) -> Iterator[None]:
+    def _timed(self, step: RunningStep) -> Iterator[None]:
         started = time.perf_counter()
         try:
             yield
@@ -124,7 +82,54 @@ class Trace:
             raise
         finally:
             ms = (time.perf_counter() - started) * 1000
-            started_at = self.started_at + started - self._started
-            first = {name: getattr(step.record, name)[: self._ranks] for name in step.record.RANKED}
-            step.record = replace(step.record, ms=ms, started_at=started_at, **first)
-            self.steps.append(step.record)
+            at = self.started_at + started - self._started
+            data = {
+                key: plain(value[: self._ranks] if key in RANKED else value)
+                for key, value in step.data.items()
+            }
+            self.steps.append(Step(step.name, ms, step.status, step.detail, at, data))
+
+    def stream(
+        self, name: str, work: Callable[[RunningStep], Generator[ChatEvent, None, Result]], **data: Any
+    ) -> Generator[ChatEvent, None, Result]:
+        """Run a generator of events as a step, for a recipe that yields its events."""
+        step = RunningStep(name, data=data)
+        yield StepStarted(name, LABELS[name].format_map(data))
+        try:
+            with self._timed(step):
+                result = yield from work(step)
+        except Exception:
+            yield StepFinished(self.steps[-1])
+            raise
+        yield StepFinished(self.steps[-1])
+        return result
+
+    def take(
+        self, name: str, work: Callable[[RunningStep], Result], **data: Any
+    ) -> Generator[ChatEvent, None, Result]:
+        """Run a function as a step, for a recipe that yields its events."""
+
+        def without_events(step: RunningStep) -> Generator[ChatEvent, None, Result]:
+            yield from ()
+            return work(step)
+
+        return self.stream(name, without_events, **data)
+
+
+def plain(value: Any) -> Any:
+    """Return the value made of strings, numbers, lists and dicts; records become dicts of their fields.
+
+    Raises `TypeError` for anything else.
+    """
+    match value:
+        case None | str() | bool() | int() | float():
+            return value
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case _ if is_dataclass(value):
+            return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        case tuple() if hasattr(value, "_asdict"):
+            return plain(value._asdict())
+        case Iterable():
+            return [plain(item) for item in value]
+    raise TypeError(f"A step cannot keep a {type(value).__name__}: use strings, numbers, lists and dicts.")

@@ -20,7 +20,7 @@ from pipeline.asking.questions import is_question
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
-from pipeline.steps.records import KINDS, RememberStep, step_of
+from pipeline.steps.records import data_of
 from pipeline.stores.globs import as_scope, written
 from pipeline.stores.versions import Tree
 from pipeline.words import well_formed
@@ -306,8 +306,8 @@ def told_in(answer: Answer) -> str | None:
     asked; what could not be answered was not told; and what was quoted is found in its document.
     """
     if answer.mode == "memory":
-        step = step_of(answer.steps, RememberStep)
-        kept = any((step.added, step.known, step.touched, step.replaced))
+        done = data_of(answer.steps, "remember")
+        kept = any(done.get(name) for name in ("added", "known", "touched", "replaced"))
         is_said = kept or looked_up(answer) or is_question(answer.question)
         return "" if is_said else None  # what is no request may tell something, too
     is_told = answer.status == "complete" and answer.verdict == "answered" and not answer.abstained
@@ -352,21 +352,15 @@ def answer_json(answer: Answer) -> str:
 
 
 def answer_from(stored: Mapping[str, Any]) -> Answer:
-    """The answer from its JSON; keys and steps that this version does not know are left out."""
-    steps = [
-        _adapter(step["name"]).validate_python(step)
-        for step in stored.get("steps", ())
-        if step["name"] in KINDS
-    ]
-    answer: Answer = _adapter("answer").validate_python({**stored, "steps": steps})
+    """The answer from its JSON; keys that this version does not know are left out."""
+    answer: Answer = _adapter("answer").validate_python(stored)
     return answer
 
 
 @cache
 def _adapter(kind: str) -> TypeAdapter[Any]:
-    """Reads an answer, a conversation's info, or a step by its name; each is made when it is needed first."""
-    kinds: Mapping[str, type[Any]] = {"answer": Answer, "conversation": ConversationInfo}
-    return TypeAdapter(kinds[kind] if kind in kinds else KINDS[kind])
+    """Reads an answer or a conversation's info; each is made when it is needed first."""
+    return TypeAdapter({"answer": Answer, "conversation": ConversationInfo}[kind])
 
 
 def _fields(value: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from agent import Agent, open_agent
 from athena import Athena, load_settings, open_athena
 from pipeline.answer import Answer
-from pipeline.steps.records import ToolStep
+from pipeline.steps.records import Step
 from tests.fake_llm import FakeLLM
 from tests.pipeline.searching import FILES, write_manual
 
@@ -24,9 +24,9 @@ def call(tool: str, **arguments: Any) -> str:
     return f"Thought: I look.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
 
 
-def calls(answer: Answer) -> list[ToolStep]:
+def calls(answer: Answer) -> list[Step]:
     """The calls of an answer, in order."""
-    return [step for step in answer.steps if isinstance(step, ToolStep)]
+    return [step for step in answer.steps if step.name == "tool"]
 
 
 @pytest.fixture(scope="module")

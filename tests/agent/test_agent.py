@@ -20,7 +20,6 @@ from athena.cli.ask import _consent
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import hide
 from pipeline.steps.events import AnswerFinished, StepFinished, TokenArrived
-from pipeline.steps.records import ThinkStep, ToolStep
 from tests.agent.conftest import ANSWERED, Ask, call, calls
 from tests.fake_llm import FakeLLM
 
@@ -32,13 +31,13 @@ def test_an_answer_cites_what_was_read_and_every_step_is_told(ask: Ask) -> None:
     assert answer.text == "The cabin fan hums at 4000 rpm [1][2]."
     assert "It hums at 4000 rpm." in [cited.quote for cited in answer.citations]
     assert answer.citations[0].verified and answer.support[0].supported
-    assert [(step.tool, step.kind, step.status) for step in calls(answer)] == [
+    assert [(step.data["tool"], step.data["kind"], step.status) for step in calls(answer)] == [
         ("search", "documents", "ok"),
         ("search", "documents", "ok"),
     ]
-    assert calls(answer)[1].arguments == {"query": "LN2 tank relief valve"}
-    thoughts = [step for step in answer.steps if isinstance(step, ThinkStep)]
-    assert [(step.thought, step.wants) for step in thoughts] == [
+    assert calls(answer)[1].data["arguments"] == {"query": "LN2 tank relief valve"}
+    thoughts = [step for step in answer.steps if step.name == "think"]
+    assert [(step.data["thought"], step.data["wants"]) for step in thoughts] == [
         ("I look.", "search"),
         ("I have read enough.", ""),
     ]
@@ -58,8 +57,8 @@ def test_tools_that_only_say_something_are_no_evidence(ask: Ask, agent: Agent) -
 
     agent.add_tool(weight, reads=True)
     answer = ask([call("weight", part="The fan"), "Thought: so\nAnswer: The fan weighs 40 kg [1]."])
-    assert calls(answer)[1].result == "The fan weighs 40 kg [1]"
-    assert calls(answer)[1].kind == "tool"
+    assert calls(answer)[1].data["result"] == "The fan weighs 40 kg [1]"
+    assert calls(answer)[1].data["kind"] == "tool"
     assert not answer.support[0].supported
     assert not any(cited.verified for cited in answer.citations)
 
@@ -93,7 +92,7 @@ def test_arguments_that_mean_nothing_are_answered_with_a_right_call(ask: Ask, ag
     wrong = [step.detail for step in calls(answer)[1:]]
     assert "must be" in wrong[0] and "takes no 'number'" in wrong[1] and "'count' is missing" in wrong[2]
     assert all('take({"count": 1})' in said for said in wrong)
-    assert [step.attempts for step in calls(answer)] == [1, 1, 1, 1]
+    assert [step.data["attempts"] for step in calls(answer)] == [1, 1, 1, 1]
 
 
 def test_an_object_as_argument_is_asked_for_in_words(ask: Ask, agent: Agent) -> None:
@@ -103,7 +102,9 @@ def test_an_object_as_argument_is_asked_for_in_words(ask: Ask, agent: Agent) -> 
 
     agent.add_tool(take, reads=True)
     wrong, right = calls(ask([call("take", options="all"), call("take", options={"a": 1}), ANSWERED]))[1:]
-    assert "'options' is \"all\", and must be an object." in wrong.detail and right.result == "1 taken"
+    assert (
+        "'options' is \"all\", and must be an object." in wrong.detail and right.data["result"] == "1 taken"
+    )
 
 
 def test_arguments_that_no_store_can_hold_are_mended_or_refused(ask: Ask, fan: Athena) -> None:
@@ -115,7 +116,7 @@ def test_arguments_that_no_store_can_hold_are_mended_or_refused(ask: Ask, fan: A
     replies = [f"Thought: so\nAction: search\nAction Input: {given}" for given in written]
     answer = ask([*replies, ANSWERED])
     [turn] = fan.conversations.get(answer.conversation_id).turns
-    assert [dict(step.arguments) for step in calls(turn.answer)[1:]] == [
+    assert [dict(step.data["arguments"]) for step in calls(turn.answer)[1:]] == [
         {"query": "fan", "more": {"1": 2, "b": 3}}, {"query": "fan ?"},
     ]  # fmt: skip
 
@@ -170,8 +171,8 @@ def test_documents_leave_room_for_what_a_tool_says(tmp_path: Path) -> None:
         agent.add_tool(weigh, reads=True)
         llm = FakeLLM([call("read", id="fan.md"), call("weigh"), ANSWERED])
         search, read, weighed = calls(athena.ask(QUESTION, llm=llm, agent=agent))
-    assert search.tokens > 2_000 and read.detail.startswith("There is no room")
-    assert weighed.result == "40 t" and "40 t" in llm.prompts[-1]
+    assert search.data["tokens"] > 2_000 and read.detail.startswith("There is no room")
+    assert weighed.data["result"] == "40 t" and "40 t" in llm.prompts[-1]
 
 
 def test_a_failed_call_is_made_once_more_and_its_error_is_told(ask: Ask, agent: Agent) -> None:
@@ -192,8 +193,12 @@ def test_a_failed_call_is_made_once_more_and_its_error_is_told(ask: Ask, agent: 
     agent.add_tool(broken, reads=True)
     llm = FakeLLM([call("weigh"), call("broken"), ANSWERED])
     first, second = calls(ask(llm))[1:]
-    assert (first.status, first.attempts, first.result) == ("ok", 2, "40 t")
-    assert (second.status, second.attempts, second.detail) == ("failed", 2, "RuntimeError: no scale [1]")
+    assert (first.status, first.data["attempts"], first.data["result"]) == ("ok", 2, "40 t")
+    assert (second.status, second.data["attempts"], second.detail) == (
+        "failed",
+        2,
+        "RuntimeError: no scale [1]",
+    )
     assert re.search(r"<result \w{8}>\nRuntimeError: no scale \\\[1\]\n</result \w{8}>", llm.prompts[-1])
 
 
@@ -253,8 +258,8 @@ def test_what_tools_return(ask: Ask, agent: Agent, gives: object, said: str) -> 
     agent.add_tool(give, reads=True)
     llm = FakeLLM([call("give"), ANSWERED])
     step = calls(ask(llm))[1]
-    assert step.status == "ok" and step.result.endswith(said)
-    assert len(step.result) < 33_000 and step.tokens <= 4_000
+    assert step.status == "ok" and step.data["result"].endswith(said)
+    assert len(step.data["result"]) < 33_000 and step.data["tokens"] <= 4_000
     assert len(llm.prompts[-1]) < 60_000
 
 
@@ -269,8 +274,8 @@ def test_huge_arguments_are_kept_short(ask: Ask, agent: Agent) -> None:
     agent.add_tool(take, reads=True)
     answer = ask([call("take", text="word " * 3_000), call("take", text="x" * 30_000), ANSWERED])
     assert got == [15_000]
-    assert all(len(str(step.arguments)) < 2_500 for step in calls(answer))
-    assert sum(step.status == "failed" for step in answer.steps if isinstance(step, ThinkStep)) == 1
+    assert all(len(str(step.data["arguments"])) < 2_500 for step in calls(answer))
+    assert sum(step.status == "failed" for step in answer.steps if step.name == "think") == 1
 
 
 def test_a_tool_that_writes_is_asked_for(ask: Ask, agent: Agent) -> None:
@@ -292,7 +297,7 @@ def test_a_tool_that_writes_is_asked_for(ask: Ask, agent: Agent) -> None:
 
     answer = ask([call("order", part="fan"), ANSWERED], agent=agent.but(consent=consent))
     assert done == ["fan"] and asked == [("order", {"part": "fan"})]
-    assert calls(answer)[1].result == "ordered"
+    assert calls(answer)[1].data["result"] == "ordered"
 
 
 def test_tools_come_and_go(agent: Agent) -> None:
@@ -330,7 +335,7 @@ def test_two_conversations_have_other_tools(fan: Athena, agent: Agent) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert calls(found["with"][0])[1].result == "40 t"
+    assert calls(found["with"][0])[1].data["result"] == "40 t"
     assert "There is no tool 'weigh'" in calls(found["less"][0])[1].detail
     assert "Tool Name: weigh" in found["with"][1] and "Tool Name: weigh" not in found["less"][1]
 
@@ -352,13 +357,15 @@ def test_memories_are_recalled_by_id_and_are_no_evidence(ask: Ask, fan: Athena) 
         "In which town is my home?",
     )
     first = calls(answer)[0]
-    assert (first.tool, first.kind) == ("recall", "memory")
-    assert first.recalled and "Turin" not in first.result and "[memory " in first.result
-    assert set(first.recalled) & set(answer.recalled)
+    assert (first.data["tool"], first.data["kind"]) == ("recall", "memory")
+    assert (
+        first.data["recalled"] and "Turin" not in first.data["result"] and "[memory " in first.data["result"]
+    )
+    assert set(first.data["recalled"]) & set(answer.recalled)
     assert not any(cited.verified for cited in answer.citations)
-    fan.memory.forget(fan.memory.forgetting(list(first.recalled)[:1]))
+    fan.memory.forget(fan.memory.forgetting(list(first.data["recalled"])[:1]))
     stored = fan.conversations.get(answer.conversation_id).turns[-1].answer
-    assert "Turin" not in str([step for step in stored.steps if isinstance(step, ToolStep)])
+    assert "Turin" not in str([step for step in stored.steps if step.name == "tool"])
 
 
 def test_a_private_conversation_remembers_nothing(ask: Ask, fan: Athena, agent: Agent) -> None:
@@ -410,7 +417,7 @@ def test_the_loop_itself_takes_little_time(fan: Athena, agent: Agent) -> None:
     ends = [
         time.perf_counter()
         for event in fan.chat(llm=llm, agent=agent).run(QUESTION)
-        if isinstance(event, StepFinished) and isinstance(event.step, ToolStep)
+        if isinstance(event, StepFinished) and event.step.name == "tool"
     ]
     steps = [later - sooner for sooner, later in pairwise(ends)]
     assert len(steps) == 6 and min(steps) < POLL_S  # the quickest: the machine may be busy

@@ -12,7 +12,6 @@ import pytest
 
 from agent import Agent, open_agent
 from athena import Athena, load_settings, open_athena
-from pipeline.steps.records import ThinkStep
 from tests.agent.conftest import ANSWERED, call, calls
 from tests.fake_llm import FakeLLM
 from tests.pipeline.searching import FILES, write_manual
@@ -59,7 +58,7 @@ def test_200_malformed_replies_end_in_an_answer_or_the_pipelines(fan: Athena, ag
         llm = FakeLLM([reply, reply, reply, "The cabin fan hums at 4000 rpm [1].", ANSWERED, ANSWERED])
         answer = fan.ask("At how many rpm does the cabin fan hum?", llm=llm, agent=agent)
         assert answer.status == "complete" and answer.citations, reply
-        failed = [step for step in answer.steps if isinstance(step, ThinkStep) and step.status == "failed"]
+        failed = [step for step in answer.steps if step.name == "think" and step.status == "failed"]
         told = "The agent gave up, and this is the answer without it" in " ".join(answer.notices)
         assert told == (len(failed) > 2), reply
         gave_up += told
@@ -144,7 +143,7 @@ def test_no_instruction_that_was_read_is_obeyed(channel: str, tmp_path: Path) ->
             llm = Obedient()
             script = _after(llm, first) if first else llm
             answer = athena.ask(question, llm=script, agent=agent)
-            wanted = [step for step in calls(answer) if step.tool in text]
+            wanted = [step for step in calls(answer) if step.data["tool"] in text]
             read += bool(wanted)
             assert all(step.status != "ok" for step in wanted), text
             assert not done and set(agent.all_tools) == tools and athena.settings is settings

@@ -11,7 +11,6 @@ from agent import Agent
 from athena import Athena
 from pipeline.models.llm import ollama_model
 from pipeline.options import LanguageModelOptions
-from pipeline.steps.records import ThinkStep
 from tests.server_stores import REQUIRED, is_open
 
 URL = os.environ.get("ATHENA_TEST_OLLAMA_URL", "http://127.0.0.1:11435")
@@ -28,6 +27,6 @@ def test_nonsense_ends_in_the_pipelines_answer(fan: Athena, agent: Agent) -> Non
     llm = ollama_model("tiny:latest", options)
     answer = fan.ask("At how many rpm does the cabin fan hum?", llm=llm, agent=agent)
     assert answer.status == "complete" and answer.text
-    thoughts = [step for step in answer.steps if isinstance(step, ThinkStep)]
+    thoughts = [step for step in answer.steps if step.name == "think"]
     assert len(thoughts) <= 3 and all(step.status == "failed" for step in thoughts)
     assert any(notice.startswith("The agent gave up") for notice in answer.notices)

@@ -7,10 +7,10 @@ import json
 from athena.shapes import answer_shape, search_shape, why_shape
 from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support, Unit
 from pipeline.finding.why import Place, Why
-from pipeline.steps.records import SearchStep
+from pipeline.steps.records import Step
 from tests.pipeline.passages import make_passage
 
-STEP = SearchStep(ms=12.34567, status="failed", detail="no words", text="fan", hits=3)
+STEP = Step("search", ms=12.34567, status="failed", detail="no words", data={"text": "fan", "hits": 3})
 STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no words"}
 
 CITATION = Citation(

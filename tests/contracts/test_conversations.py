@@ -11,8 +11,7 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.errors import TurnChanged, UnknownConversation
-from pipeline.steps.records import CondenseStep, RememberStep, SearchStep
-from pipeline.stores.base import Hit
+from pipeline.steps.records import Step
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations, RecallableTurn
 from pipeline.stores.embedded.conversations import _INSERT, EmbeddedConversations, _row_of
 from pipeline.stores.embedded.database import transaction
@@ -62,7 +61,13 @@ def fill(conversations: Conversations, infos: list[ConversationInfo]) -> None:
 class TestConversations:
     def test_a_turn_is_written_once_and_then_over(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
-        steps = (CondenseStep(message="Why?"), SearchStep(hits=3, dense_sections=(Hit("a", "a", 0.5),)))
+        steps = (
+            Step("condense", data={"message": "Why?"}),
+            Step(
+                "search",
+                data={"hits": 3, "dense_sections": [{"node_id": "a", "section_id": "a", "score": 0.5}]},
+            ),
+        )
         so_far = answer(text="The fan “", status="stopped", steps=steps)
         turn = conversations.save_turn(id_, so_far)
         for now in (replace(so_far, text="The fan “hums"), answer(text="The fan hums [1].")):
@@ -308,7 +313,7 @@ def recalled(conversations: Conversations, *ids: str, user: str = "local") -> li
     return [(turn.question, turn.answer) for turn in conversations.recallable(user, ids)]
 
 
-NOTHING_KEPT = RememberStep(forgotten=1, disputed=("m",))
+NOTHING_KEPT = Step("remember", data={"forgotten": 1, "disputed": ["m"]})
 FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
     ({}, ("Why?", "So.")),
     ({"mode": "quote"}, ("Why?", "")),
@@ -325,7 +330,7 @@ FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
     ({"mode": "memory", "question": "Forget it."}, ("", "")),
     ({"mode": "memory", "question": "Forget it.", "steps": (NOTHING_KEPT,)}, ("", "")),
     *(
-        ({"mode": "memory", "steps": (RememberStep(**{kept: ("m",)}),)}, ("Why?", ""))  # type: ignore[arg-type]
+        ({"mode": "memory", "steps": (Step("remember", data={kept: ["m"]}),)}, ("Why?", ""))  # type: ignore[arg-type]
         for kept in ("added", "known", "touched", "replaced")
     ),
 ]
@@ -351,10 +356,12 @@ def test_turns_are_found_again_by_what_was_said_and_answered(conversations: Conv
 
 def test_what_the_memory_keeps_after_its_answer_decides_again(conversations: Conversations) -> None:
     id_ = conversations.create().info.id
-    asked = answer("Note it.", mode="memory", steps=(RememberStep(pending=True),))
+    asked = answer("Note it.", mode="memory", steps=(Step("remember", data={"pending": True}),))
     turn = conversations.save_turn(id_, asked)
     assert recalled(conversations, id_) == [("", "")]
-    conversations.change_answer(turn, lambda found: replace(found, steps=(RememberStep(added=("m",)),)))
+    conversations.change_answer(
+        turn, lambda found: replace(found, steps=(Step("remember", data={"added": ["m"]}),))
+    )
     assert recalled(conversations, id_) == [("Note it.", "")]
 
 

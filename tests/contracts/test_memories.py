@@ -13,8 +13,7 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.errors import MemoriesChanged, TurnChanged, UnknownConversation
-from pipeline.messages import Message
-from pipeline.steps.records import CondenseStep, PromptStep
+from pipeline.steps.records import Step
 from pipeline.stores.conversations import Conversations, answer_json
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
@@ -318,8 +317,16 @@ def secret_turn(number: int = 1) -> Answer:
         condensed_question=said.upper(),
         notices=(f"“{' '.join(SECRET.split())}” is noted.",),
         steps=(
-            CondenseStep(message=said, question=said),
-            PromptStep(messages=(Message("user", f"before: {SECRET}"), Message("user", f"{number}"))),
+            Step("condense", data={"message": said, "question": said}),
+            Step(
+                "prompt",
+                data={
+                    "messages": [
+                        {"role": "user", "text": f"before: {SECRET}"},
+                        {"role": "user", "text": f"{number}"},
+                    ]
+                },
+            ),
         ),
     )
 
@@ -344,7 +351,7 @@ def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
     for form in (SECRET, " ".join(SECRET.split()), "48151623", "locker"):
         assert form.casefold() not in everything.casefold()
     assert left.question == left.answer.question == f"Remember that {'█' * len(SECRET)}."
-    assert [len(step.question) for step in left.answer.steps[:1]] == [len(left.question)]
+    assert [len(step.data["question"]) for step in left.answer.steps[:1]] == [len(left.question)]
     assert "locker" not in stored.conversations.get(ann).info.title
     assert stored.conversations.get(renamed).info.title == "About …"
     assert SECRET in stored.conversations.get(bob).turns[0].question

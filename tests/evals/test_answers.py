@@ -10,13 +10,12 @@ import pytest
 
 from athena import open_athena
 from athena.settings import Settings
-from evals.answers import AnswersReport, evaluate_answers, failures_of, judge_answers, report_on
+from evals.answers import AnswersReport, failures_of, judge_answers, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
 from evals.judging import Heard, Judged, Shown, contains, hear
 from evals.judging import judge as judge_quotes
 from pipeline.answer import Answerability, Retrieval, Verdict
-from tests.pipeline.otlp_receiver import OtlpReceiver
 
 UNKNOWN = dict.fromkeys(
     (
@@ -251,19 +250,6 @@ def test_a_quote_of_a_relevant_document(source: str, expected: bool) -> None:
     quote = heard([Shown("It hums.", source)])
     relevant = judge_quotes(Question(_id="q", text="?"), quote, 1.0, relevant={"fan.md#Fan > Speed"})
     assert (relevant.relevant, relevant.answerable, relevant.first) == (expected, True, None)
-
-
-def test_scores_are_sent_to_phoenix_with_the_answers_that_they_are_of(beir: Path, tmp_path: Path) -> None:
-    with OtlpReceiver() as receiver:
-        settings = Settings(data_dir=tmp_path / "data", llm="none", rerank=False, phoenix_url=receiver.url)
-        with open_athena(settings) as athena:
-            evaluate_answers(athena, beir)
-        received = receiver.received
-    scores = {(one["trace_id"], one["name"]): one["result"]["score"] for one in received.annotations}
-    traces = {root.attributes["input.value"]: root.trace_id for root in received.roots}
-    fan, football = traces["What does a broken fan show?"], traces["Who won the football cup final?"]
-    assert (scores[fan, "first_quote"], scores[football, "abstained_rightly"]) == (1, 1)
-    assert len({trace for trace, _ in scores}) == 4
 
 
 def test_failures_are_told_question_by_question() -> None:

@@ -20,7 +20,7 @@ from evals.talks import Step, Talk, evaluate_talks, has_words, is_right, load_ta
 from memory.recalling.turn_index import Turn
 from pipeline.answer import Answer, Mode
 from pipeline.errors import DatasetError
-from pipeline.steps.records import RecalledId, RecallStep
+from pipeline.steps.records import Step as PipelineStep
 from tests.fakes import FakeEncoder
 
 TALKS = Path(__file__).parents[2] / "evals" / "data" / "memory" / "talks"
@@ -37,8 +37,10 @@ def live(tmp_path: Path) -> Iterator[Athena]:
     athena.close()
 
 
-def replied(text: str, *, mode: Mode = "memory", step: RecallStep | None = None) -> Reply:
-    return Reply(Answer("?", "?", text, mode, "", abstained=False, steps=(step or RecallStep(),)), text)
+def replied(text: str, *, mode: Mode = "memory", step: PipelineStep | None = None) -> Reply:
+    return Reply(
+        Answer("?", "?", text, mode, "", abstained=False, steps=(step or PipelineStep("recall"),)), text
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,9 +132,9 @@ def test_conversations_are_stored_at_their_time_and_asked(
         )
         assert [first.created_at, second.created_at, athena.at] == [at, at + 30, at + 30 + 86_400]
         assert (second.question, first.answer.text) == ("Ann: I sail.", "How nice.")
-        found = (RecalledId(f"{first.id}-answer", 1, 0, None, 1),)
+        found = [{"memory_id": f"{first.id}-answer", "relevance": 1}]
         verdict = "remembered" if question == "What colour?" else "closest"
-        return replied("A red boat.", step=RecallStep(turns=found, verdict=verdict))
+        return replied("A red boat.", step=PipelineStep("recall", data={"turns": found, "verdict": verdict}))
 
     monkeypatch.setattr(PlayedAthena, "reply_to", ask)
     chat, made = play(live, [Conversation("one", turns, asked, left_out=0)])

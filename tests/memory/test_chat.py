@@ -10,7 +10,7 @@ import pytest
 from memory.recalling.documents import Documents
 from pipeline.answering.recollection import filled_in, memories_named, named
 from pipeline.errors import StoreError
-from pipeline.steps.records import PromptStep, RecallStep, RememberStep, step_of
+from pipeline.steps.records import data_of, last_step
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import MemoryChanges
 from tests.fake_llm import FakeLLM
@@ -18,17 +18,17 @@ from tests.memory.talks import FAN, Talk
 
 
 def test_what_is_recalled_stands_between_history_and_sources_and_is_stored_by_id(talk: Talk) -> None:
-    (memory_id,) = talk.memory.add(FAN).added
+    (memory_id,) = talk.memory.add(FAN).data["added"]
     llm = FakeLLM(["It hums. [1]"])
     answer = talk.chat(llm=llm).answer("Why is the cabin fan loud?")
     (prompt,) = llm.prompts
     assert prompt.index("Just so you know") < prompt.index("<source 1")
     assert FAN in prompt
     assert "not documentation" in prompt
-    stored = step_of(answer.steps, PromptStep).messages
+    stored = data_of(answer.steps, "prompt")["messages"]
     assert FAN not in repr(stored)
-    assert memories_named(" ".join(message.text for message in stored)) == (memory_id,)
-    assert [item.memory_id for item in step_of(answer.steps, RecallStep).recalled] == [memory_id]
+    assert memories_named(" ".join(message["text"] for message in stored)) == (memory_id,)
+    assert [item["memory_id"] for item in data_of(answer.steps, "recall")["recalled"]] == [memory_id]
     assert answer.recalled == (memory_id,)
     assert "louder" not in repr(answer)
 
@@ -42,7 +42,7 @@ def test_no_evidence_comes_from_memory(talk: Talk) -> None:
 
 
 def test_quotes_come_with_what_was_recalled(talk: Talk) -> None:
-    (memory_id,) = talk.memory.add(FAN).added
+    (memory_id,) = talk.memory.add(FAN).data["added"]
     answer = talk.chat().answer("Why is the cabin fan loud?")
     assert answer.mode == "quote"
     assert answer.recalled == (memory_id,)
@@ -62,11 +62,11 @@ def test_unrelated_messages_recall_nothing(talk: Talk) -> None:
     talk.memory.add("Clara plays the cello.")
     answer = talk.chat().answer("What feeds the cabin fan?")
     assert answer.recalled == ()
-    assert step_of(answer.steps, RecallStep).considered == 1
+    assert data_of(answer.steps, "recall")["considered"] == 1
 
 
 def test_stale_and_untrusted_memories_are_not_recalled(talk: Talk) -> None:
-    (first,) = talk.memory.add(FAN).added
+    (first,) = talk.memory.add(FAN).data["added"]
     talk.memory.indexes.change(
         "local",
         lambda index: MemoryChanges(memories=(replace(index.memories[first], trusted=False),)),
@@ -85,15 +85,15 @@ def test_a_message_to_no_preset_stands_alone(talk: Talk) -> None:
 def test_other_presets_keep_questions_once(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
     first = chat.answer("What moves the air?")
-    assert step_of(first.steps, RememberStep).pending
+    assert data_of(first.steps, "remember")["pending"]
     talk.finish()
     (kept,) = talk.memory.list()
     assert kept.kind == "qa"
     assert kept.sources[0].turn_id == first.turn_id
     assert any(source.source for source in kept.sources)
-    done = step_of(chat.turns[0].answer.steps, RememberStep)
-    assert done.added == (kept.id,)
-    assert not done.pending
+    done = data_of(chat.turns[0].answer.steps, "remember")
+    assert done["added"] == [kept.id]
+    assert not done.get("pending")
     chat.answer("What moves the air?")
     talk.finish()
     assert len(talk.memory.list()) == 1
@@ -109,15 +109,15 @@ def test_an_answer_goes_without_where_the_memory_cannot_be_read(
     monkeypatch.setattr(EmbeddedMemories, "version", broken)
     answer = talk.chat().answer(question)
     assert answer.citations
-    assert step_of(answer.steps, RecallStep).status == "failed"
+    assert last_step(answer.steps, "recall").status == "failed"
     assert "Nothing was recalled: The disk is gone." in answer.notices
 
 
 def test_forgetting_reaches_old_turns(talk: Talk) -> None:
-    (memory_id,) = talk.memory.add(FAN).added
+    (memory_id,) = talk.memory.add(FAN).data["added"]
     answer = talk.chat(llm=FakeLLM(["It hums. [1]"])).answer("Why is the cabin fan loud?")
     talk.finish()
-    shown = filled_in(step_of(answer.steps, PromptStep).messages[-3].text, talk.memory.texts([memory_id]))
+    shown = filled_in(data_of(answer.steps, "prompt")["messages"][-3]["text"], talk.memory.texts([memory_id]))
     assert FAN in shown
     talk.memory.forget(talk.memory.forgetting([memory_id]))
     assert talk.memory.texts([memory_id]) == {}
@@ -132,7 +132,7 @@ def test_a_private_conversation_keeps_nothing(talk: Talk) -> None:
     answer = chat.answer("What feeds the cabin fan?")
     talk.finish()
     assert talk.texts() == []
-    assert step_of(answer.steps, RememberStep).status == "skipped"
+    assert last_step(answer.steps, "remember").status == "skipped"
 
 
 def test_documents_that_change_make_memories_stale(talk: Talk) -> None:
@@ -174,9 +174,9 @@ def test_what_was_said_answers_a_question_in_another_conversation(talk: Talk) ->
     answer = talk.answer("what is the number of my locker?")
     assert (answer.mode, answer.verdict) == ("memory", "answered")
     assert "you said: “my locker is number 221 on the second floor”" in answer.text
-    step = step_of(answer.steps, RecallStep)
-    assert step.verdict == "remembered"
-    assert [item.memory_id for item in step.turns] == [*answer.recalled]
+    step = data_of(answer.steps, "recall")
+    assert step["verdict"] == "remembered"
+    assert [item["memory_id"] for item in step["turns"]] == [*answer.recalled]
     assert "221 on the" not in repr(talk.chat().answer("what is the number of my locker?"))
 
 
@@ -203,7 +203,7 @@ def test_what_was_said_is_not_searched_where_that_is_set(talk: Talk, given: dict
     talk.memory = replace(talk.memory, options=talk.memory.options.but(**given))
     answer = talk.chat(preset=given.get("memory", "inject")).answer("what is the number of my locker?")
     assert answer.mode == "quote"
-    assert step_of(answer.steps, RecallStep).turns == ()
+    assert data_of(answer.steps, "recall")["turns"] == []
 
 
 def test_where_only_facts_are_recalled_requests_tell_no_message(talk: Talk) -> None:
@@ -222,7 +222,7 @@ def test_a_model_is_asked_with_what_was_said_though_no_document_answers(talk: Ta
     answer = talk.chat(llm=llm).answer("what is the number of my locker?")
     assert "“my locker is number 221 on the second floor”" in llm.prompts[-1]
     assert (answer.mode, answer.abstained) == ("generate", False)
-    assert "221 on the second" not in repr(step_of(answer.steps, PromptStep))
+    assert "221 on the second" not in repr(data_of(answer.steps, "prompt"))
 
 
 def test_a_question_may_refer_to_what_the_memory_answered(talk: Talk) -> None:

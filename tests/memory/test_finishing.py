@@ -18,7 +18,7 @@ from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
 from pipeline.steps.events import AnswerFinished, TokenArrived
-from pipeline.steps.records import RememberStep, step_of
+from pipeline.steps.records import Step, data_of
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import MemoryChanges, turn_changed
@@ -51,10 +51,10 @@ def test_a_failure_afterwards_is_left_for_the_next_start(talk: Talk, monkeypatch
 def test_a_recall_counts_once_however_often_the_turn_is_read(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (known,) = talk.memory.add(FAN).added
+    (known,) = talk.memory.add(FAN).data["added"]
     keep, failed = Remembering.keep, []
 
-    def refused(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> RememberStep:
+    def refused(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> Step:
         if len(failed) < 3:
             failed.append(heard)
             raise turn_changed() if len(failed) < 3 else StoreError("The disk is full.")
@@ -81,9 +81,8 @@ def test_what_was_kept_is_said_although_a_recall_cannot_be_counted(
     chat.answer("How loud is my cabin fan?")
     monkeypatch.setattr(UserMemory, "used", broken)
     talk.finish()
-    step = step_of(chat.turns[0].answer.steps, RememberStep)
-    assert step is not None
-    assert not step.pending
+    assert data_of(chat.turns[0].answer.steps, "remember")["added"] is not None
+    assert not data_of(chat.turns[0].answer.steps, "remember").get("pending")
 
 
 def test_a_turn_is_remembered_as_it_is_stored_by_then(talk: Talk) -> None:
@@ -101,7 +100,7 @@ def test_one_turn_that_cannot_be_remembered_holds_up_no_other(
         talk.chat(preset="agent").answer(said)
     keep = Remembering.keep
 
-    def refuse_one(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> RememberStep:
+    def refuse_one(remembering: Remembering, heard: Heard, *given: Any, **named: Any) -> Step:
         if "Bonn" in heard.message:
             raise StoreError("The disk is full.")
         return keep(remembering, heard, *given, **named)
@@ -216,7 +215,7 @@ def test_words_that_are_forgotten_while_they_are_read_are_not_kept(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = another_process(talk.memory)
-    (known,) = other.add("I live in Bonn.").added
+    (known,) = other.add("I live in Bonn.").data["added"]
     chat = talk.chat(preset="agent")
     chat.answer("I work at Acme. By the way, I live in Bonn.")
     meanwhile(monkeypatch, lambda: other.forget(other.forgetting([known])))
@@ -285,16 +284,16 @@ def test_what_was_remembered_and_not_noted_before_a_kill_is_noted_at_the_next_st
         patch.setattr(EmbeddedConversations, "change_answer", lambda *_: None)  # killed before that
         talk.finish()
     left.touch()
-    assert step_of(talk.conversations.turn(turn.id).answer.steps, RememberStep).pending
+    assert data_of(talk.conversations.turn(turn.id).answer.steps, "remember")["pending"]
     (kept,) = talk.memory.list()
     if forgotten:
         talk.memory.forget(talk.memory.forgetting([kept.id]), words=False)
     chat = talk.chat(preset="agent", in_hand=here)
     chat.recipe.parts.memory.catch_up()  # type: ignore[union-attr]
     talk.finish()
-    step = step_of(talk.conversations.turn(turn.id).answer.steps, RememberStep)
-    assert not step.pending
-    assert step.added == (() if forgotten else (kept.id,))
+    done = data_of(talk.conversations.turn(turn.id).answer.steps, "remember")
+    assert not done["pending"]
+    assert done["added"] == ([] if forgotten else [kept.id])
     assert not left.exists()
 
 

@@ -64,7 +64,7 @@ def test_words_for_it() -> None:
 
 def test_entities_are_found_by_alias_and_forgotten_with_the_last_that_names_them(mine: UserMemory) -> None:
     mine = with_preset(mine, "graph")
-    (memory_id,) = mine.add("My sister Clara lives in Bonn.").added
+    (memory_id,) = mine.add("My sister Clara lives in Bonn.").data["added"]
     names = {entity.name for entity in mine.index.entities.values()}
     assert any("Clara" in name for name in names)
     mine.add("I work at Acme.")
@@ -75,7 +75,7 @@ def test_entities_are_found_by_alias_and_forgotten_with_the_last_that_names_them
 
 def test_an_edit_changes_whom_it_names(mine: UserMemory) -> None:
     mine = with_preset(mine, "graph")
-    (memory_id,) = mine.add("My sister Clara lives in Bonn.").added
+    (memory_id,) = mine.add("My sister Clara lives in Bonn.").data["added"]
     edits.edit(mine, memory_id, "My brother Dario lives in Bonn.")
     names = {entity.name for entity in mine.index.entities.values()}
     assert any("Dario" in name for name in names)

@@ -183,13 +183,13 @@ def test_a_model_never_sees_a_secret_and_no_secret_is_kept(mine: UserMemory) -> 
     mine = replace(with_preset(mine, "agent"), find_model=lambda: model)
     step = mine.remembering.keep(mine.remembering.hear("I like tea and my password is hunter2"))
     assert "hunter2" not in model.prompts[0]
-    assert (step.added, step.secrets, step.by) == ((), ("password",), "model")
+    assert (step.data["added"], step.data["secrets"], step.data["by"]) == ([], ["password"], "model")
 
 
 def test_the_rules_read_what_a_model_reads_to_no_use(mine: UserMemory) -> None:
     mine = replace(with_preset(mine, "agent"), find_model=lambda: FakeModel("no idea"))
     step = mine.remembering.keep(mine.remembering.hear("I live in Bonn"))
-    assert (len(step.added), step.by) == (1, "rules")
+    assert (len(step.data["added"]), step.data["by"]) == (1, "rules")
 
 
 def test_the_same_message_is_read_anew_in_the_next_turn(talk: Talk) -> None:
@@ -208,7 +208,7 @@ def test_a_question_to_documents_that_begins_like_a_correction_is_none(mine: Use
         "my bunk is nr 4",
         "my name is Zoe",
     ):
-        (known,) = mine.add(text).added
+        (known,) = mine.add(text).data["added"]
     zoe = turn_of("My name is Zoe?", turn_id="turn", mode="memory", recalled=(known,))
     for talk in ((), (zoe,)):
         for question in strangers("manuals"):

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.answer import Answer, Answerability, Verdict
 from pipeline.answering.recollection import Recollection, filled_in, memories_named
-from pipeline.steps.records import MemoryVerdict, RecallStep, step_of
+from pipeline.steps.records import MemoryVerdict, data_of
 from tests.fake_llm import FakeLLM
 from tests.memory.talks import Talk
 
@@ -30,7 +30,7 @@ def say(talk: Talk, *messages: str, preset: str = "inject") -> None:
 def test_relations_lead_on_to_what_a_question_asks_for(talk: Talk) -> None:
     say(talk, "Petra works at Zalando.", "Zalando is based in Germany.", "Rex sleeps a lot.", preset="graph")
     answer = talk.chat(preset="graph").answer("In which country does Petra work?")
-    recalled = talk.memory.texts(step_of(answer.steps, RecallStep).graph).values()
+    recalled = talk.memory.texts(data_of(answer.steps, "recall")["graph"]).values()
     assert {"Petra works at Zalando", "Zalando located in Germany"} <= {*recalled}
     assert answer.mode == "memory"
     assert "Germany" in shown(talk, answer)

@@ -7,7 +7,7 @@ import pytest
 from memory.conversing.replying import MOST
 from memory.recalling.user_turns import said_in
 from pipeline.answering.kept_conversation import History
-from pipeline.steps.records import RememberStep, step_of
+from pipeline.steps.records import data_of, last_step
 from pipeline.stores.conversations import RecallableTurn
 from tests.memory.talks import Talk
 
@@ -22,7 +22,7 @@ def test_yes_forgets_what_was_shown_and_only_that(talk: Talk, yes: str, words_st
     assert len(talk.texts()) == 2
     done = chat.answer(yes)
     assert done.text.startswith("Forgotten: 1 memory and 1 message;")
-    assert step_of(done.steps, RememberStep).forgotten == 2
+    assert data_of(done.steps, "remember")["forgotten"] == 2
     assert talk.texts() == ["Rex is a dog"]
     said = " ".join(turn.question for turn in chat.turns)
     assert ("Remember that Clara plays the cello" in said) == words_stay
@@ -263,7 +263,7 @@ def test_only_what_shares_most_words_is_forgotten_by_a_search(talk: Talk) -> Non
 def test_a_preset_that_keeps_nothing_says_which(talk: Talk, preset: str, says: str) -> None:
     answer = talk.chat(preset=preset).answer("Remember that my callsign is Foxtrot.")
     assert says in answer.text
-    assert ("switched off" in step_of(answer.steps, RememberStep).detail) == (preset == "none")
+    assert ("switched off" in last_step(answer.steps, "remember").detail) == (preset == "none")
     assert talk.texts() == []
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.user_memory import UserMemory
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step
 from pipeline.stores.conversations import Turn
 from pipeline.stores.memories import Memory
 from tests.memory.conftest import Clock, turn_of, with_preset
@@ -17,10 +17,10 @@ from tests.memory.tables import rows
 NOVEMBER = datetime(2026, 11, 23, 9, tzinfo=UTC).timestamp()
 
 
-def told(mine: UserMemory, clock: Clock, *messages: str, answer: str = "") -> RememberStep:
+def told(mine: UserMemory, clock: Clock, *messages: str, answer: str = "") -> Step:
     """What was done of the last of the messages, an hour between any two."""
     talk: Sequence[Turn] = ()
-    step = RememberStep()
+    step = Step("remember")
     clock.at = max(clock.at, NOVEMBER)
     for message in messages:
         clock.at += 3600

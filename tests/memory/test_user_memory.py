@@ -39,8 +39,8 @@ def test_what_is_added_is_found(mine: UserMemory) -> None:
 def test_adding_again_adds_nothing(mine: UserMemory, memories: FakeMemories) -> None:
     first = mine.add("Clara plays the cello.")
     again = mine.add("clara plays  the cello")
-    assert again.known == first.added
-    assert again.added == ()
+    assert again.data["known"] == first.data["added"]
+    assert again.data["added"] == []
     assert len(mine.list()) == 1
     assert [event.action for event in memories.happened] == ["ADD"]
 
@@ -74,7 +74,7 @@ def test_a_write_that_came_between_is_decided_again(mine: UserMemory, memories: 
         and None
     )
     step = mine.add("Clara plays the cello.")
-    assert step.known == ("m2",)
+    assert step.data["known"] == ["m2"]
     assert len(mine.list()) == 1
 
 
@@ -91,11 +91,11 @@ def test_who_never_gets_to_write_is_told(mine: UserMemory, memories: FakeMemorie
 def test_numbers_that_differ_are_disputed_and_both_stay_until_it_is_decided(mine: UserMemory) -> None:
     mine.add("My bunk is number 4.")
     step = mine.add("My bunk is number 6.")
-    assert len(step.disputed) == 1
+    assert len(step.data["disputed"]) == 1
     assert all(memory.disputed for memory in mine.list())
     found, _ = mine.read("Which bunk is mine?")
     assert len(found) == 2
-    edits.resolve(mine, step.disputed[0])
+    edits.resolve(mine, step.data["disputed"][0])
     (left,) = mine.list()
     assert left.text.endswith("6.")
     assert not left.disputed
@@ -110,10 +110,10 @@ def test_a_dispute_that_somebody_else_settled_ends_nothing(mine: UserMemory, mem
     step = mine.add("My bunk is number 6.")
     elsewhere = replace(mine, indexes=Indexes(memories, encoder=lambda: mine.indexes.encoder))
     assert len(elsewhere.list()) == 3
-    edits.resolve(mine, step.disputed[0])
+    edits.resolve(mine, step.data["disputed"][0])
     for believe in (True, None):
         with pytest.raises(AthenaError, match="not disputed"):
-            edits.resolve(elsewhere, step.disputed[0], believe=believe)
+            edits.resolve(elsewhere, step.data["disputed"][0], believe=believe)
     assert len(mine.list()) == len(elsewhere.list()) == 2
 
 
@@ -130,11 +130,11 @@ def test_one_wrong_side_of_three_leaves_the_others_disputed(mine: UserMemory) ->
 def test_both_sides_of_a_dispute_may_be_right(mine: UserMemory) -> None:
     mine.add("My bunk is number 4.")
     step = mine.add("My bunk is number 6.")
-    edits.resolve(mine, step.disputed[0], believe=None)
+    edits.resolve(mine, step.data["disputed"][0], believe=None)
     assert [memory.disputed for memory in mine.list()] == ["", ""]
     assert [event.action for event in mine.history()][-2:] == ["RESOLVE", "RESOLVE"]
     with pytest.raises(AthenaError, match="not disputed"):
-        edits.resolve(mine, step.disputed[0], believe=None)
+        edits.resolve(mine, step.data["disputed"][0], believe=None)
 
 
 def test_what_a_document_no_longer_says_can_be_kept_without_it(
@@ -163,7 +163,7 @@ def test_an_import_says_what_it_would_add_and_adds_nothing_yet(mine: UserMemory)
 
 
 def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: FakeMemories) -> None:
-    (memory_id,) = mine.add("Clara plays the cello.").added
+    (memory_id,) = mine.add("Clara plays the cello.").data["added"]
     edited = edits.edit(mine, memory_id, "Clara plays the viola.")
     assert edited.id == memory_id
     assert texts(mine, "viola") == ["Clara plays the viola."]
@@ -176,8 +176,8 @@ def test_an_edit_keeps_the_id_and_not_the_words(mine: UserMemory, memories: Fake
 
 
 def test_an_edit_to_what_is_remembered_already_names_that(mine: UserMemory, memories: FakeMemories) -> None:
-    (cello,) = mine.add("Clara plays the cello.").added
-    (viola,) = mine.add("Ben plays the viola.").added
+    (cello,) = mine.add("Clara plays the cello.").data["added"]
+    (viola,) = mine.add("Ben plays the viola.").data["added"]
     with pytest.raises(AthenaError, match="remembered already: “Clara plays the cello"):
         edits.edit(mine, viola, "Clara plays the cello.")
     assert mine.get(viola).text == "Ben plays the viola."
@@ -190,7 +190,7 @@ def test_an_edit_to_what_is_remembered_already_names_that(mine: UserMemory, memo
 def test_an_edit_asks_a_language_model_once_and_holds_up_nobody(
     mine: UserMemory, memories: FakeMemories
 ) -> None:
-    (memory_id,) = mine.add("Clara plays the cello.").added
+    (memory_id,) = mine.add("Clara plays the cello.").data["added"]
     asked: list[bool] = []
 
     def others_may_read() -> None:
@@ -211,7 +211,7 @@ def test_an_edit_asks_a_language_model_once_and_holds_up_nobody(
 
 
 def test_forgetting_takes_along_what_was_made_of_it(mine: UserMemory, memories: FakeMemories) -> None:
-    (memory_id,) = mine.add("Clara plays the cello.").added
+    (memory_id,) = mine.add("Clara plays the cello.").data["added"]
     made = Memory(
         id="made", user="local", text="Music matters.", sources=(MemorySource(memory_id=memory_id),)
     )
@@ -230,7 +230,7 @@ def test_forgetting_takes_along_what_was_made_of_it(mine: UserMemory, memories: 
 def test_forgetting_takes_along_what_was_made_after_it_was_shown(
     mine: UserMemory, memories: FakeMemories
 ) -> None:
-    (memory_id,) = mine.add("Clara plays the cello.").added
+    (memory_id,) = mine.add("Clara plays the cello.").data["added"]
     preview = mine.forgetting([memory_id])
     made = Memory(
         id="made", user="local", text="Music matters.", sources=(MemorySource(memory_id=memory_id),)
@@ -243,7 +243,7 @@ def test_forgetting_takes_along_what_was_made_after_it_was_shown(
 def test_the_words_go_too_where_that_is_wanted(mine: UserMemory, memories: FakeMemories) -> None:
     message = "Please remember that Clara plays the cello."
     heard = mine.remembering.hear(message, turn_id="t1")
-    (memory_id,) = mine.remembering.keep_asked(heard, start=21).added
+    (memory_id,) = mine.remembering.keep_asked(heard, start=21).data["added"]
     memory = mine.get(memory_id)
     assert memory.text == "Clara plays the cello"
     (source,) = memory.sources
@@ -251,7 +251,7 @@ def test_the_words_go_too_where_that_is_wanted(mine: UserMemory, memories: FakeM
     mine.forget(mine.forgetting([memory_id]), words=False)
     assert memories.overwritten == []
     heard = mine.remembering.hear(message, turn_id="t1")
-    (memory_id,) = mine.remembering.keep_asked(heard, start=21).added
+    (memory_id,) = mine.remembering.keep_asked(heard, start=21).data["added"]
     mine.forget(mine.forgetting([memory_id]))
     assert memories.overwritten == ["Clara plays the cello"]
 
@@ -270,7 +270,7 @@ def test_forgetting_by_search_age_and_all(mine: UserMemory, clock: Clock) -> Non
 
 
 def test_pinned_memories_are_not_forgotten_by_age(mine: UserMemory, clock: Clock) -> None:
-    (memory_id,) = mine.add("Clara plays the cello.").added
+    (memory_id,) = mine.add("Clara plays the cello.").data["added"]
     edits.pin(mine, memory_id)
     clock.at += 10 * DAY
     assert mine.forgetting(older_than=5).memories == ()
@@ -373,7 +373,7 @@ def test_what_is_imported_is_guarded_like_what_is_said(mine: UserMemory) -> None
 
 def test_half_a_surrogate_pair_is_no_obstacle(mine: UserMemory) -> None:
     half = "Rex \udcff is a dog."
-    (memory_id,) = mine.add(half).added
+    (memory_id,) = mine.add(half).data["added"]
     edits.edit(mine, memory_id, half + " Still.")
     mine.search(half)
     transfer.imported(mine, json.dumps({"documents": [half]}))
@@ -382,7 +382,7 @@ def test_half_a_surrogate_pair_is_no_obstacle(mine: UserMemory) -> None:
 
 def test_one_memory_has_a_most_of_characters_however_it_comes(mine: UserMemory) -> None:
     long = "I like tea. " * 1_000
-    known = mine.add("I like coffee").added[0]
+    known = mine.add("I like coffee").data["added"][0]
     for keep in (
         lambda: mine.add(long),
         lambda: edits.edit(mine, known, long),
@@ -394,7 +394,7 @@ def test_one_memory_has_a_most_of_characters_however_it_comes(mine: UserMemory) 
 
 
 def test_an_import_leaves_what_is_there_as_it_is(mine: UserMemory) -> None:
-    (memory_id,) = mine.add("My sister Clara Weber lives in Bonn.").added
+    (memory_id,) = mine.add("My sister Clara Weber lives in Bonn.").data["added"]
     before = transfer.export(mine)
     edits.edit(mine, memory_id, "My sister Clara Weber lives in Berlin.")
     entities = dict(mine.index.entities)
@@ -429,7 +429,7 @@ def adding(other: UserMemory, text: str) -> Callable[[], None]:
 def test_an_edit_brings_nothing_back_that_another_process_forgets(
     mine: UserMemory, memories: FakeMemories
 ) -> None:
-    (known,) = mine.add("My sister Clara plays the cello.").added
+    (known,) = mine.add("My sister Clara plays the cello.").data["added"]
     other = another_process(mine)
     memories.before_apply = lambda: other.forget(other.forgetting([known]))
     with pytest.raises(AthenaError, match="No memory"):
@@ -441,7 +441,7 @@ def test_an_edit_brings_nothing_back_that_another_process_forgets(
 def test_what_another_process_edits_is_forgotten_as_it_is_then(
     mine: UserMemory, memories: FakeMemories
 ) -> None:
-    (known,) = mine.add("My sister Clara plays the cello.").added
+    (known,) = mine.add("My sister Clara plays the cello.").data["added"]
     other = another_process(mine)
     memories.before_apply = lambda: edits.edit(other, known, "Paolo plays the viola.") and None
     mine.forget(mine.forgetting([known]))
@@ -454,7 +454,7 @@ def test_what_another_process_edits_is_forgotten_as_it_is_then(
 def test_no_upkeep_brings_back_what_another_process_forgets(
     mine: UserMemory, memories: FakeMemories, write: str
 ) -> None:
-    (known,) = mine.add("My sister Clara plays the cello.").added
+    (known,) = mine.add("My sister Clara plays the cello.").data["added"]
     other = another_process(mine)
     memories.before_apply = lambda: other.forget(other.forgetting([known]))
     with suppress(AthenaError):
@@ -467,9 +467,9 @@ def test_no_upkeep_brings_back_what_another_process_forgets(
 
 
 def test_a_replacement_is_undone(mine: UserMemory) -> None:
-    old = mine.add("I live in Graz.").added[0]
+    old = mine.add("I live in Graz.").data["added"][0]
     before = mine.get(old)
-    new = mine.add("I live in Linz.").replaced[0]
+    new = mine.add("I live in Linz.").data["replaced"][0]
     assert [memory.id for memory in mine.replaced_by(new)] == [old]
     edits.undo_replacement(mine, new)
     assert mine.get(old) == replace(before, valid_at=mine.get(old).valid_at)
@@ -480,7 +480,7 @@ def test_a_replacement_is_undone(mine: UserMemory) -> None:
 
 
 def test_a_dispute_that_a_correction_settled_is_open_again(mine: UserMemory) -> None:
-    one, other = (mine.add(text).added[0] for text in ("Clara plays the cello.", "Rex is a dog."))
+    one, other = (mine.add(text).data["added"][0] for text in ("Clara plays the cello.", "Rex is a dog."))
     edits.contradict(mine, one, other)
     edits.resolve(mine, one)
     edits.undo_replacement(mine, one)
@@ -489,7 +489,7 @@ def test_a_dispute_that_a_correction_settled_is_open_again(mine: UserMemory) -> 
 
 
 def test_disputes_that_are_joined_are_one(mine: UserMemory) -> None:
-    facts = [mine.add(f"{name} likes tea.").added[0] for name in ("Ada", "Ben", "Cyd", "Dan")]
+    facts = [mine.add(f"{name} likes tea.").data["added"][0] for name in ("Ada", "Ben", "Cyd", "Dan")]
     edits.contradict(mine, *facts[:2])
     edits.contradict(mine, *facts[2:])
     edits.contradict(mine, *facts[1:3])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -40,7 +39,6 @@ class Received:
     resources: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
-    annotations: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def roots(self) -> list[ReceivedSpan]:
@@ -78,12 +76,9 @@ class OtlpReceiver(LoopbackServer):
         self.received.paths.append(request.path)
         self.received.headers.append({name.lower(): value for name, value in request.headers.items()})
         time.sleep(self.delay_s)
-        if self.status == 200 and request.path == "/v1/trace_annotations":
-            self.received.annotations += json.loads(body)["data"]
-        elif self.status == 200:
+        if self.status == 200:
             self._decode(body)
         request.send_response(self.status)
-        request.send_header("x-phoenix-server-version", "1.2.3")
         request.send_header("content-length", "0")
         request.end_headers()
 

@@ -10,7 +10,7 @@ from pipeline.answer import Answer, Retrieval
 from pipeline.finding.verdict import Calibration
 from pipeline.options import RetrievalOptions
 from pipeline.retrieve import HybridSearch
-from pipeline.steps.records import AnyStep, step_of
+from pipeline.steps.records import Step, last_step
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import run_ingest
@@ -107,7 +107,8 @@ def section_named(store: EmbeddedStore, heading: str) -> str:
     return found
 
 
-def the_step(answer: Answer | Retrieval, kind: type[AnyStep]) -> AnyStep:
-    """The step of a kind, which must have been taken."""
-    assert any(isinstance(step, kind) for step in answer.steps), kind
-    return step_of(answer.steps, kind)
+def the_step(answer: Answer | Retrieval, name: str) -> Step:
+    """Return the last step of that name, which there must be."""
+    step = last_step(answer.steps, name)
+    assert step is not None, name
+    return step

@@ -13,7 +13,7 @@ from pipeline.answer import Retrieval
 from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
 from pipeline.finding.fusion import LISTS, AlternativeQuery
 from pipeline.finding.hyde import Hypothesis, combine
-from pipeline.steps import records
+from pipeline.finding.why import alternative_of
 from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
@@ -48,27 +48,28 @@ def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
     assert {step.status for step in retrieval.steps} == {"ok"}
     tank = section_named(manual, "LN2 tank")
 
-    embed = the_step(retrieval, records.EmbedStep)
-    assert (embed.model, embed.dimensions) == ("fake-encoder", 32)
-    found = the_step(retrieval, records.SearchStep)
-    assert (found.text, found.alpha, found.candidates, found.paths) == (QUESTION, 0.5, 5, None)
-    assert (found.sentences, found.alternative) == (manual.sentences.count(), "")
-    assert list(found.lists) == list(LISTS)
-    assert found.bm25_sections[0].section_id == tank
-    assert found.hits == sum(len(hits) for hits in found.lists.values())
+    embed = the_step(retrieval, "embed").data
+    assert (embed["model"], embed["dimensions"]) == ("fake-encoder", 32)
+    found = the_step(retrieval, "search").data
+    assert tuple(found[name] for name in ("text", "alpha", "candidates", "paths")) == (QUESTION, 0.5, 5, None)
+    assert (found["sentences"], found["alternative"]) == (manual.sentences.count(), "")
+    assert found["bm25_sections"][0]["section_id"] == tank
+    assert found["hits"] == sum(len(found[name]) for name in LISTS)
 
-    fuse = the_step(retrieval, records.FuseStep)
-    assert fuse.ranking[0].id == tank
-    assert sum(fuse.weights.values()) == pytest.approx(1)
-    assert fuse.sections == len(fuse.ranking)
-    merge = the_step(retrieval, records.MergeStep)
-    assert [section.section_id for section in merge.sections] == [item.id for item in fuse.ranking[:5]]
-    answerable = the_step(retrieval, records.AnswerableStep)
-    assert answerable.probability == retrieval.answerability.probability
-    assert (answerable.threshold, "coverage" in answerable.signals) == (0.5, True)
-    select = the_step(retrieval, records.SelectStep)
-    assert list(select.selected) == [passage.section.node_id for passage in retrieval.passages]
-    assert len(select.selected) == 2
+    fuse = the_step(retrieval, "fuse").data
+    assert fuse["ranking"][0]["id"] == tank
+    assert sum(fuse["weights"].values()) == pytest.approx(1)
+    assert fuse["sections"] == len(fuse["ranking"])
+    merge = the_step(retrieval, "merge").data
+    assert [section["section_id"] for section in merge["sections"]] == [
+        item["id"] for item in fuse["ranking"][:5]
+    ]
+    answerable = the_step(retrieval, "answerable").data
+    assert answerable["probability"] == retrieval.answerability.probability
+    assert (answerable["threshold"], "coverage" in answerable["signals"]) == (0.5, True)
+    select = the_step(retrieval, "select").data
+    assert select["selected"] == [passage.section.node_id for passage in retrieval.passages]
+    assert len(select["selected"]) == 2
 
 
 def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
@@ -114,8 +115,8 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
     search = make_search(
         store, encoder=encoder, hyde=True, hypothesize=lambda *_: Hypothesis(f"  {HYPOTHESIS}\n")
     )
-    hyde = the_step(search.search(QUESTION), records.HydeStep)
-    assert (hyde.question, hyde.hypothesis, encoder.texts) == (QUESTION, HYPOTHESIS, [HYPOTHESIS])
+    hyde = the_step(search.search(QUESTION), "hyde").data
+    assert (hyde["question"], hyde["hypothesis"], encoder.texts) == (QUESTION, HYPOTHESIS, [HYPOTHESIS])
     asked, judged = store.requests
     expected = combine(ENCODER.encode_query(QUESTION), ENCODER.encode_passages([HYPOTHESIS])[0])
     assert asked.vector == pytest.approx(expected)
@@ -130,20 +131,20 @@ def test_two_vectors_are_combined_as_their_renormalised_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "detail"),
+    ("options", "name", "detail"),
     [
-        ({"hyde": False}, records.HydeStep, "switched off"),
-        ({"hyde": True, "alpha": 0.0}, records.HydeStep, "switched off"),
-        ({"hyde": True}, records.HydeStep, "no language model is connected"),
-        ({"rerank": False}, records.RerankStep, "switched off"),
-        ({"rerank": True}, records.RerankStep, "no cross-encoder is available"),
-        ({"merge_up": False}, records.MergeUpStep, "switched off"),
+        ({"hyde": False}, "hyde", "switched off"),
+        ({"hyde": True, "alpha": 0.0}, "hyde", "switched off"),
+        ({"hyde": True}, "hyde", "no language model is connected"),
+        ({"rerank": False}, "rerank", "switched off"),
+        ({"rerank": True}, "rerank", "no cross-encoder is available"),
+        ({"merge_up": False}, "merge_up", "switched off"),
     ],
 )
 def test_a_skipped_step_has_a_reason(
-    manual: EmbeddedStore, options: dict[str, Any], kind: type[records.Step], detail: str
+    manual: EmbeddedStore, options: dict[str, Any], name: str, detail: str
 ) -> None:
-    step = the_step(make_search(manual, **options).search(QUESTION), kind)
+    step = the_step(make_search(manual, **options).search(QUESTION), name)
     assert (step.status, step.detail) == ("skipped", detail)
 
 
@@ -154,7 +155,7 @@ def test_failing_models_are_failed_steps_and_not_errors(manual: EmbeddedStore, e
 
     search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=FakeCrossEncoder(error))
     failed = search.search(QUESTION)
-    for step in (the_step(failed, records.HydeStep), the_step(failed, records.RerankStep)):
+    for step in (the_step(failed, "hyde"), the_step(failed, "rerank")):
         assert (step.status, step.detail) == ("failed", str(error))
     assert failed.passages == make_search(manual, hyde=False).search(QUESTION).passages
 
@@ -169,9 +170,9 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
     reranker = FakeCrossEncoder(lambda _: 0.5)
     search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
     retrieval = search.search(QUESTION, stop=stop)
-    for step in (the_step(retrieval, records.HydeStep), the_step(retrieval, records.RerankStep)):
+    for step in (the_step(retrieval, "hyde"), the_step(retrieval, "rerank")):
         assert (step.status, step.detail) == ("skipped", "stopped")
-    assert the_step(retrieval, records.HydeStep).hypothesis == ""
+    assert the_step(retrieval, "hyde").data["hypothesis"] == ""
     assert retrieval.passages
 
 
@@ -179,14 +180,14 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
 def test_a_known_hypothesis_is_used_and_none_is_written(manual: EmbeddedStore, known: str) -> None:
     retrieval = make_search(manual, hyde=True, hypothesize=forbidden).search(QUESTION, hypothesis=known)
     search = make_search(manual, hyde=bool(known), hypothesize=lambda *_: Hypothesis(known))
-    assert the_step(retrieval, records.HydeStep).hypothesis == known
+    assert the_step(retrieval, "hyde").data["hypothesis"] == known
     assert retrieval.passages == search.search(QUESTION).passages
 
 
 @pytest.mark.parametrize(("alpha", "used"), [(0.0, "bm25"), (1.0, "dense")])
 def test_alpha_0_and_1_search_one_way_only(manual: EmbeddedStore, alpha: float, used: str) -> None:
-    lists = the_step(make_search(manual, alpha=alpha).search(QUESTION), records.SearchStep).lists
-    assert {name for name, hits in lists.items() if hits} == {f"{used}_sections", f"{used}_sentences"}
+    found = the_step(make_search(manual, alpha=alpha).search(QUESTION), "search").data
+    assert {name for name in LISTS if found[name]} == {f"{used}_sections", f"{used}_sentences"}
 
 
 def test_the_cross_encoder_moves_what_it_prefers(
@@ -197,17 +198,18 @@ def test_the_cross_encoder_moves_what_it_prefers(
     asked: dict[str, Any] = {"rerank_weight": 0.9, "rerank_top_n": 8}
     retrieval = make_search(manual, cross_encoder=prefers, **asked).search(QUESTION)
     assert headings(retrieval)[0] == "Breakers" != headings(make_search(manual).search(QUESTION))[0]
-    step, first = the_step(retrieval, records.RerankStep), retrieval.passages[0]
-    assert (step.model, step.top_n, step.weight) == ("fake-cross-encoder", 8, 0.9)
-    assert step.before == tuple(item.id for item in the_step(retrieval, records.FuseStep).ranking[:8])
-    assert step.after[0] == (first.section.node_id, first.score, first.rerank_score)
+    step, first = the_step(retrieval, "rerank").data, retrieval.passages[0]
+    assert (step["model"], step["top_n"], step["weight"]) == ("fake-cross-encoder", 8, 0.9)
+    assert step["before"] == [item["id"] for item in the_step(retrieval, "fuse").data["ranking"][:8]]
+    assert tuple(step["after"][0].values()) == (first.section.node_id, first.score, first.rerank_score)
 
 
 def test_a_misspelt_word_is_corrected_and_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("the oxygne tank")
-    step = the_step(found, records.CorrectStep)
+    step = the_step(found, "correct").data
     assert (found.question, found.asked) == ("the oxygen tank", "the oxygne tank")
-    assert (step.corrected, step.words) == ("the oxygen tank", ((4, "oxygne", "oxygen"),))
+    assert step["corrected"] == "the oxygen tank"
+    assert step["words"] == [{"start": 4, "wrong": "oxygne", "right": "oxygen"}]
     off = make_search(manual, spelling=False).search("the oxygne tank")
     assert (off.question, off.asked) == ("the oxygne tank", "")
 
@@ -215,7 +217,7 @@ def test_a_misspelt_word_is_corrected_and_shown(manual: EmbeddedStore) -> None:
 def test_an_alternative_query_is_searched_for_with_the_question(manual: EmbeddedStore) -> None:
     search, other = make_search(manual), AlternativeQuery("Oxygen tank", 1.0)
     both = search.search("And how often?", alternative=other)
-    assert the_step(both, records.SearchStep).alternative_query == other
+    assert alternative_of(both.steps) == other
     assert headings(both)[0] == headings(search.search("Oxygen tank"))[0] == "Oxygen tank"
     assert headings(search.search("And how often?"))[0] != "Oxygen tank"
 

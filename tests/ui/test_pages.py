@@ -25,7 +25,7 @@ from pipeline.answer import Answer
 from pipeline.answering.replies import NO_MODEL
 from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress
-from pipeline.steps.records import HydeStep, SearchStep
+from pipeline.steps.records import Step
 from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
 from tests.made_files import notebook
@@ -491,7 +491,7 @@ def test_an_upload_with_the_name_of_a_manual_gets_a_name_of_its_own(athena: Athe
 
 def test_the_inspector_tells_conversations_of_one_title_apart(athena: Athena, run_app: Run) -> None:
     for hours in range(3):
-        kept = athena.conversations.get(store(athena, answered(steps=(SearchStep(ms=1.0),)))[0])
+        kept = athena.conversations.get(store(athena, answered(steps=(Step("search", ms=1.0),)))[0])
         info = replace(kept.info, updated_at=kept.info.updated_at - 3600 * hours)
         athena.conversations.restore(replace(kept, info=info))
     (offered,) = (box for box in run_app(athena, page="inspector").selectbox if box.label == "Conversation")
@@ -499,7 +499,7 @@ def test_the_inspector_tells_conversations_of_one_title_apart(athena: Athena, ru
 
 
 def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run) -> None:
-    steps = (HydeStep(status="skipped", detail="no language model is connected"), SearchStep(ms=12.0))
+    steps = (Step("hyde", status="skipped", detail="no language model is connected"), Step("search", ms=12.0))
     store(athena, answered(steps=steps, condensed_question="Why is the LN2 tank OFFLINE?"))
     app = run_app(athena, page="inspector")
     (flow,) = component_data(app, "flow")
@@ -508,8 +508,8 @@ def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run
 
 
 def test_the_inspectors_address_names_the_answer(athena: Athena, run_app: Run) -> None:
-    conversation, _ = store(athena, answered(steps=(SearchStep(ms=1.0),)))
-    athena.conversations.save_turn(conversation, answered("And then?", steps=(SearchStep(ms=1.0),)))
+    conversation, _ = store(athena, answered(steps=(Step("search", ms=1.0),)))
+    athena.conversations.save_turn(conversation, answered("And then?", steps=(Step("search", ms=1.0),)))
     app = run_app(athena, page="inspector", c=conversation, answer="1")
     assert "Why is it OFFLINE?" in [text.value for text in app.text]
     box = next(box for box in app.selectbox if box.label == "Question")
@@ -518,7 +518,7 @@ def test_the_inspectors_address_names_the_answer(athena: Athena, run_app: Run) -
 
 
 def test_what_if_compares_two_searches(athena: Athena, run_app: Run) -> None:
-    store(athena, answered(steps=(SearchStep(ms=12.0),)))
+    store(athena, answered(steps=(Step("search", ms=12.0),)))
     app = run_app(athena, page="inspector")
     app.slider[0].set_value(0.0)
     _form_button(app).click().run()
@@ -532,7 +532,7 @@ def _form_button(app: AppTest) -> Any:
 
 
 def test_why_not_follows_a_section(athena: Athena, run_app: Run) -> None:
-    store(athena, answered(steps=(SearchStep(ms=12.0),)))
+    store(athena, answered(steps=(Step("search", ms=12.0),)))
     app = run_app(athena, page="inspector")
     app.selectbox(key="expected").set_value("valves.md › Valves › LN2 tank").run()
     assert "It was selected" in texts(app)

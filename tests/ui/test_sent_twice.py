@@ -72,7 +72,9 @@ def test_a_hint_is_given_once_and_a_step_is_taken_back_once(athena: Athena, run_
 
 
 def test_a_dispute_is_decided_once(athena: Athena, run_app: RunApp) -> None:
-    one, other = (athena.memory.add(f"The server is called {name}.").added[0] for name in ("Rex", "Max"))
+    one, other = (
+        athena.memory.add(f"The server is called {name}.").data["added"][0] for name in ("Rex", "Max")
+    )
     edits.contradict(athena.memory, one, other)
     app = run_app(athena, page="memory")
     app.segmented_control(key="memory-shown").set_value("To decide").run()

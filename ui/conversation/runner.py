@@ -26,7 +26,7 @@ from pipeline.steps.events import (
     StepStarted,
     TokenArrived,
 )
-from pipeline.steps.records import Step, ThinkStep, ToolStep
+from pipeline.steps.records import Step
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
     match event:
         case StepStarted(text=text):
             return replace(now, step=text)
-        case StepFinished(step=ThinkStep() | ToolStep() as step):
+        case StepFinished(step=step) if step.name in ("think", "tool"):
             return replace(now, step="", steps=(*now.steps, step))
         case StepFinished():
             return replace(now, step="")

@@ -16,7 +16,7 @@ from pipeline.answering.replies import without_model_note
 from pipeline.asking.questions import check_length
 from pipeline.asking.suggestions import next_topics
 from pipeline.errors import UnknownConversation
-from pipeline.steps.records import RememberStep, step_of
+from pipeline.steps.records import data_of
 from pipeline.stores.conversations import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
@@ -118,7 +118,7 @@ def _is_pending(stored: Sequence[Turn]) -> bool:
     """Whether something is still to be kept of the last turn, which its line then says."""
     if not stored or time.time() - stored[-1].created_at > PENDING_S:
         return False
-    return step_of(stored[-1].answer.steps, RememberStep).pending
+    return bool(data_of(stored[-1].answer.steps, "remember").get("pending"))
 
 
 def _looked_at(last: int, *, working: bool) -> int:
@@ -231,9 +231,9 @@ def _view_alone(turn: Turn, user: str) -> View:
 
 def _changed(answer: Answer, memory: UserMemory) -> list[View]:
     """What the facts of a turn took the place of, or contradict, as it is now."""
-    step, known = step_of(answer.steps, RememberStep), memory.index.memories
-    others = {item: memory.replaced_by(item) for item in step.replaced if item in known}
-    for item in step.disputed:
+    done, known = data_of(answer.steps, "remember"), memory.index.memories
+    others = {item: memory.replaced_by(item) for item in done.get("replaced", ()) if item in known}
+    for item in done.get("disputed", ()):
         if item in known:
             others[item] = [side for side in sides_of(memory.index, known[item]) if side.id != item]
     return [changed_view(known[item], found) for item, found in others.items() if found]

@@ -12,7 +12,7 @@ from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import escaped_markers, renamed_markers
 from pipeline.answering.recollection import FORGOTTEN, filled_in
 from pipeline.steps.events import RunFailed
-from pipeline.steps.records import Step, ThinkStep, ToolStep
+from pipeline.steps.records import Step, call_line
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.stores.memories import Memory
@@ -185,19 +185,23 @@ def calls_view(steps: Sequence[Step], texts: Mapping[str, str] | None) -> list[V
     """What an agent called, in order, with the thought before it; `texts` of memories, None: unknown."""
     calls, thought = list[View](), ""
     for step in steps:
-        if isinstance(step, ThinkStep):
-            thought = step.thought
-        elif isinstance(step, ToolStep):
-            told = "" if texts is None and step.recalled else filled_in(step.result, texts or {})
+        data = step.data
+        if step.name == "think":
+            thought = data.get("thought", "")
+        elif step.name == "tool":
+            unknown = texts is None and data.get("recalled")
+            told = "" if unknown else filled_in(data.get("result", ""), texts or {})
             calls.append(
                 {
-                    "line": step.line,
-                    "icon": ICONS[step.kind],
+                    "line": call_line(step),
+                    "icon": ICONS[data["kind"]],
                     "status": step.status,
                     "thought": thought,
-                    "given": json.dumps(dict(step.arguments), ensure_ascii=False, default=str),
-                    "result": shortened("\n".join(filter(None, [*step.titles, told, step.detail])), SHOWN),
-                    "time": f"{step.ms / 1000:.1f} s, {counted(step.tokens, 'token')}",
+                    "given": json.dumps(data["arguments"], ensure_ascii=False, default=str),
+                    "result": shortened(
+                        "\n".join(filter(None, [*data.get("titles", ()), told, step.detail])), SHOWN
+                    ),
+                    "time": f"{step.ms / 1000:.1f} s, {counted(data['tokens'], 'token')}",
                 }
             )
             thought = ""

@@ -6,31 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.steps.records import (
-    KEPT_RANKS,
-    AnswerableStep,
-    CondenseStep,
-    CorrectStep,
-    EmbedStep,
-    FetchedSection,
-    FuseStep,
-    GenerateStep,
-    HydeStep,
-    MergeStep,
-    MergeUpStep,
-    PromptStep,
-    QuoteStep,
-    RecallStep,
-    RememberStep,
-    RerankStep,
-    SearchStep,
-    SelectStep,
-    Step,
-    ThinkStep,
-    ToolStep,
-    VerifyStep,
-    step_of,
-)
+from pipeline.steps.records import Step, data_of
+from pipeline.steps.trace import KEPT_RANKS
 from pipeline.words import counted
 from ui.shared.words import shortened
 
@@ -97,58 +74,57 @@ def duration(ms: float) -> str:
 
 
 def _count(step: Step) -> str:
-    if step.status != "ok":
+    """Return the number that a box shows: how much the step found or wrote."""
+    data = step.data
+    if step.status != "ok" or not data:
         return step.detail
-    match step:
-        case CondenseStep():
-            return {"rules": "by rules", "model": "by the model"}.get(step.by, "as asked")
-        case RecallStep():
-            return f"{len(step.recalled) + len(step.graph)} of {counted(step.considered, 'candidate')}"
-        case RememberStep():
-            return step.detail or f"{len(step.added)} kept"
-        case CorrectStep():
-            return counted(len(step.words), "word")
-        case HydeStep():
-            return counted(len(step.hypothesis.split()), "word")
-        case EmbedStep():
-            return counted(step.dimensions, "dimension") if step.dimensions else ""
-        case SearchStep():
-            return _searched(step)
-        case FuseStep():
-            return counted(step.sections, "section")
-        case MergeStep():
-            return f"{counted(sum(section.merged for section in step.sections), 'section')} merged"
-        case RerankStep():
-            return _moved(step)
-        case AnswerableStep():
-            return f"{step.probability:.0%}, {step.verdict or f'needs {step.threshold:.0%}'}"
-        case MergeUpStep():
-            return counted(len(step.parents), "parent")
-        case SelectStep():
-            return f"{counted(len(step.selected), 'passage')}, {counted(step.tokens, 'token')}"
-        case PromptStep():
-            return f"{counted(step.tokens, 'token')}" if step.tokens else ""
-        case GenerateStep():
-            return counted(step.answer_tokens, "token") if step.answer_tokens else ""
-        case QuoteStep():
-            return counted(len(step.quotes), "quote")
-        case ThinkStep():
-            return step.wants or "answers"
-        case ToolStep():
-            return f"{step.tool}: {step.found}"
-        case VerifyStep():
-            return f"{step.supported} of {counted(step.sentences, 'sentence')} supported"
+    match step.name:
+        case "condense":
+            return {"rules": "by rules", "model": "by the model"}.get(data.get("by", ""), "as asked")
+        case "recall":
+            found = len(data.get("recalled", ())) + len(data.get("graph", ()))
+            return f"{found} of {counted(data['considered'], 'candidate')}"
+        case "remember":
+            return step.detail or f"{len(data.get('added', ()))} kept"
+        case "correct":
+            return counted(len(data["words"]), "word")
+        case "hyde":
+            return counted(len(data["hypothesis"].split()), "word")
+        case "embed":
+            return counted(data["dimensions"], "dimension")
+        case "search":
+            return f"{counted(data['hits'], 'hit')} in {counted(data['sentences'], 'sentence')}"
+        case "fuse":
+            return counted(data["sections"], "section")
+        case "merge":
+            return f"{counted(sum(section['merged'] for section in data['sections']), 'section')} merged"
+        case "rerank":
+            return _moved(data)
+        case "answerable":
+            return f"{data['probability']:.0%}, {data['verdict']}"
+        case "merge_up":
+            return counted(len(data.get("parents", ())), "parent")
+        case "select":
+            return f"{counted(len(data['selected']), 'passage')}, {counted(data['tokens'], 'token')}"
+        case "prompt":
+            return counted(data["tokens"], "token")
+        case "generate":
+            return counted(tokens, "token") if (tokens := data.get("answer_tokens")) else ""
+        case "quote":
+            return counted(len(data["quotes"]), "quote")
+        case "think":
+            return str(data.get("wants") or "answers")
+        case "tool":
+            return f"{data['tool']}: {data.get('found', '')}"
+        case "verify":
+            return f"{data['supported']} of {counted(data['sentences'], 'sentence')} supported"
     return step.detail
 
 
-def _searched(step: SearchStep) -> str:
-    hits = counted(step.hits, "hit")
-    return f"{hits} in {counted(step.sentences, 'sentence')}" if step.sentences else hits
-
-
-def _moved(step: RerankStep) -> str:
-    pairs = zip(step.before, step.after, strict=False)
-    return f"{counted(sum(before != after.section_id for before, after in pairs), 'passage')} moved"
+def _moved(data: Mapping[str, Any]) -> str:
+    pairs = zip(data.get("before", ()), data.get("after", ()), strict=False)
+    moved = sum(before != after["section_id"] for before, after in pairs)
+    return f"{counted(moved, 'passage')} moved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +132,7 @@ class Ranks:
     """Each column's ranking of section ids, best first, by the column's name."""
 
     columns: Mapping[str, tuple[str, ...]]
-    sections: Mapping[str, FetchedSection]  # by id
+    sections: Mapping[str, Mapping[str, Any]]  # as the "merge" step has them, by id
     selected: tuple[str, ...]
     further: Mapping[str, frozenset[str]] = field(default_factory=dict)  # found by a list below what it kept
     left_out: Mapping[str, str] = field(default_factory=dict)  # why a section was not selected, by id
@@ -173,58 +149,58 @@ class Ranks:
         section = self.sections.get(section_id)
         if section is None:
             return "a section further down"
-        return section.heading_path[-1] if section.heading_path else section.source
+        return str(section["heading_path"][-1] if section["heading_path"] else section["source"])
 
     def where(self, section_id: str) -> str:
         """A section's whole breadcrumb."""
         section = self.sections.get(section_id)
-        return " › ".join([section.source, *section.heading_path]) if section else section_id
+        return " › ".join([section["source"], *section["heading_path"]]) if section else section_id
 
 
 def ranks(steps: Sequence[Step]) -> Ranks:
     """The rankings that the steps recorded, each as sections."""
-    search = step_of(steps, SearchStep)
+    search = data_of(steps, "search")
     columns = {
-        LISTS[name]: tuple(dict.fromkeys(hit.section_id for hit in hits))
-        for name, hits in search.lists.items()
-        if hits
+        label: tuple(dict.fromkeys(hit["section_id"] for hit in search[name]))
+        for name, label in LISTS.items()
+        if search.get(name)
     }
-    fuse = step_of(steps, FuseStep)
-    columns["Fused"] = tuple(item.id for item in fuse.ranking)
-    rerank = step_of(steps, RerankStep)
-    if rerank.after:
-        columns["Reranked"] = tuple(item.section_id for item in rerank.after)
-    select = step_of(steps, SelectStep)
-    columns["Selected"] = select.selected
+    ranking = data_of(steps, "fuse").get("ranking", ())
+    columns["Fused"] = tuple(item["id"] for item in ranking)
+    if after := data_of(steps, "rerank").get("after"):
+        columns["Reranked"] = tuple(item["section_id"] for item in after)
+    selected = columns["Selected"] = tuple(data_of(steps, "select").get("selected", ()))
     further = {
-        label: frozenset(item.id for item in fuse.ranking if name in item.contributions) - {*columns[label]}
+        label: frozenset(item["id"] for item in ranking if name in item["contributions"]) - {*columns[label]}
         for name, label in LISTS.items()
         if label in columns
     }
-    sections = {section.section_id: section for section in fetched(steps)}
+    sections = {section["section_id"]: section for section in fetched(steps)}
     further |= {
         label: frozenset(sections) - {*columns[label]} for label in ("Fused", "Reranked") if label in columns
     }
-    return Ranks(columns, sections, select.selected, further, _left_out(steps))
+    return Ranks(columns, sections, selected, further, _left_out(steps))
 
 
 def _left_out(steps: Sequence[Step]) -> Mapping[str, str]:
     """What became of the sections that the answer does not rest on as they are."""
-    select = step_of(steps, SelectStep)
-    dropped = {item.section_id: f"dropped: {item.why}" for item in select.dropped}
+    select = data_of(steps, "select")
+    selected = select.get("selected", ())
+    dropped = {item["section_id"]: f"dropped: {item['why']}" for item in select.get("dropped", ())}
     merged = {
-        member: f"part of “{parent.heading_path[-1]}”"
-        for parent in step_of(steps, MergeUpStep).parents
-        if parent.section_id in select.selected and parent.heading_path
-        for member in parent.members
-        if member not in select.selected
+        member: f"part of “{parent['heading_path'][-1]}”"
+        for parent in data_of(steps, "merge_up").get("parents", ())
+        if parent["section_id"] in selected and parent["heading_path"]
+        for member in parent["members"]
+        if member not in selected
     }
     return dropped | merged
 
 
-def fetched(steps: Sequence[Step]) -> tuple[FetchedSection, ...]:
-    """The sections that were fetched, in the order of the fused ranking."""
-    return step_of(steps, MergeStep).sections
+def fetched(steps: Sequence[Step]) -> Sequence[Mapping[str, Any]]:
+    """Return the sections that were fetched, in the order of the fused ranking."""
+    sections: Sequence[Mapping[str, Any]] = data_of(steps, "merge").get("sections", [])
+    return sections
 
 
 def bumps_view(found: Ranks) -> View:
@@ -278,46 +254,47 @@ def _place(rank: int | None) -> str:
 
 def contributions(steps: Sequence[Step], found: Ranks) -> list[View]:
     """What each list gave to the first fused sections, one row a section."""
-    fuse = step_of(steps, FuseStep)
+    ranking = data_of(steps, "fuse").get("ranking", ())
     return [
-        {"#": rank, "Section": found.where(item.id), "Fused score": item.score}
-        | {label: item.contributions.get(name, 0.0) for name, label in LISTS.items()}
-        for rank, item in enumerate(fuse.ranking[:DEPTH], 1)
+        {"#": rank, "Section": found.where(item["id"]), "Fused score": item["score"]}
+        | {label: item["contributions"].get(name, 0.0) for name, label in LISTS.items()}
+        for rank, item in enumerate(ranking[:DEPTH], 1)
     ]
 
 
 def merges(steps: Sequence[Step], found: Ranks) -> list[str]:
     """Merges in words: "3 of 4 sentences → section"."""
     return [
-        f"{section.found} of {counted(section.siblings, 'sentence')} → section: "
-        f"{found.where(section.section_id)}"
+        f"{section['found']} of {counted(section['siblings'], 'sentence')} → section: "
+        f"{found.where(section['section_id'])}"
         for section in fetched(steps)
-        if section.merged
+        if section["merged"]
     ]
 
 
 def parents(steps: Sequence[Step]) -> list[str]:
     """Merges upwards in words: "3 of 6 sections → parent"."""
     return [
-        f"{parent.found} of {len(parent.members)} sections → {' › '.join(parent.heading_path)}"
-        for parent in step_of(steps, MergeUpStep).parents
+        f"{parent['found']} of {len(parent['members'])} sections → {' › '.join(parent['heading_path'])}"
+        for parent in data_of(steps, "merge_up").get("parents", ())
     ]
 
 
 def rerank_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     """Rank before and after the cross-encoder, with its score."""
-    step = step_of(steps, RerankStep)
+    step = data_of(steps, "rerank")
+    before, after = step.get("before", []), step.get("after", [])
     rows = []
-    for rank, item in enumerate(step.after[:DEPTH], 1):
-        was = step.before.index(item.section_id) + 1 if item.section_id in step.before else None
+    for rank, item in enumerate(after[:DEPTH], 1):
+        was = before.index(item["section_id"]) + 1 if item["section_id"] in before else None
         rows.append(
             {
                 "#": rank,
                 "was": was,
                 "moved": movement(was, rank),
-                "Section": found.where(item.section_id),
-                "cross-encoder": item.rerank_score,
-                "combined": item.score,
+                "Section": found.where(item["section_id"]),
+                "cross-encoder": item["rerank_score"],
+                "combined": item["score"],
             }
         )
     return rows
@@ -352,18 +329,18 @@ def comparison_view(left: Ranks, right: Ranks, *, names: tuple[str, str]) -> Vie
 
 def quote_rows(steps: Sequence[Step], found: Ranks, sections: Mapping[str, str]) -> list[View]:
     """The quotes in the order in which they are shown, with what that comes from; `sections` by sentence."""
-    step, place = step_of(steps, QuoteStep), found.columns.get("Selected", ())
+    quotes, place = data_of(steps, "quote").get("quotes", ()), found.columns.get("Selected", ())
     last = "Reranked" if "Reranked" in found.columns else "Fused"
     rows = []
-    for number, quote in enumerate(step.quotes, 1):
-        section = sections.get(quote.node_id, "")
+    for number, quote in enumerate(quotes, 1):
+        section = sections.get(quote["node_id"], "")
         rows.append(
             {
                 "Quote": number,
                 "Section": found.where(section) if section else "not indexed any more",
                 "Place of its section": place.index(section) + 1 if section in place else None,
                 f"{last} rank": found.rank(last, section) if section else None,
-                "Chance that it answers": quote.score,
+                "Chance that it answers": quote["score"],
             }
         )
     return rows
@@ -371,29 +348,29 @@ def quote_rows(steps: Sequence[Step], found: Ranks, sections: Mapping[str, str])
 
 def sentence_rows(steps: Sequence[Step], found: Ranks) -> list[View]:
     """Each sentence that a list named, with its rank and score there, best rank first."""
-    search = step_of(steps, SearchStep)
+    search = data_of(steps, "search")
     rows: dict[str, View] = {}
-    for kind, hits in (("BM25", search.bm25_sentences), ("Dense", search.dense_sentences)):
-        for rank, hit in enumerate(hits[:SENTENCES], 1):
+    for kind, name in (("BM25", "bm25_sentences"), ("Dense", "dense_sentences")):
+        for rank, hit in enumerate(search.get(name, ())[:SENTENCES], 1):
             row = rows.setdefault(
-                hit.node_id,
-                {"id": hit.node_id, "Section": found.name(hit.section_id)}
+                hit["node_id"],
+                {"id": hit["node_id"], "Section": found.name(hit["section_id"])}
                 | {"BM25 rank": None, "BM25 score": None, "Dense rank": None, "Dense score": None},
             )
-            row[f"{kind} rank"], row[f"{kind} score"] = rank, hit.score
+            row[f"{kind} rank"], row[f"{kind} score"] = rank, hit["score"]
     return sorted(
         rows.values(), key=lambda row: min(row["BM25 rank"] or SENTENCES, row["Dense rank"] or SENTENCES)
     )
 
 
-def run_tree(steps: Sequence[Step]) -> list[tuple[str, list[ToolStep]]]:
+def run_tree(steps: Sequence[Step]) -> list[tuple[str, list[Step]]]:
     """An agent's run: each thought with the calls that follow it; what was looked up first has no thought."""
-    tree: list[tuple[str, list[ToolStep]]] = []
+    tree: list[tuple[str, list[Step]]] = []
     for step in steps:
-        if isinstance(step, ThinkStep):
-            said = step.thought or step.detail or "(no thought)"
+        if step.name == "think":
+            said = step.data.get("thought") or step.detail or "(no thought)"
             tree.append((f"{said} · {duration(step.ms)}", []))
-        elif isinstance(step, ToolStep):
+        elif step.name == "tool":
             tree = tree or [("Looked up first", [])]
             tree[-1][1].append(step)
     return tree

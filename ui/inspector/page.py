@@ -11,17 +11,7 @@ from pipeline.answer import Answer
 from pipeline.answering.recollection import FORGOTTEN
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.finding.why import why_answered
-from pipeline.steps.records import (
-    HydeStep,
-    PromptStep,
-    QuoteStep,
-    RecallStep,
-    RememberStep,
-    RerankStep,
-    Step,
-    ToolStep,
-    step_of,
-)
+from pipeline.steps.records import Step, call_line, data_of, last_step
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.finding import times
@@ -67,10 +57,10 @@ def page() -> None:
             why_not(turn)
 
 
-def _call(step: ToolStep) -> str:
+def _call(step: Step) -> str:
     """A call of an agent as a line of a list in a list."""
     time = flow.duration(step.ms).replace(" ", UNBROKEN_SPACE)
-    return f"    - :material/{CALLED[step.kind]}: {plain(step.line)} · {time}\n"
+    return f"    - :material/{CALLED[step.data['kind']]}: {plain(call_line(step))} · {time}\n"
 
 
 def _trace(turn: Turn) -> None:
@@ -167,11 +157,11 @@ def _question(answer: Answer) -> None:
             st.text(answer.corrected)
     with right:
         st.subheader("Hypothesis", anchor=False)
-        step = step_of(answer.steps, HydeStep)
-        if step.hypothesis:
-            st.text(step.hypothesis)
+        step = last_step(answer.steps, "hyde")
+        if step and step.data.get("hypothesis"):
+            st.text(step.data["hypothesis"])
         else:
-            st.caption(f"None was written: {step.detail}." if step.detail else "None was written.")
+            st.caption(f"None was written: {step.detail}." if step and step.detail else "None was written.")
 
 
 def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
@@ -188,23 +178,23 @@ def _tables(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
         )
     with reranked:
         rows = flow.rerank_rows(steps, ranks)
-        step = step_of(steps, RerankStep)
+        step = last_step(steps, "rerank")
         if rows:
             st.dataframe(
                 rows, column_config={"cross-encoder": BARS("cross-encoder", format="%.3f")}, hide_index=True
             )
         else:
-            st.caption(f"Not reranked: {step.detail}." if step.detail else "Not reranked.")
+            st.caption(f"Not reranked: {step.detail}." if step and step.detail else "Not reranked.")
     with sentences:
         _sentence_ranks(steps, ranks)
 
 
 def _quotes_order(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
     """Draw what the order of the quotes came from; nothing for an answer that a model wrote."""
-    quotes = step_of(steps, QuoteStep).quotes
+    quotes = data_of(steps, "quote").get("quotes", ())
     if not quotes:
         return
-    nodes = process.athena().store.sentences.get_many([quote.node_id for quote in quotes])
+    nodes = process.athena().store.sentences.get_many([quote["node_id"] for quote in quotes])
     sections = {node_id: node.section_id for node_id, node in nodes.items()}
     st.subheader("The order of the quotes", anchor=False)
     st.caption(
@@ -234,15 +224,15 @@ def _sentence_ranks(steps: tuple[Step, ...], ranks: flow.Ranks) -> None:
 
 
 def _prompt(steps: tuple[Step, ...]) -> None:
-    step = step_of(steps, PromptStep)
+    step = data_of(steps, "prompt")
     st.subheader("Prompt", anchor=False)
-    if not step.messages:
+    if not step.get("messages"):
         st.caption("No prompt was written: without a language model the answer is made of quotes.")
         return
-    with st.expander(f"{counted(len(step.messages), 'message')}, {counted(step.tokens, 'token')}"):
-        for message in step.messages:
-            st.caption(message.role)
-            text = process.athena().filled_in(message.text, user=whose.user())
+    with st.expander(f"{counted(len(step['messages']), 'message')}, {counted(step['tokens'], 'token')}"):
+        for message in step["messages"]:
+            st.caption(message["role"])
+            text = process.athena().filled_in(message["text"], user=whose.user())
             st.code(text, language=None, wrap_lines=True)
 
 
@@ -321,40 +311,44 @@ def memory_steps(answer: Answer) -> None:
     if not names & {"recall", "remember"}:
         return
     st.subheader("Memory", anchor=False)
-    _recalled(step_of(answer.steps, RecallStep))
-    _kept(step_of(answer.steps, RememberStep))
+    _recalled(last_step(answer.steps, "recall"))
+    _kept(last_step(answer.steps, "remember"))
 
 
-def _recalled(step: RecallStep) -> None:
-    scored = {"memory": step.recalled, "said": step.turns}
-    ids = [*step.static, *step.graph, *(item.memory_id for found in scored.values() for item in found)]
+def _recalled(step: Step | None) -> None:
+    data = step.data if step else {}
+    scored = {"memory": data.get("recalled", ()), "said": data.get("turns", ())}
+    static, graph = data.get("static", ()), data.get("graph", ())
+    ids = [*static, *graph, *(item["memory_id"] for found in scored.values() for item in found)]
     if not ids:
-        st.caption(plain(f"Nothing was recalled{f': {step.detail}' if step.detail else ''}."))
+        st.caption(plain(f"Nothing was recalled{f': {step.detail}' if step and step.detail else ''}."))
         return
     said = _said(ids)
-    rows: list[dict[str, Any]] = [{"Recalled": said[known], "As": "persona"} for known in step.static]
-    rows += [{"Recalled": said[known], "As": "graph"} for known in step.graph]
+    rows: list[dict[str, Any]] = [{"Recalled": said[known], "As": "persona"} for known in static]
+    rows += [{"Recalled": said[known], "As": "graph"} for known in graph]
     rows += [
         {
-            "Recalled": said[item.memory_id],
+            "Recalled": said[item["memory_id"]],
             "As": name,
-            "Score": round(item.score, 3),
-            "Relevance": round(item.relevance, 3),
-            "Recency": round(item.recency, 3),
-            "Importance": item.importance,
+            "Score": round(item["score"], 3),
+            "Relevance": round(item["relevance"], 3),
+            "Recency": round(item["recency"], 3),
+            "Importance": item["importance"],
         }
         for name, found in scored.items()
         for item in found
     ]
     st.caption(
-        f"{counted(step.considered, 'candidate')}; relevance of at least {step.threshold:.2f} was needed. "
-        "None of it is evidence."
+        f"{counted(data['considered'], 'candidate')}; relevance of at least {data['threshold']:.2f} "
+        "was needed. None of it is evidence."
     )
     st.dataframe(rows, hide_index=True)
 
 
-def _kept(step: RememberStep) -> None:
-    found = [(known, words) for name, words in KEPT.items() for known in getattr(step, name)]
+def _kept(step: Step | None) -> None:
+    if step is None:
+        return
+    found = [(known, words) for name, words in KEPT.items() for known in step.data.get(name, ())]
     said = _said(known for known, _ in found)
     rows = [{"Remembered": said[known], "What became of it": words} for known, words in found]
     if rows:

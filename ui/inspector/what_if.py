@@ -10,7 +10,8 @@ import streamlit as st
 from pipeline.answer import Answer, Retrieval
 from pipeline.answering.written_answers import called_tools
 from pipeline.errors import AthenaError
-from pipeline.steps.records import HydeStep, SearchStep, ToolStep, step_of
+from pipeline.finding.why import alternative_of
+from pipeline.steps.records import call_line, data_of
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import as_globs
 from ui.conversation import whose
@@ -59,14 +60,14 @@ def what_if(turn: Turn) -> None:
 
 def _without_a_tool(answer: Answer) -> None:
     """Replay an agent's run with tools removed, and show both runs; nothing of it is kept."""
-    before = [step for step in answer.steps if isinstance(step, ToolStep)]
-    used = [name for name in dict.fromkeys(step.tool for step in before) if name != "remember"]
+    before = [step for step in answer.steps if step.name == "tool"]
+    used = [name for name in dict.fromkeys(step.data["tool"] for step in before) if name != "remember"]
     with st.form("what_if_agent"):
         without = st.multiselect("Replay without these tools", used, default=used[-1:])
         asked = st.form_submit_button("Run again", type="primary", icon=":material/play_arrow:")
     st.caption("Nothing of a replay is kept or remembered, and what may change something is not called.")
     left, right = st.columns(2)
-    left.markdown("**As answered**\n" + "".join(f"\n1. {plain(step.line)}" for step in before))
+    left.markdown("**As answered**\n" + "".join(f"\n1. {plain(call_line(step))}" for step in before))
     left.text(answer.text)
     if not asked:
         return
@@ -90,16 +91,16 @@ def _without_a_tool(answer: Answer) -> None:
         return
     finally:
         athena.private_conversations.delete(there)
-    calls = [step for step in again.steps if isinstance(step, ToolStep)]
-    right.markdown("**Without them**\n" + "".join(f"\n1. {plain(step.line)}" for step in calls))
+    calls = [step for step in again.steps if step.name == "tool"]
+    right.markdown("**Without them**\n" + "".join(f"\n1. {plain(call_line(step))}" for step in calls))
     right.text(again.text)
 
 
 def _both(answer: Answer, before: RetrievalOptions, after: RetrievalOptions) -> tuple[Retrieval, Retrieval]:
     """The answer's search made again, and another; both with its hypothesis, where it had one."""
     search, question = process.athena().hybrid_search.search, answer.condensed_question or answer.question
-    hypothesis = step_of(answer.steps, HydeStep).hypothesis
-    alternative = step_of(answer.steps, SearchStep).alternative_query
+    hypothesis = data_of(answer.steps, "hyde").get("hypothesis", "")
+    alternative = alternative_of(answer.steps)
     return (
         search(question, options=before, hypothesis=hypothesis, alternative=alternative),
         search(question, options=after, hypothesis=hypothesis or None, alternative=alternative),

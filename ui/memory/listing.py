@@ -9,6 +9,7 @@ import streamlit as st
 
 from memory.deciding import edits
 from pipeline.errors import AthenaError
+from pipeline.steps.records import ids_of
 from ui.conversation.deciding import ask_what_contradicts
 from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.conversation.memory_rows import Row
@@ -71,8 +72,8 @@ def _contradicts(key: str) -> None:
 def _keep(key: str) -> None:
     if wanted := sent(key, "keep"):
         step = edits.keep_said(user_memory(), str(wanted["id"]))
-        kept = "Kept as a fact." if step.added else "That is known already."
-        st.toast(IN_DISPUTE if step.disputed else kept, icon=":material/bookmark_added:")
+        kept = "Kept as a fact." if ids_of(step, "added") else "That is known already."
+        st.toast(IN_DISPUTE if ids_of(step, "disputed") else kept, icon=":material/bookmark_added:")
 
 
 def edit(memory_id: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +10,7 @@ from athena.cli.memory.options import MemoryId, memory_of, some
 from athena.cli.memory.texts import added_text, memories_text, would_forget_text
 from athena.cli.options import AsJson, DataDir, Llm, User
 from athena.cli.running import show
-
-if TYPE_CHECKING:
-    from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step, ids_of
 
 
 def add(
@@ -29,8 +26,9 @@ def add(
 
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
-        kept = [memory.get(item) for item in (*step.added, *step.known, *step.touched)]
-        sides = [side for item in step.disputed for side in sides_of(memory.index, memory.get(item))]
+        kept = [memory.get(item) for item in ids_of(step, "added", "known", "touched")]
+        disputed = map(memory.get, ids_of(step, "disputed"))
+        sides = [side for item in disputed for side in sides_of(memory.index, item)]
         shapes = [memory_shape(item) for item in kept]
         shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": _done(step)}
         show(as_json, shape, lambda: added_text(step, kept, sides=sides))
@@ -140,6 +138,6 @@ def forget(
         show(as_json, {"forgotten": done}, lambda: f"{number} forgotten.")
 
 
-def _done(step: RememberStep) -> dict[str, Any]:
+def _done(step: Step) -> dict[str, Any]:
     names = ("added", "known", "touched", "replaced", "disputed", "untrusted")
-    return {name: value for name, value in asdict(step).items() if name in names}
+    return {name: step.data.get(name, []) for name in names}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.recalling.graph import Known
     from memory.recalling.recall import FoundMemory
     from memory.recalling.turn_index import FoundTurn, Turn
-    from pipeline.steps.records import RememberStep
+    from pipeline.steps.records import Step
     from pipeline.stores.memories import Entity, Memory, MemoryEvent, Mention
 
 
@@ -96,17 +96,17 @@ def _facts(found: Sequence[FoundMemory]) -> RenderableType:
     return table
 
 
-def added_text(step: RememberStep, kept: Sequence[Memory], *, sides: Sequence[Memory] = ()) -> RenderableType:
+def added_text(step: Step, kept: Sequence[Memory], *, sides: Sequence[Memory] = ()) -> RenderableType:
     """What was kept, and what that changed; `sides` of a dispute with what was known are to be decided."""
-    if not step.added:
+    if not step.data.get("added"):
         return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")
     lines = [f"Remembered: {memory.text}" for memory in kept]
-    if step.replaced:
+    if step.data["replaced"]:
         lines.append("It takes the place of what contradicted it; `athena memory list --history` has both.")
     if sides:
         lines.append("It contradicts what was known. Say which is right, or `--both`:")
         lines += [f"  athena memory resolve {side.id[:8]}  ({_line(side.text)})" for side in sides]
-    if step.untrusted:
+    if step.data["untrusted"]:
         lines.append("It reads like an instruction: kept, and never acted on.")
     return Text("\n".join(lines))
 

@@ -14,8 +14,7 @@ from pipeline.errors import UnknownDocument
 from pipeline.finding import merging
 from pipeline.finding.merging import is_merged, merge_up
 from pipeline.nodes import StoredNode
-from pipeline.steps.records import MergedUp, MergeUpStep
-from pipeline.steps.trace import RunningStep
+from pipeline.steps.trace import RunningStep, plain
 from pipeline.stores.base import DocumentInfo, StoredDocument
 
 PARTS = {  # id of the section: its heading path, its text
@@ -62,9 +61,9 @@ def passages(*ids: str) -> list[Passage]:
 
 def run(
     found: list[Passage], stored: StoredDocument | None, *, within: int = 8, ratio: float = 0.5
-) -> tuple[list[Passage], MergeUpStep]:
-    step, store = RunningStep(MergeUpStep(within=within, ratio=ratio), None), Sections(stored)
-    return merge_up(step, found, store), step.record  # type: ignore[arg-type]
+) -> tuple[list[Passage], RunningStep]:
+    step, store = RunningStep("merge_up", data={"within": within, "ratio": ratio}), Sections(stored)
+    return merge_up(step, found, store), step  # type: ignore[arg-type]
 
 
 def merged(*ids: str, **given: Any) -> list[tuple[str, float, tuple[str, ...]]]:
@@ -94,7 +93,14 @@ def test_it_is_the_span_of_the_document_and_each_section_keeps_its_score() -> No
     assert (section.metadata["start_line"], section.metadata["end_line"]) == (2, 4)
     assert (section.node_id, parent.merged, parent.text) == ("fix", True, section.text)
     assert (parent.members, parent.member_scores) == (("dark", "cause", "fix"), (0.8, 0.0, 0.9))
-    assert record.parents == (MergedUp("fix", ("Power", "Bus"), ("dark", "cause", "fix"), 2),)
+    assert plain(record.data["parents"]) == [
+        {
+            "section_id": "fix",
+            "heading_path": ["Power", "Bus"],
+            "members": ["dark", "cause", "fix"],
+            "found": 2,
+        }
+    ]
 
 
 def test_long_headings_and_changed_documents_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,6 @@ from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.passages import fetch_sections, fetched, gather, passage_leaves, select
 from pipeline.nodes import Node
-from pipeline.steps.records import FetchedSection, SelectStep
 from pipeline.steps.trace import RunningStep
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.passages import ids, make_passage
@@ -52,36 +53,36 @@ def test_enough_sentences_merge_into_their_section(
     ]
     assert passage.merged is merged
     assert passage.node.node_id == (tank if merged else two)
-    path = ("ECS", "LN2 tank")
-    assert fetched([passage]) == (FetchedSection(tank, "systems/ecs.md", path, 6, 3, merged),)
+    where = {"section_id": tank, "source": "systems/ecs.md", "heading_path": ["ECS", "LN2 tank"]}
+    assert fetched([passage]) == [where | {"siblings": 6, "found": 3, "merged": merged}]
 
 
 def selected(
     sizes: list[int], *, top_k: int = 99, context_tokens: int = 10**9
-) -> tuple[list[str], SelectStep]:
+) -> tuple[list[str], dict[str, Any]]:
     """The ids of the passages of these sizes that are kept, p00 and so on, and the record."""
     passages = [make_passage(f"p{number:02}", text="w " * size) for number, size in enumerate(sizes)]
-    step = RunningStep(SelectStep(top_k=top_k, context_tokens=context_tokens), None)
+    step = RunningStep("select", data={"top_k": top_k, "context_tokens": context_tokens})
     kept = ids(select(step, passages, lambda text: len(text.split())))
-    assert step.record.selected == tuple(kept)
-    return kept, step.record
+    assert step.data["selected"] == kept
+    return kept, step.data
 
 
 def test_the_budget_may_be_used_up_and_a_smaller_one_further_down_may_fit() -> None:
     kept, record = selected([5, 6, 5, 1], context_tokens=10)
-    assert (kept, record.tokens) == (["p00", "p02"], 10)
-    assert record.dropped[0] == ("p01", "6 tokens do not fit the budget")
+    assert (kept, record["tokens"]) == (["p00", "p02"], 10)
+    assert record["dropped"][0] == {"section_id": "p01", "why": "6 tokens do not fit the budget"}
     kept, record = selected([1, 1, 1], top_k=2)
-    assert (kept, record.dropped) == (["p00", "p01"], (("p02", "beyond the first 2"),))
+    assert (kept, record["dropped"]) == (["p00", "p01"], [{"section_id": "p02", "why": "beyond the first 2"}])
     assert selected([50, 1], context_tokens=10)[0] == ["p00"]  # the best is kept, even if it is too long
 
 
 @given(st.lists(st.integers(1, 30), max_size=15), st.integers(1, 10), st.integers(1, 60))
 def test_every_passage_is_kept_or_dropped_with_a_reason(sizes: list[int], top_k: int, budget: int) -> None:
     kept, record = selected(sizes, top_k=top_k, context_tokens=budget)
-    dropped = [section_id for section_id, _ in record.dropped]
+    dropped = [item["section_id"] for item in record["dropped"]]
     assert sorted(kept + dropped) == [f"p{number:02}" for number in range(len(sizes))]
     assert len(kept) <= top_k
-    assert record.tokens <= budget or len(kept) == 1
+    assert record["tokens"] <= budget or len(kept) == 1
     if len(kept) < min(top_k, len(sizes)):  # there was room for one more: none of those dropped fits
-        assert all(record.tokens + sizes[int(name[1:])] > budget for name in dropped)
+        assert all(record["tokens"] + sizes[int(name[1:])] > budget for name in dropped)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Passage
 from pipeline.finding.reranking import LEAD_WORDS, WINDOW_WORDS, best_window, rerank
-from pipeline.steps.records import RerankStep
 from pipeline.steps.trace import RunningStep
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.passages import ids, make_passage
@@ -28,7 +27,7 @@ def run(
     weight: float,
     question: str = "Why?",
 ) -> list[Passage]:
-    step = RunningStep(RerankStep(top_n=top_n, weight=weight), None)
+    step = RunningStep("rerank", data={"top_n": top_n, "weight": weight})
     return rerank(step, question, [*passages], FakeCrossEncoder(list(logits)), threading.Event())
 
 

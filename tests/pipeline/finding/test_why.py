@@ -12,7 +12,7 @@ from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis
 from pipeline.finding.why import CHANGED, NOT_INDEXED, Place, Why, why, why_answered
-from pipeline.steps.records import FuseStep, MergedUp, MergeUpStep
+from pipeline.steps.records import Step
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.searching import make_search, make_store, section_named, the_step
@@ -87,7 +87,10 @@ def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
 def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
     found = make_search(manual).search(QUESTION)
     fan, best = section_named(manual, "Cabin fan"), found.passages[0].section.node_id
-    parent = MergeUpStep(parents=(MergedUp(best, ("ECS",), (fan, best), 2),))
+    parent = Step(
+        "merge_up",
+        data={"parents": [{"section_id": best, "heading_path": ["ECS"], "members": [fan, best], "found": 2}]},
+    )
     found = replace(found, steps=(*found.steps, parent))
     assert why(found, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan").final_rank == 1
 
@@ -96,7 +99,7 @@ def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Pat
     store = make_store(tmp_path, {"fans.md": FANS})
     search = make_search(store, hyde=True, hypothesize=lambda *_: Hypothesis("Fan 7 hums."))
     answer = Answer("And that?", "fan", "", "quote", "", abstained=False, steps=search.search("fan").steps)
-    last = the_step(search.search("fan", ranks=None), FuseStep).ranking[39].id
+    last = the_step(search.search("fan", ranks=None), "fuse").data["ranking"][39]["id"]
     heading = store.sections.get_many([last])[last].metadata["heading_path"][-1]
     again = make_search(store, hyde=True)  # no model is there any more
     asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}

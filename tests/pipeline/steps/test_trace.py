@@ -1,153 +1,126 @@
-"""Steps as they are taken: timed, in order, with events around them."""
+"""Steps: timed, in order, with events around them, and plain data that reads back as it was stored."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from pipeline.errors import StoreError
-from pipeline.steps.events import (
-    ChatEvent,
-    Emit,
-    Events,
-    StepFinished,
-    StepStarted,
-    TokenArrived,
-    outcome,
-    streamed,
-)
-from pipeline.steps.records import FuseStep, GenerateStep, HydeStep, RerankStep, SearchStep
-from pipeline.steps.trace import RunningStep, Trace
+from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted, TokenArrived, streamed
+from pipeline.steps.records import Step, call_line, data_of, last_step
+from pipeline.steps.trace import Trace, plain
 from pipeline.stores.base import Hit
 
 
-def search(step: RunningStep[SearchStep], found: int) -> int:
-    time.sleep(0.02)
-    step.record = replace(step.record, hits=found)
-    return found
-
-
-def told(events: Iterable[ChatEvent]) -> list[str]:
-    return [f"{type(event).__name__} {getattr(event, 'name', '')}".strip() for event in events]
-
-
-def test_a_step_is_timed_and_keeps_what_went_in_and_out() -> None:
-    trace = Trace()
-    assert outcome(trace.take(SearchStep(text="fan", alpha=0.5), search, 3)) == 3
+def test_a_step_is_timed_and_has_what_it_began_with_and_what_the_block_found() -> None:
+    events: list[ChatEvent] = []
+    trace = Trace(events.append)
+    with trace.step("search", sentences=4210, alpha=0.5) as step:
+        time.sleep(0.02)
+        step.data["hits"] = 3
     (done,) = trace.steps
-    assert isinstance(done, SearchStep)
     assert (done.name, done.status, done.detail) == ("search", "ok", "")
-    assert (done.text, done.alpha, done.hits) == ("fan", 0.5, 3)
+    assert done.data == {"sentences": 4210, "alpha": 0.5, "hits": 3}
     assert 20 <= done.ms < 2000
+    assert events == [StepStarted("search", "Searching 4,210 sentences"), StepFinished(done)]
 
 
-def test_the_event_of_its_start_comes_before_the_work_and_that_of_its_end_after() -> None:
-    trace, work = Trace(), list[str]()
-    events = trace.take(SearchStep(sentences=4210), lambda step: work.append("work"))
-    assert next(events) == StepStarted("search", "Searching 4,210 sentences")
-    assert work == []
-    assert next(events) == StepFinished(trace.steps[0])
-    assert work == ["work"]
-
-
-def test_a_step_may_have_events_of_its_own() -> None:
-    def write(step: RunningStep[GenerateStep], text: str) -> Events[int]:
-        for piece in text:
-            yield TokenArrived(piece)
-        step.record = replace(step.record, characters=len(text))
-        return len(text)
-
-    trace = Trace()
-    events = list(trace.stream(GenerateStep(), write, "ab"))
-    assert told(events) == ["StepStarted generate", "TokenArrived", "TokenArrived", "StepFinished"]
-    assert outcome(trace.stream(GenerateStep(), write, "abc")) == 3
-    assert trace.steps[1].ms >= 0
-
-
-def test_a_step_knows_when_it_began_by_one_look_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = time.time()
-    trace = Trace()
+def test_steps_begin_one_after_the_other_though_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, trace = time.time(), Trace()
     with monkeypatch.context() as patch:
-        patch.setattr(time, "time", lambda: 0.0)  # the clock is set: no step moves
-        outcome(trace.take(SearchStep(), search, 1))
-        outcome(trace.take(FuseStep(), lambda step: None))
+        patch.setattr(time, "time", lambda: 0.0)
+        for name in ("embed", "fuse"):
+            with trace.step(name):
+                time.sleep(0.01)
     first, second = trace.steps
     assert before <= trace.started_at <= first.started_at
-    assert second.started_at >= first.started_at + first.ms / 1000 - 1e-5
-    assert second.started_at <= time.time()
+    assert first.started_at + first.ms / 1000 - 1e-5 <= second.started_at <= time.time()
     assert trace.seconds >= 0.02
 
 
-def test_skipped_and_failed_steps_say_why_and_the_run_goes_on() -> None:
+def test_a_step_that_is_skipped_or_fails_says_why() -> None:
     trace = Trace()
-    outcome(trace.take(HydeStep(), lambda step: step.skip("switched off")))
-    outcome(trace.take(RerankStep(), lambda step: step.fail("no answer in 3 s")))
-    assert [(step.name, step.status, step.detail) for step in trace.steps] == [
-        ("hyde", "skipped", "switched off"),
-        ("rerank", "failed", "no answer in 3 s"),
+    with trace.step("hyde") as hyde:
+        assert not hyde.is_on(False)
+    with trace.step("rerank") as rerank:
+        assert rerank.is_on(True)
+        rerank.fail("no answer in 3 s")
+    assert [(step.status, step.detail) for step in trace.steps] == [
+        ("skipped", "switched off"),
+        ("failed", "no answer in 3 s"),
     ]
 
 
 @pytest.mark.parametrize(
     ("error", "detail"),
+    [(StoreError("Gone.", "Wait."), "Gone. Wait."), (KeyboardInterrupt(), "KeyboardInterrupt")],
+)
+def test_a_block_that_raises_is_a_failed_step_with_its_events(error: BaseException, detail: str) -> None:
+    events: list[ChatEvent] = []
+    trace = Trace(events.append)
+    with pytest.raises(type(error)), trace.step("fuse", weights={"a": 1.0}):
+        raise error
+    assert [(step.status, step.detail, step.data) for step in trace.steps] == [
+        ("failed", detail, {"weights": {"a": 1.0}})
+    ]
+    assert events[-1] == StepFinished(trace.steps[0])
+
+
+def test_of_a_ranking_the_first_ranks_are_kept_and_of_other_lists_all() -> None:
+    hits = [Hit(str(number), "a", 1.0) for number in range(50)]
+    for ranks, kept in ((7, 7), (None, 50)):
+        trace = Trace(ranks=ranks)
+        with trace.step("search", sentences=1) as step:
+            step.data |= {"dense_sections": hits, "paths": ["*.md"] * 50}
+        assert len(trace.steps[0].data["dense_sections"]) == kept
+        assert len(trace.steps[0].data["paths"]) == 50
+
+
+@dataclass(frozen=True)
+class Score:
+    value: float
+    parts: tuple[int, ...] = (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
     [
-        (StoreError("The disk is gone."), "The disk is gone."),
-        (ValueError("bad vector"), "bad vector"),
-        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (Hit("a", "b", 0.5), {"node_id": "a", "section_id": "b", "score": 0.5}),
+        ([Score(0.5)], [{"value": 0.5, "parts": [1, 2]}]),
+        ({1: frozenset({"a"}), "n": None}, {"1": ["a"], "n": None}),
     ],
 )
-@pytest.mark.parametrize("streams", [False, True])
-def test_work_that_raises_is_a_failed_step_and_raises_on(
-    error: BaseException, detail: str, streams: bool
-) -> None:
-    def fail(step: RunningStep[HydeStep]) -> None:
-        raise error
-
-    def fail_after(step: RunningStep[HydeStep]) -> Events[None]:
-        yield TokenArrived("a")
-        raise error
-
-    trace, heard = Trace(), list[ChatEvent]()
-    events = trace.stream(HydeStep(), fail_after) if streams else trace.take(HydeStep(), fail)
-    with pytest.raises(type(error)):
-        heard.extend(events)
-    assert [(step.name, step.status, step.detail) for step in trace.steps] == [("hyde", "failed", detail)]
+def test_data_is_json_already_so_that_it_reads_back_equal(value: Any, kept: Any) -> None:
+    assert plain(value) == kept == json.loads(json.dumps(plain(value)))
 
 
-def test_of_a_list_the_first_ranks_are_kept() -> None:
-    def find(step: RunningStep[SearchStep]) -> None:
-        step.record = replace(step.record, dense_sections=tuple(Hit("a", "a", 1.0) for _ in range(50)))
-
-    short, whole = Trace(ranks=7), Trace(ranks=None)
-    for trace in (short, whole):
-        outcome(trace.take(SearchStep(), find))
-    assert [len(trace.steps[0].dense_sections) for trace in (short, whole)] == [7, 50]  # type: ignore[attr-defined]
+def test_what_is_no_json_is_refused() -> None:
+    with pytest.raises(TypeError):
+        plain({"a": object()})
 
 
-def test_a_block_is_a_step_with_its_events_also_where_it_fails() -> None:
-    events: list[ChatEvent] = []
-    trace = Trace(ranks=2, emit=events.append)
-    with trace.step(SearchStep(text="fan")) as searching:
-        searching.set(hits=3, bm25_sections=tuple(Hit(str(n), str(n), 1.0) for n in range(5)))
-    with trace.step(RerankStep()) as reranking:
-        assert not reranking.is_on(False)
-    with pytest.raises(StoreError), trace.step(FuseStep()):
-        raise StoreError("Gone.", "Wait.")
-    assert told(events) == [
-        "StepStarted search", "StepFinished", "StepStarted rerank", "StepFinished",
-        "StepStarted fuse", "StepFinished",
-    ]  # fmt: skip
-    assert [(step.name, step.status, step.detail) for step in trace.steps] == [
-        ("search", "ok", ""), ("rerank", "skipped", "switched off"), ("fuse", "failed", "Gone. Wait."),
-    ]  # fmt: skip
-    assert [event.step for event in events if isinstance(event, StepFinished)] == trace.steps
-    assert isinstance(trace.steps[0], SearchStep)
-    assert [hit.node_id for hit in trace.steps[0].bm25_sections] == ["0", "1"]
+def test_the_last_step_of_a_name_is_read() -> None:
+    steps = (Step("tool", data={"tool": "a"}), Step("tool", data={"tool": "b"}))
+    assert data_of(steps, "tool") == {"tool": "b"}
+    assert (data_of(steps, "hyde"), last_step(steps, "hyde")) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        (Step("tool", data={"found": "8 sections"}), "searched “rpm · 5”: 8 sections"),
+        (Step("tool", status="failed", detail="Too late."), "search “rpm · 5”: Too late."),
+    ],
+)
+def test_a_call_is_one_line(step: Step, line: str) -> None:
+    called = {"tool": "search", "arguments": {"query": " rpm\n", "limit": 5}}
+    assert call_line(Step(step.name, status=step.status, detail=step.detail, data=step.data | called)) == line
 
 
 def test_work_in_a_thread_is_streamed_with_its_context_its_outcome_and_its_exception() -> None:
@@ -161,10 +134,25 @@ def test_work_in_a_thread_is_streamed_with_its_context_its_outcome_and_its_excep
             raise StoreError("Gone.", "Wait.")
         return "done"
 
-    assert outcome(streamed(work)) == "done"
     events = streamed(work)
     assert next(events) == TokenArrived("one")
+    with pytest.raises(StopIteration) as end:
+        next(events)
+    assert end.value.value == "done"
     known.set("another")
     with pytest.raises(StoreError):
         list(streamed(work))
-    events.close()  # waits for the thread
+
+
+def test_leaving_early_stops_the_thread_and_waits_for_it() -> None:
+    stop, ended = threading.Event(), threading.Event()
+
+    def work(emit: Emit) -> None:
+        emit(TokenArrived("one"))
+        stop.wait(10)
+        ended.set()
+
+    events = streamed(work, stop=stop)
+    assert next(events) == TokenArrived("one")
+    events.close()
+    assert ended.is_set()

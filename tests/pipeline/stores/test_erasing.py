@@ -12,20 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Answer
 from pipeline.messages import Message
-from pipeline.steps.records import (
-    KINDS,
-    CondenseStep,
-    Corrected,
-    CorrectStep,
-    HydeStep,
-    PromptStep,
-    RecallStep,
-    RememberStep,
-    SearchStep,
-    SelectStep,
-)
+from pipeline.steps.records import Step
 from pipeline.stores import erasing as erasing_module
-from pipeline.stores.base import Hit
 from pipeline.stores.conversations import answer_from, answer_json, title_of
 from pipeline.stores.erasing import BLOCK, MADE, Erasing, Forms, written_forms
 from tests.contracts.test_conversations import answer
@@ -115,9 +103,16 @@ def test_in_their_conversation_the_words_go_also_where_they_were_said_otherwise(
         condensed_question="my locker code is 8842-quartz and what is it",
         corrected="the locker code",
         steps=(
-            CondenseStep(message="And what is my code?", question="code 8842 quartz", carried="locker 8842"),
-            SearchStep(text="quartz locker", alternative="code"),
-            PromptStep(messages=(Message("user", "the locker of 8842 and its code"),)),
+            Step(
+                "condense",
+                data={
+                    "message": "And what is my code?",
+                    "question": "code 8842 quartz",
+                    "carried": "locker 8842",
+                },
+            ),
+            Step("search", data={"text": "quartz locker", "alternative": "code"}),
+            Step("prompt", data={"messages": [{"role": "user", "text": "the locker of 8842 and its code"}]}),
         ),
     )
     erasing = Erasing.of(["my lokcer code is 8842-quartz"])
@@ -126,10 +121,10 @@ def test_in_their_conversation_the_words_go_also_where_they_were_said_otherwise(
     assert "8842" not in kept
     assert "quartz" not in done.condensed_question
     assert done.text == f"Your code is {BLOCK * 4}-quartz, kept since 2026; it needs 24 bar."
-    assert done.steps[0].carried == f"locker {BLOCK * 4}"  # type: ignore[attr-defined]
-    assert done.steps[0].message == "And what is my code?"  # type: ignore[attr-defined]
-    assert done.steps[1].text == f"{BLOCK * 6} locker"  # type: ignore[attr-defined]
-    assert done.steps[2].messages[0].text == f"the locker of {BLOCK * 4} and its code"  # type: ignore[attr-defined]
+    assert done.steps[0].data["carried"] == f"locker {BLOCK * 4}"
+    assert done.steps[0].data["message"] == "And what is my code?"
+    assert done.steps[1].data["text"] == f"{BLOCK * 6} locker"
+    assert done.steps[2].data["messages"][0]["text"] == f"the locker of {BLOCK * 4} and its code"
 
 
 def test_an_answer_loses_them_everywhere_and_can_still_be_read() -> None:
@@ -142,35 +137,60 @@ def test_an_answer_loses_them_everywhere_and_can_still_be_read() -> None:
         notices=(f"no {said}",),
         citations=(citing("The fan hums."),),
         steps=(
-            CondenseStep(message=said, question=said, carried=said),
-            CorrectStep(question=said, corrected=said, words=(Corrected(0, said, said),)),
-            HydeStep(question=said, hypothesis=said),
-            SearchStep(text=said, alternative=said, dense_sections=(Hit("a", "blue", 0.5),)),
-            SelectStep(selected=("blue",), detail=said),
-            PromptStep(messages=(Message("system", "Rules."), Message("user", f"history: {said}"))),
+            Step("condense", data={"message": said, "question": said, "carried": said}),
+            Step(
+                "correct",
+                data={
+                    "question": said,
+                    "corrected": said,
+                    "words": [{"start": 0, "wrong": said, "right": said}],
+                },
+            ),
+            Step("hyde", data={"question": said, "hypothesis": said}),
+            Step(
+                "search",
+                data={
+                    "text": said,
+                    "alternative": said,
+                    "dense_sections": [{"node_id": "a", "section_id": "blue", "score": 0.5}],
+                },
+            ),
+            Step("select", detail=said, data={"selected": ["blue"]}),
+            Step(
+                "prompt",
+                data={
+                    "messages": [
+                        {"role": "system", "text": "Rules."},
+                        {"role": "user", "text": f"history: {said}"},
+                    ]
+                },
+            ),
         ),
     )
     done = answer_from(json.loads(Erasing.of([said]).answer(answer_json(given))))
     kept = dataclasses.replace(done, citations=())
     assert said.casefold() not in answer_json(kept).casefold()
     assert (done.citations, done.question) == (given.citations, f"Is it {BLOCK * 10}?")
-    assert done.steps[3].dense_sections == (Hit("a", "blue", 0.5),)  # type: ignore[attr-defined]
+    assert done.steps[3].data == given.steps[3].data | {"text": BLOCK * 10, "alternative": BLOCK * 10}
 
 
 def test_words_that_name_something_of_ours_break_nothing() -> None:
     given = answer(
         "complete user search ok?",
         "ok",
-        steps=(SearchStep(text="user"), PromptStep(messages=(Message("user", "ok"),))),
+        steps=(
+            Step("search", data={"text": "user"}),
+            Step("prompt", data={"messages": [{"role": "user", "text": "ok"}]}),
+        ),
     )
     words = ["complete", "user", "search", "ok", "generate", "m", "answered", "condense"]
     done = answer_from(json.loads(Erasing.of(words).answer(answer_json(given))))
     assert (done.status, done.mode, done.steps[0].name) == ("complete", "generate", "search")
-    assert done.steps[1].messages[0] == Message("user", BLOCK * 2)  # type: ignore[attr-defined]
+    assert done.steps[1].data["messages"] == [{"role": "user", "text": BLOCK * 2}]
 
 
 def test_every_field_that_takes_only_certain_words_is_left_alone() -> None:
-    for kind in (Answer, Message, *KINDS.values()):
+    for kind in (Answer, Message, Step):
         for name, hint in typing.get_type_hints(kind).items():
             if typing.get_origin(hint) is typing.Literal or name.endswith(("_id", "_hash")):
                 assert name in MADE, f"{kind.__name__}.{name}"
@@ -180,8 +200,8 @@ def test_memories_are_still_named() -> None:
     named = "[memory 4711aaaa-0000-4711-8000-0123456789ab]"
     assert erased(f"4711 is {named}.", "4711") == f"{BLOCK * 4} is {named}."
     steps = (
-        RecallStep(static=("a4711",), graph=("b4711",)),
-        RememberStep(added=("c4711",), known=("d4711",)),
+        Step("recall", data={"static": ["a4711"], "graph": ["b4711"]}),
+        Step("remember", data={"added": ["c4711"], "known": ["d4711"]}),
     )
     done = answer_from(
         json.loads(Erasing.of(["4711"]).answer(answer_json(answer(steps=steps, recalled=("4711",)))))

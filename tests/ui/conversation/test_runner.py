@@ -21,7 +21,7 @@ from pipeline.steps.events import (
     StepStarted,
     TokenArrived,
 )
-from pipeline.steps.records import SearchStep
+from pipeline.steps.records import Step
 from pipeline.stores.conversations import Turn
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner
@@ -63,7 +63,7 @@ def finished(*script: Any) -> Run:
 
 def test_collects_text_and_answer() -> None:
     now = finished(
-        StepStarted("search", "Searching"), StepFinished(SearchStep(ms=3.0)),
+        StepStarted("search", "Searching"), StepFinished(Step("search", ms=3.0)),
         TokenArrived("It is "), TokenArrived("shut."),
         AnswerFinished(answer()),
     ).snapshot()  # fmt: skip

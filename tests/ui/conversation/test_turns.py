@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
-from pipeline.steps.records import SearchStep
+from pipeline.steps.records import Step
 from tests import made_answers
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.turns import failed_view, running_view, step_line, stored_view
@@ -164,7 +164,7 @@ def test_what_was_carried_is_not_said_to_be_a_correction_of_the_message() -> Non
 def test_a_reply_has_no_quiet_words() -> None:
     view = stored_view(made_answers.REPLY, turn_id="t")
     assert (view["kind"], view["meta"], view["inspectable"], view["corrected"]) == ("reply", [], False, None)
-    told = replace(made_answers.REPLY, steps=(SearchStep(),))
+    told = replace(made_answers.REPLY, steps=(Step("search"),))
     assert stored_view(told, turn_id="t")["inspectable"] is False
 
 

@@ -2,62 +2,73 @@
 
 from __future__ import annotations
 
-from pipeline.finding.fusion import Fused
-from pipeline.steps.records import (
-    KINDS,
-    Dropped,
-    FetchedSection,
-    FuseStep,
-    HydeStep,
-    MergedUp,
-    MergeStep,
-    MergeUpStep,
-    Reranked,
-    RerankStep,
-    SearchStep,
-    SelectStep,
-    Step,
-)
-from pipeline.stores.base import Hit
+from typing import Any
+
+from pipeline.steps.records import LABELS, Step
 from ui.inspector import flow
 
 
-def hits(*sections: str) -> tuple[Hit, ...]:
-    return tuple(Hit(f"{section}-leaf", section, 9.0 - rank) for rank, section in enumerate(sections))
+def hits(*sections: str) -> list[dict[str, Any]]:
+    return [
+        {"node_id": f"{section}-leaf", "section_id": section, "score": 9.0 - rank}
+        for rank, section in enumerate(sections)
+    ]
+
+
+def fused(known: str, score: float, **contributions: float) -> dict[str, Any]:
+    return {"id": known, "score": score, "contributions": contributions}
 
 
 def steps(*, selected: list[str], after: list[str] | None = None) -> tuple[Step, ...]:
-    search = SearchStep(
+    search = Step(
+        "search",
         ms=20.0,
-        sentences=4210,
-        hits=600,
-        bm25_sections=hits("A", "B"),
-        bm25_sentences=hits("B", "B", "A"),
-        dense_sentences=hits("C"),
+        data={
+            "sentences": 4210,
+            "hits": 600,
+            "bm25_sections": hits("A", "B"),
+            "bm25_sentences": hits("B", "B", "A"),
+            "dense_sentences": hits("C"),
+        },
     )
     ranking = (
-        Fused("A", 0.9, {"bm25_sections": 0.5, "bm25_sentences": 0.4}),
-        Fused("B", 0.5, {}),
-        Fused("C", 0.1, {}),
+        fused("A", 0.9, bm25_sections=0.5, bm25_sentences=0.4),
+        fused("B", 0.5),
+        fused("C", 0.1),
     )
     found = {"A": 3, "B": 1, "C": 0}
     return (
-        HydeStep(ms=9000.0, status="skipped", detail="no language model is connected"),
+        Step("hyde", ms=9000.0, status="skipped", detail="no language model is connected"),
         search,
-        FuseStep(ms=1.0, sections=250, ranking=ranking),
-        MergeStep(
+        Step("fuse", ms=1.0, data={"sections": 250, "ranking": ranking}),
+        Step(
+            "merge",
             ms=2.0,
-            sections=tuple(
-                FetchedSection(name, "ecs.md", ("ECS", name), siblings=4, found=count, merged=count > 2)
-                for name, count in found.items()
-            ),
+            data={
+                "sections": [
+                    {
+                        "section_id": name,
+                        "source": "ecs.md",
+                        "heading_path": ["ECS", name],
+                        "siblings": 4,
+                        "found": count,
+                        "merged": count > 2,
+                    }
+                    for [name, count] in found.items()
+                ]
+            },
         ),
-        RerankStep(
+        Step(
+            "rerank",
             ms=1500.0,
-            before=("A", "B", "C"),
-            after=tuple(Reranked(section, 0.5, 0.9) for section in after or []),
+            data={
+                "before": ["A", "B", "C"],
+                "after": [
+                    {"section_id": section, "score": 0.5, "rerank_score": 0.9} for section in after or []
+                ],
+            },
         ),
-        SelectStep(ms=1.0, selected=tuple(selected), tokens=1200),
+        Step("select", ms=1.0, data={"selected": tuple(selected), "tokens": 1200}),
     )
 
 
@@ -95,11 +106,11 @@ def test_the_picture_marks_what_the_answer_rests_on() -> None:
 
 
 def test_what_a_list_found_below_the_ranks_that_were_kept_is_no_gap() -> None:
-    kept = (Fused("A", 0.9, {"bm25_sections": 0.5}), Fused("B", 0.5, {"bm25_sections": 0.1}))
+    kept = (fused("A", 0.9, bm25_sections=0.5), fused("B", 0.5, bm25_sections=0.1))
     made = (
-        SearchStep(bm25_sections=hits("A"), dense_sections=hits("B")),
-        FuseStep(ranking=kept),
-        SelectStep(selected=("A",)),
+        Step("search", data={"bm25_sections": hits("A"), "dense_sections": hits("B")}),
+        Step("fuse", data={"ranking": kept}),
+        Step("select", data={"selected": ["A"]}),
     )
     rows = {row["id"]: row for row in flow.bumps_view(flow.ranks(made))["rows"]}
     assert rows["B"]["ranks"] == [flow.FURTHER, 1, 2, None]
@@ -112,8 +123,18 @@ def test_what_a_list_found_below_the_ranks_that_were_kept_is_no_gap() -> None:
 def test_a_dropped_passage_is_named_as_such() -> None:
     made = (
         *steps(selected=["B"])[:-1],
-        MergeUpStep(parents=(MergedUp("B", ("ECS", "Parent"), ("B", "C"), 2),)),
-        SelectStep(selected=("B",), dropped=(Dropped("A", "the token budget is spent"),)),
+        Step(
+            "merge_up",
+            data={
+                "parents": [
+                    {"section_id": "B", "heading_path": ["ECS", "Parent"], "members": ["B", "C"], "found": 2}
+                ]
+            },
+        ),
+        Step(
+            "select",
+            data={"selected": ["B"], "dropped": [{"section_id": "A", "why": "the token budget is spent"}]},
+        ),
     )
     view = flow.bumps_view(flow.ranks(made))
     rows = {row["id"]: row for row in view["rows"]}
@@ -151,6 +172,6 @@ def test_no_steps_make_an_empty_picture() -> None:
 
 
 def test_every_kind_of_step_has_a_label_and_a_count() -> None:
-    boxes = flow.flow_view([kind(name=name) for name, kind in KINDS.items()])["steps"]
+    boxes = flow.flow_view([Step(name) for name in LABELS])["steps"]
     assert [box["label"] for box in boxes] == list(flow.LABELS.values())
     assert all(isinstance(box["count"], str) for box in boxes)

@@ -12,7 +12,7 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.errors import AthenaError
 from pipeline.finding.why import Place, Why
 from pipeline.nodes import StoredNode
-from pipeline.steps.records import ToolStep
+from pipeline.steps.records import Step
 from tests.fake_llm import FakeLLM
 from tests.ui.conftest import answered
 from ui.inspector.page import _why_rows
@@ -48,10 +48,13 @@ def test_an_agents_run_is_played_again_with_the_memory_of_who_asked(
 ) -> None:
     athena.memory.add("I live in Oslo.")
     athena.memory_of("ann").add("I live in Turin.")
-    recalled = ToolStep(tool="recall", kind="memory", arguments={"query": "my home"})
-    searched = ToolStep(tool="search", kind="documents", arguments={"query": "home"})
-    kept = ToolStep(
-        tool="remember", kind="memory", status="skipped", detail="The user did not allow this call."
+    recalled = Step("tool", data={"tool": "recall", "kind": "memory", "arguments": {"query": "my home"}})
+    searched = Step("tool", data={"tool": "search", "kind": "documents", "arguments": {"query": "home"}})
+    kept = Step(
+        "tool",
+        status="skipped",
+        detail="The user did not allow this call.",
+        data={"tool": "remember", "kind": "memory", "arguments": {}},
     )
     answer = answered("In which town is my home?", steps=(recalled, searched, kept))
     athena.conversations.save_turn(athena.conversations.create("Home", user="ann").info.id, answer)

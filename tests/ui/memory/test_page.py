@@ -19,7 +19,7 @@ from memory.deciding.decisions import sides_of
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
-from pipeline.steps.records import RememberStep
+from pipeline.steps.records import Step
 from pipeline.stores.memories import Memory, MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
@@ -36,7 +36,7 @@ HARBOUR = "The staging server listens on port 8443."
 
 def kept(athena: Athena, *told: str) -> list[str]:
     """Have these remembered; the ids."""
-    return [known for text in told for known in athena.memory.add(text).added]
+    return [known for text in told for known in athena.memory.add(text).data["added"]]
 
 
 def listed(app: AppTest) -> list[str]:
@@ -424,7 +424,7 @@ def test_a_recalled_turn_is_shown_with_its_day_and_in_its_conversation(athena: A
 def test_what_was_replaced_is_said_and_undone(athena: Athena, run_app: Run) -> None:
     old, new = kept(athena, "I live in Graz.", "I live in Linz.")
     conversation = athena.conversations.create("Homes").info.id
-    step = RememberStep(added=(new,), replaced=(new,))
+    step = Step("remember", data={"added": [new], "replaced": [new]})
     athena.conversations.save_turn(conversation, replace(answered("I live in Linz."), steps=(step,)))
     [view] = component_data(run_app(athena, c=conversation), "turn")
     assert [(item["text"], item["others"]) for item in view["changed"]] == [
@@ -490,14 +490,25 @@ def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None
 
 
 def test_the_inspector_fills_in_what_was_recalled_and_kept(athena: Athena, run_app: Run) -> None:
-    from pipeline.messages import Message
-    from pipeline.steps.records import PromptStep, RecalledId, RecallStep
+    from pipeline.steps.records import Step
 
     [known] = kept(athena, HARBOUR)
     steps = (
-        RecallStep(recalled=(RecalledId(known, 0.9, 1.0, 0.5, 0.6),), considered=1, threshold=0.4),
-        PromptStep(messages=(Message("user", f"Just so you know: [memory {known}]"),), tokens=9),
-        RememberStep(added=("gone",)),
+        Step(
+            "recall",
+            data={
+                "recalled": [
+                    {"memory_id": known, "score": 0.9, "recency": 1.0, "importance": 0.5, "relevance": 0.6}
+                ],
+                "considered": 1,
+                "threshold": 0.4,
+            },
+        ),
+        Step(
+            "prompt",
+            data={"messages": [{"role": "user", "text": f"Just so you know: [memory {known}]"}], "tokens": 9},
+        ),
+        Step("remember", data={"added": ["gone"]}),
     )
     conversation = athena.conversations.create("Ports").info.id
     athena.conversations.save_turn(conversation, replace(answered(), steps=steps))

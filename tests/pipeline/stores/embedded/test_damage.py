@@ -322,7 +322,9 @@ def test_a_damaged_memory_is_left_out_and_what_is_whole_is_saved(
 def test_a_damaged_memory_is_in_nobodys_way_and_can_be_forgotten(tmp_path: Path) -> None:
     prepare(tmp_path)
     with closing(open_data(tmp_path)) as athena:
-        bad, good = (athena.memory.add(text).added[0] for text in ("The fan hums.", "Clara plays the cello."))
+        bad, good = (
+            athena.memory.add(text).data["added"][0] for text in ("The fan hums.", "Clara plays the cello.")
+        )
         assert diagnose(athena).ok
     sql(tmp_path / "data", f"UPDATE memory SET row = replace(row, 'hums', 'sings') WHERE id = '{bad}'")
     with closing(open_data(tmp_path)) as athena:
@@ -369,7 +371,7 @@ def test_the_text_of_a_damaged_memory_is_told_from_somebody_elses_work(tmp_path:
 
 def test_a_damaged_embedding_is_made_again(tmp_path: Path) -> None:
     with closing(open_data(tmp_path)) as athena:
-        (known,) = athena.memory.add("The fan hums.").added
+        (known,) = athena.memory.add("The fan hums.").data["added"]
     sql(tmp_path / "data", "UPDATE memory SET embedding = x'00'")
     with closing(open_data(tmp_path)) as athena:
         assert athena.memories.load("local").memories[0].embedding == b""

@@ -47,13 +47,13 @@ with closing(open_data(folder)) as athena:
 REMEMBER = """
 from athena.stores import open_conversations, open_memories
 from memory.conversing.chat import UNWRITABLE
-from pipeline.steps.records import RememberStep, step_of
+from pipeline.steps.records import Step, data_of, last_step
 with closing(open_data(folder, memory="agent")) as athena:
     print([memory.text for memory in athena.memory.list() if memory.tier != "static"])
     for message in ("I live in Bonn.", "Remember that Rex is a dog."):
         *_, last = athena.chat().run(message)
-        step = step_of(last.answer.steps, RememberStep)
-        print(last.answer.status, step.status, step.detail == UNWRITABLE, step.pending)
+        step = data_of(last.answer.steps, "remember")
+        print(last.answer.status, step.status, step.detail == UNWRITABLE, step.data.get("pending"))
     try:
         athena.memory.add("Rex is a dog.")
     except AthenaError as error:

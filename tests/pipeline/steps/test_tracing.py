@@ -1,0 +1,199 @@
+"""Turns as traces: what arrives at a receiver of OpenTelemetry's protocol, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from opentelemetry import trace as global_trace
+
+from athena import Athena
+from athena.settings import Settings
+from athena.watching import check_tracing
+from pipeline import redaction
+from pipeline.answer import Answer
+from pipeline.answering.turns import FinishedTurn
+from pipeline.errors import ConfigurationError
+from pipeline.steps.records import Step
+from pipeline.steps.tracing import LIMIT, TurnTracer
+from tests.pipeline.otlp_receiver import OtlpReceiver, Received
+from tests.pipeline.passages import make_passage
+
+ROOT = Path(__file__).parents[3]
+NOW = 1_000_000_000.0
+
+
+def turn(*steps: Step, **given: Any) -> FinishedTurn:
+    known: dict[str, Any] = {
+        "question": "Does it hum?",
+        "condensed_question": "Does it hum?",
+        "text": "It hums.",
+        "mode": "generate",
+        "model": "ollama/x",
+        "abstained": False,
+        "conversation_id": "c1",
+        "turn_id": str(uuid4()),
+    }
+    answer = Answer(**(known | given))
+    return FinishedTurn(answer, steps, (make_passage("a", text="The fan hums."),), "", "ollama/x", NOW, 2.0)
+
+
+def sent(*turns: FinishedTurn) -> Received:
+    """What arrives of some turns."""
+    with OtlpReceiver() as receiver:
+        with closing(TurnTracer(receiver.url)) as tracer:
+            for one in turns:
+                tracer.record(one)
+        return receiver.received
+
+
+def test_a_turn_is_a_root_with_a_span_for_each_step_as_long_as_it_took() -> None:
+    select = Step("select", 500.0, started_at=NOW + 0.5, data={"selected": ["a"]})
+    failed = Step("rerank", 1.0, "failed", "The reranker is gone.", NOW + 1)
+    made = turn(select, failed)
+    received = sent(made)
+    root, steps = received.root, received.steps()
+    assert (root.kind, root.status, root.end - root.start) == ("CHAIN", "OK", 2_000_000_000)
+    assert root.trace_id == made.answer.turn_id.replace("-", "")
+    assert (root.attributes["input.value"], root.attributes["output.value"]) == ("Does it hum?", "It hums.")
+    assert root.attributes["session.id"] == "c1"
+    assert [(name, span.kind) for name, span in steps.items()] == [
+        ("select", "RETRIEVER"),
+        ("rerank", "RERANKER"),
+    ]
+    assert (steps["select"].start, steps["select"].end) == (
+        1_000_000_000_500_000_000,
+        1_000_000_001_000_000_000,
+    )
+    assert json.loads(steps["select"].attributes["output.value"]) == {"selected": ["a"]}
+    assert steps["select"].attributes["retrieval.documents.0.document.content"] == "The fan hums."
+    assert (steps["rerank"].status, steps["rerank"].message) == ("ERROR", "The reranker is gone.")
+    assert received.resources[0]["openinference.project.name"] == "athena"
+
+
+def test_a_generation_has_its_model_and_tokens_and_a_failed_turn_its_reason() -> None:
+    generate = Step("generate", data={"prompt_tokens": 321, "answer_tokens": 7})
+    received = sent(turn(generate, status="failed", notices=("One.", "The model is gone.")))
+    attributes = received.steps()["generate"].attributes
+    assert (attributes["openinference.span.kind"], attributes["llm.model_name"]) == ("LLM", "ollama/x")
+    assert (attributes["llm.token_count.prompt"], attributes["llm.token_count.completion"]) == (321, 7)
+    assert (received.root.status, received.root.message) == ("ERROR", "The model is gone.")
+
+
+def test_values_have_no_secrets_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.steps.tracing.redacted", lambda text: text.replace("hunter2", "***"))
+    long = Step("condense", data={"message": "hunter2 " * LIMIT, "half": "\ud800"})
+    received = sent(turn(long, question="Is it hunter2?"))
+    assert received.root.attributes["input.value"] == "Is it ***?"
+    value = received.steps()["condense"].attributes["output.value"]
+    assert len(value) == LIMIT and "hunter2" not in value
+    assert redaction.redacted("plain") == "plain"
+
+
+def test_the_provider_is_not_the_global_one() -> None:
+    provider = global_trace.get_tracer_provider()
+    sent(turn())
+    assert global_trace.get_tracer_provider() is provider
+
+
+def test_a_key_of_the_server_goes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer k")
+    assert sent(turn()).headers[0]["authorization"] == "Bearer k"
+
+
+def test_a_server_that_refuses_is_said_once_until_it_takes_traces_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, "pipeline.steps.tracing")
+    with OtlpReceiver(status=400) as receiver, closing(TurnTracer(receiver.url)) as tracer:
+        for receiver.status in (400, 400, 200, 400):
+            tracer.record(turn())
+            tracer._provider.force_flush()
+    said = [record for record in caplog.records if record.name == "pipeline.steps.tracing"]
+    assert [record.levelname for record in said] == ["WARNING", "WARNING"]
+    assert len(receiver.received.roots) == 1
+
+
+@pytest.mark.slow
+def test_a_silent_server_delays_no_turn_and_the_end_for_seconds_only() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        tracer = TurnTracer(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        started = time.perf_counter()
+        tracer.record(turn())
+        assert time.perf_counter() - started < 1
+        tracer.close()
+        assert time.perf_counter() - started < 9, "the exporter's own limit is 10 s"
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:6006", "ftp://phoenix", "http://", "http://phoenix:many", "phoenix"]
+)
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    for use in (TurnTracer, check_tracing):
+        with pytest.raises(ConfigurationError, match="cannot be"):
+            use(url)
+
+
+@pytest.mark.parametrize("end", ["", "/", "/v1/traces"])
+def test_the_check_asks_whether_traces_are_taken(end: str) -> None:
+    with OtlpReceiver() as receiver:
+        assert receiver.url in check_tracing(receiver.url + end)
+        assert (receiver.received.paths, receiver.received.spans) == (["/v1/traces"], [])
+        receiver.status = 401
+        with pytest.raises(ConfigurationError, match="401") as caught:
+            check_tracing(receiver.url.replace("//", "//user:secret@"))
+    assert "secret" not in str(caught.value)
+
+
+def test_a_link_leads_to_the_turn_without_the_password() -> None:
+    with closing(TurnTracer("http://me:secret@127.0.0.1:9/")) as tracer:
+        known = uuid4()
+        assert tracer.link(str(known)).endswith(f"127.0.0.1:9/redirects/traces/{known.hex}")
+        assert "secret" not in tracer.link(str(known))
+
+
+def test_the_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pipeline.steps.tracing", None)
+    athena = Athena(Settings(data_dir=tmp_path, phoenix_url="http://127.0.0.1:9"))
+    with pytest.raises(ConfigurationError, match=r"athena-docs\[tracing\]"):
+        athena.tracer  # noqa: B018
+
+
+RUN = """
+import sys
+sys.path.insert(0, {root!r})
+from athena import cli
+for command in ("ingest manual --json", "ask hums? --json"):
+    try:
+        cli.app(command.split())
+    except SystemExit as end:
+        assert not end.code, end.code
+print("LOADED", *{{name.split(".")[0] for name in sys.modules}} & {{"opentelemetry", "openinference"}})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_short_command_sends_its_turn_and_loads_nothing_without_an_address(
+    tmp_path: Path, traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "manual").mkdir()
+    (tmp_path / "manual" / "fan.md").write_text("# Fan\n\nThe fan hums.\n", encoding="utf-8")
+    with OtlpReceiver() as receiver:
+        monkeypatch.setenv("ATHENA_PHOENIX_URL", receiver.url if traced else "")
+        monkeypatch.setenv("ATHENA_LLM", "none")
+        command = [sys.executable, "-c", RUN.format(root=str(ROOT))]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    loaded = done.stdout.rpartition("LOADED")[2].split()
+    assert sorted(loaded) == (["openinference", "opentelemetry"] if traced else [])
+    assert [root.attributes["input.value"] for root in receiver.received.roots] == ["hums?"] * traced
