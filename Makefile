@@ -70,8 +70,8 @@ images:  ## look at the registry whether docker-compose.yml names the newest pat
 bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
 	@$(python) -m bench.embedded $(options)
 
-evaluate: setup  ## run experiments A to E (half an hour) and write docs/evaluation.md; judged: LLM=ollama/NAME
-	@.venv/bin/athena eval experiment --all --replace $(if $(LLM),--llm $(LLM))
+evaluate: setup  ## run experiments A to D (minutes) and write docs/evaluation.md; with a model: LLM=ollama/NAME
+	@.venv/bin/athena eval experiment --all $(if $(LLM),--llm $(LLM)) $(options)
 	@$(python) -m evals.report
 
 pictures: setup  ## take the README's pictures from the running app

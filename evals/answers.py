@@ -12,12 +12,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from evals.checking import warn_of
 from evals.datasets import Qrels, Question, load_queries, relevant_to, with_texts
-from evals.feedback import groundedness
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, index_of, indexed_corpus
-from evals.judges import open_judge
-from evals.judging import Heard, Judged, hear, judge
+from evals.judging import Heard, Judged, groundedness, hear, judge
 from evals.metrics import auroc, bootstrap, bootstrap_ratio, mean, percentile
 from evals.rules import Similarity, rule_on
 from pipeline.answering.sentence_support import evidence_of
@@ -26,7 +23,7 @@ from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:
     from athena import Athena
-    from evals.recording import Recorder
+    from evals.trulens import Recorder
 
 
 Hear = Callable[[Question], Heard]
@@ -63,7 +60,7 @@ class AnswersReport:
     unjudged: tuple[str, ...] = ()  # ids of questions of which the data do not say whether they are answered
     per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # what a run is compared by
     failures: tuple[Mapping[str, Any], ...] = ()  # question by question, where they were asked for
-    judge: Mapping[str, Any] | None = None  # what a language model made of the answers
+    judge: Mapping[str, float] | None = None  # means of the metrics that a language model judged
     missed: tuple[str, ...] = ()  # ids of the answerable questions whose quotes lack the answer
     wrongly_abstained: tuple[str, ...] = ()
     wrongly_answered: tuple[str, ...] = ()
@@ -78,40 +75,35 @@ def evaluate_answers(
     indexed: bool = False,
     judge: str | None = None,
     failures: bool = False,
-    warn: Callable[[str], None] | None = None,
     report: Bars | None = None,
 ) -> AnswersReport:
     """Ask the chat every question and judge its answer; the folder's corpus is indexed for the occasion.
 
     Where the settings have a language model, the answers are its own. With `indexed` it is the index of the
     data folder that is asked, as it is. With a TruLens database, the answers are recorded there; with the
-    name of a model as `judge`, it scores them, too. `warn` gets what is wrong with the questions.
+    name of a model as `judge`, TruLens' feedback functions judge them by that model.
     """
     queries = load_queries(folder)
     if not queries:
         raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
-    model_judge = open_judge(athena, judge) if judge else None
-    asking = bar(report, "Asking")
+    if judge and not trulens:
+        trulens = str(athena.settings.data_dir / "trulens.sqlite")
     with (
-        _recorder(trulens, folder) as recorder,
+        _recorder(trulens, athena, dataset_name(folder), judge) as recorder,
         nullcontext((athena, index_of(athena)))
         if indexed
         else indexed_corpus(athena, folder, corpus, report) as (other, index),
     ):
-        if warn:
-            warn_of(warn, other.store, index.names.values(), folder, corpus=corpus)
         queries = with_texts(queries, lambda source: other.store.sections.document(source).text)
         threshold = other.hybrid_search.calibration.threshold
         scoring = Scoring(other, relevant_to(folder))
-        if recorder:
-            judgements = recorder.judge_answers(queries, athena=other, scoring=scoring, report=asking)
-        else:
-            judgements = judge_answers(
-                queries,
-                hear=partial(hear, other, generated=True, traced=True),
-                scoring=scoring,
-                report=asking,
-            )
+        judgements = judge_answers(
+            queries,
+            hear=partial(hear, other, generated=True, traced=True),
+            scoring=scoring,
+            report=bar(report, "Asking"),
+        )
+        judged = recorder.record(scoring.heard, report=bar(report, "Recording")) if recorder else None
     found = report_on(
         judgements,
         dataset=dataset_name(folder),
@@ -119,7 +111,6 @@ def evaluate_answers(
         indexed=index,
         settings=athena.options.model_dump(),
     )
-    judged = model_judge.judged(scoring.heard, report=bar(report, "Judging")) if model_judge else None
     return replace(
         found,
         llm=athena.models.language_model()[1].name,
@@ -128,17 +119,19 @@ def evaluate_answers(
     )
 
 
-def _recorder(trulens: str | None, folder: Path) -> AbstractContextManager[Recorder | None]:
-    """The database is opened before anything is indexed: what is wrong with it is said at once."""
+def _recorder(
+    trulens: str | None, athena: Athena, dataset: str, judge: str | None
+) -> AbstractContextManager[Recorder | None]:
+    """The open TruLens database, before anything is indexed: its errors come at once."""
     if trulens is None:
         return nullcontext()
-    from evals.recording import open_recorder
+    from evals.trulens import open_recorder
 
-    return open_recorder(trulens, dataset=dataset_name(folder))
+    return open_recorder(trulens, athena, dataset=dataset, judge=judge)
 
 
 class Scoring:
-    """Scores answers over one index by rule; keeps what was heard, for a judge to read."""
+    """Scores answers over one index by rule, and keeps the answers for a recorder."""
 
     def __init__(self, athena: Athena, qrels: Qrels) -> None:
         self._athena = athena

@@ -1,179 +1,139 @@
-"""`athena eval experiment`: configurations on one question set, each kept as it is finished.
+"""`athena eval experiment`: configurations on one question set, each compared with the first.
 
-An experiment is a TOML file; A to E are in `evals/data/experiments`. It has `title`, `dataset` (a folder of
-questions, or of talks over several sessions) and `corpus` (the Markdown that is indexed), both counted from
-the file; `[[configurations]]`, each a `name` and the `settings` that it changes, the first being what the
-others are compared with; and `[sweeps]`, a setting with the values that it takes one by one. `follows` says
-on the page of results which defaults follow.
+An experiment is a TOML file; A to D are in `evals/data/experiments`. It has a `title`, `dataset` (a folder of
+questions, or of talks) and `corpus` (the Markdown that is indexed), both relative to the file, `conclusion`
+(what follows for the defaults) and `[[configurations]]`: each a `name` and the `settings` that it changes.
+`splitter` (see `evals/chunks.py`) is a setting of experiments alone.
+
+Results are one JSON file for each experiment. A configuration is written as soon as it is finished, and is
+not run again while its settings, data and models are unchanged.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from difflib import get_close_matches
-from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-import athena
 from athena.loading import load_settings
-from athena.models import Models
 from athena.settings import Settings
-from evals.checking import check
-from evals.chunking import APART, SENTENCES, CutAthena, KnownScores, check_splitter, folder_hash, open_index
+from evals.chunks import SECTIONS, check_splitter
 from evals.datasets import load_queries, read_text, relevant_to
-from evals.indexing import Bars, bar
-from evals.judges import open_judge
-from evals.metrics import percentile
-from evals.results import (
-    LANGUAGE_MODEL,
-    TIMES,
-    Configuration,
-    Cost,
-    ExperimentResult,
-    Times,
-    merged,
-    read_result,
-    summary,
-    write_result,
-)
+from evals.indexing import Bars, bar, indexed_corpus
+from evals.metrics import bootstrap, mean, percentile
 from evals.rules import Similarity
 from evals.scoring import Scored, score_questions, score_talks
+from evals.significance import Comparison, compare, holm
 from evals.talks import load_talks
-from memory.options import MemoryOptions
-from pipeline.errors import ConfigurationError, DatasetError, ModelError, ModelUnavailable
-from pipeline.options import ChatOptions, SearchOptions
+from pipeline.errors import ConfigurationError, DatasetError, ModelError, StoreError
+
+if TYPE_CHECKING:
+    from athena import Athena
 
 OURS = Path(__file__).parent / "data" / "experiments"
-ROOMS = ("pipeline", "readers", "memory")
-"""What an experiment's figures depend on, with the modules of this room that run it."""
-MODULES = (
-    "chunking",
-    "conversations",
-    "datasets",
-    "experiments",
-    "indexing",
-    "judge_prompts",
-    "judges",
-    "judging",
-    "metrics",
-    "playing",
-    "rules",
-    "scoring",
-    "talks",
-)
-OTHERS = ("embedding_model", "cross_encoder", "llm", "hyde", "hyde_timeout_s", "answerable_threshold")
+RESULTS = Path("evals/results")
 SPLITTER = "splitter"
-MODELS = "C"  # the experiment that compares embedding models
-CHANGEABLE = frozenset(
-    {SPLITTER, *OTHERS, *SearchOptions.model_fields, *ChatOptions.model_fields, *MemoryOptions.model_fields}
-)
-"""What a configuration may change: how is searched, answered and remembered, not where anything is."""
+
+Say = Callable[[str], None]
 
 
-class Named(BaseModel):
-    """One configuration as a file has it."""
-
+class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Named(_Record):
+    """A configuration as its file has it."""
 
     name: Annotated[str, Field(min_length=1, max_length=80)]
     settings: dict[str, Any] = {}
 
-
-class Experiment(BaseModel):
-    """An experiment as a file has it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
-    file: Path
-    title: str
-    dataset: Path
-    corpus: Path
-    axis: str = ""  # what a plot has along its bottom
-    follows: str = ""  # which defaults follow, or why a measurement does not change one
-    configurations: Annotated[tuple[Named, ...], Field(min_length=1)]
-    sweeps: dict[str, tuple[Any, ...]] = {}
-
-    @property
-    def all(self) -> tuple[Named, ...]:
-        """The configurations, those of the sweeps after the others."""
-        swept = (
-            Named(name=f"{setting} {_shown(value)}", settings={setting: value})
-            for setting, values in self.sweeps.items()
-            for value in values
-        )
-        return (*self.configurations, *swept)
-
-    @property
-    def folder(self) -> Path:
-        """Where the questions are."""
-        return (self.file.parent / self.dataset).resolve()
-
-    @property
-    def manuals(self) -> Path:
-        """Where the documents are."""
-        return (self.file.parent / self.corpus).resolve()
-
-    @cached_property
-    def data(self) -> str:
-        """The hash of the questions and the documents."""
-        return folder_hash([(self.folder, ("*.json", "*.jsonl")), (self.manuals, ("**/*.md",))])
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """One configuration that can be run, or the reason why not."""
-
-    experiment: Experiment
-    named: Named
-    place: int
-    settings: Settings
-    models: Mapping[str, str]
-    digest: str
-    base: str  # hash of the settings without its own changes
-    skip: str = ""
-
-    @property
-    def cost(self) -> Cost | None:
-        """What tokens cost by the settings."""
-        return getattr(self.settings, "cost", None)
-
     @property
     def splitter(self) -> str:
         """How the documents are cut."""
-        return str(self.named.settings.get(SPLITTER, SENTENCES))
+        return str(self.settings.get(SPLITTER, SECTIONS))
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one configuration."""
+class Experiment(_Record):
+    """An experiment as its file has it; `dataset` and `corpus` are absolute."""
 
-    planned: Planned
-    status: Literal["kept", "finished", "skipped"]
-    result: ExperimentResult | None = None
-    why: str = ""  # it was skipped
+    name: Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
+    title: str
+    dataset: Path
+    corpus: Path
+    conclusion: str = ""
+    configurations: Annotated[tuple[Named, ...], Field(min_length=1)]
+
+
+class Result(_Record):
+    """One finished configuration; `scores` are by question and metric, all 0..1."""
+
+    name: str
+    key: str  # a hash of settings, data and models
+    finished: str  # ISO 8601, UTC
+    scores: Mapping[str, Mapping[str, FiniteFloat]]
+    ms_p50: float  # of a question's whole answer
+    ms_p95: float
+    words: float  # of the passages that are found for a question: the mean
+
+    def metric(self, name: str) -> dict[str, float]:
+        """The scores of a metric by question, of the questions that it applies to."""
+        return {question: found[name] for question, found in self.scores.items() if name in found}
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of its metrics."""
+        return list(dict.fromkeys(name for found in self.scores.values() for name in found))
+
+    def interval(self, name: str) -> tuple[float, float, float]:
+        """The mean of a metric and its 95 % bootstrap interval."""
+        found = bootstrap(list(self.metric(name).values()))
+        return found.value, found.low, found.high
+
+
+class ExperimentResult(_Record):
+    """The finished configurations of an experiment, the first being the baseline."""
+
+    experiment: str
+    title: str
+    dataset: str
+    conclusion: str = ""
+    configurations: tuple[Result, ...]
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Each configuration against the first, metric by metric; p is corrected by Holm's method."""
+        first, *others = self.configurations
+        found = []
+        for other in others:
+            for name in first.metrics:
+                ours, theirs = other.metric(name), first.metric(name)
+                both = [question for question in theirs if question in ours]
+                if both:
+                    pairs = [[scores[question] for question in both] for scores in (ours, theirs)]
+                    found.append(compare(other.name, first.name, name, *pairs))
+        return holm(found)
+
+
+# -- the files of experiments ---------------------------------------------------------------------------
 
 
 def names() -> list[str]:
-    """The names of the experiments that come along."""
+    """The names of the experiments that come with Athena."""
     return sorted(path.stem for path in OURS.glob("*.toml"))
 
 
 def load_experiment(name: str) -> Experiment:
-    """An experiment of ours by its name, or that of a TOML file.
+    """An experiment by its name (A to D) or the path of its TOML file.
 
-    Raises `ConfigurationError` where there is none of that name or the file is not as it should be, and
-    `DatasetError` where it cannot be read.
+    Raises:
+        ConfigurationError: there is no such experiment, or its file is wrong.
+        DatasetError: the file cannot be read.
     """
     path = OURS / f"{name}.toml" if name in names() else Path(name)
     if path.suffix != ".toml":
@@ -182,323 +142,156 @@ def load_experiment(name: str) -> Experiment:
         )
     try:
         held = tomllib.loads(read_text(path))
-        found = Experiment.model_validate({"name": path.stem, "file": path.resolve(), **held})
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"Cannot read '{path}': not TOML ({error}).", "Mend it.") from error
-    except RecursionError as error:
-        raise ConfigurationError(
-            f"Cannot read '{path}': its lists or tables are nested too deeply.", "Write it flatter."
-        ) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ConfigurationError(
-            f"Cannot use '{path}': {where}: {first['msg']}.", "docs/evaluation.md has an example."
-        ) from error
-    return _checked(found)
+        folders = {part: (path.parent / str(held[part])).resolve() for part in ("dataset", "corpus")}
+        found = Experiment.model_validate({"name": path.stem, **held, **folders})
+    except (tomllib.TOMLDecodeError, RecursionError, KeyError, ValidationError) as error:
+        raise ConfigurationError(f"Cannot use '{path}': {error}.", "See evals/data/experiments.") from error
+    _check(found, path)
+    return found
 
 
-def _checked(experiment: Experiment) -> Experiment:
-    """The experiment; raises `ConfigurationError` for what it names and is not there."""
-    for folder in (experiment.folder, experiment.manuals):
+def _check(experiment: Experiment, path: Path) -> None:
+    """Raise `ConfigurationError` for a missing folder, a name used twice, or an unknown setting."""
+    for folder in (experiment.dataset, experiment.corpus):
         if not folder.is_dir():
             raise ConfigurationError(
-                f"Experiment {experiment.name} needs the folder '{folder}', which is not there.",
-                f"Correct 'dataset' or 'corpus' in '{experiment.file}': they count from its folder.",
+                f"Experiment {experiment.name} needs the folder '{folder}', which does not exist.",
+                f"Correct 'dataset' or 'corpus' in '{path}': they are relative to it.",
             )
-    known = [named.name for named in experiment.all]
-    if double := next((name for name in known if known.count(name) > 1), ""):
-        raise ConfigurationError(
-            f"Experiment {experiment.name} has two configurations '{double}'.", "Rename one."
-        )
-    for named in experiment.all:
-        for setting in named.settings.keys() - CHANGEABLE:
-            near = get_close_matches(setting, CHANGEABLE, n=1)
-            raise ConfigurationError(
-                f"Experiment {experiment.name}, '{named.name}': it may not change '{setting:.80}'.",
-                f"Did you mean '{near[0]}'?"
-                if near
-                else "The settings of searching, answering and remembering it may, and `splitter`.",
-            )
-        check_splitter(str(named.settings.get(SPLITTER, SENTENCES)))
-    return experiment
+    seen = set()
+    for named in experiment.configurations:
+        if named.name in seen:
+            raise ConfigurationError(f"'{path}' has two configurations '{named.name}'.", "Rename one.")
+        seen.add(named.name)
+        if unknown := named.settings.keys() - {SPLITTER, *Settings.model_fields}:
+            raise ConfigurationError(f"'{path}': there is no setting '{min(unknown):.80}'.", "Correct it.")
+        check_splitter(named.splitter)
 
 
-def plan_all(names_given: Sequence[str], *, embeddings: Sequence[str] = (), **flags: Any) -> list[Planned]:
-    """The configurations of experiments by name or file, of all that come along where none is given.
+# -- running --------------------------------------------------------------------------------------------
 
-    `embeddings` are models that experiment C also compares. Raises as `load_experiment` and `plan` do.
+
+def run(
+    experiment: Experiment,
+    *,
+    results: Path,
+    flags: Mapping[str, Any],
+    anew: bool = False,
+    say: Say | None = None,
+    report: Bars | None = None,
+) -> ExperimentResult:
+    """Run the configurations that have no result yet, and return all that have one.
+
+    `flags` are settings of every configuration. A configuration whose model cannot be used is left out, and
+    `say` gets the reason. With `anew`, kept results are ignored.
+
+    Raises:
+        ConfigurationError: no configuration could be run.
+        DatasetError: the questions or a kept result cannot be read.
+        StoreError: a result cannot be written.
     """
-    found = [load_experiment(name) for name in names_given or names()]
-    others = tuple(Named(name=name, settings={"embedding_model": name}) for name in embeddings)
-    if others and not any(experiment.name == MODELS for experiment in found):
-        raise ConfigurationError(
-            "Embedding models are compared by experiment C alone.", "Name C, or leave out --embedding."
-        )
-    wider = [
-        experiment.model_copy(update={"configurations": (*experiment.configurations, *others)})
-        if experiment.name == MODELS
-        else experiment
-        for experiment in found
-    ]
-    return [planned for experiment in wider for planned in plan(experiment, **flags)]
-
-
-def plan(experiment: Experiment, **flags: Any) -> list[Planned]:
-    """Each configuration with its settings and digest; `flags` are settings of all of them.
-
-    No language model is asked that nobody names. Raises `ConfigurationError` for a value out of range.
-    """
-    planned = []
-    common = load_settings(**{"llm": "none", **flags})
-    for place, named in enumerate(experiment.all):
-        changes = {name: value for name, value in named.settings.items() if name != SPLITTER}
+    path = results / f"{experiment.name}.json"
+    kept = {} if anew or not path.is_file() else {one.name: one for one in read_result(path).configurations}
+    done: list[Result] = []
+    for named in experiment.configurations:
         try:
-            settings = load_settings(**{"llm": "none", **flags, **changes})
-        except ConfigurationError as error:
-            where = f"Experiment {experiment.name}, '{named.name}'"
-            raise ConfigurationError(f"{where}: {error.problem}", f"Correct '{experiment.file}'.") from error
-        planned.append(_planned(experiment, named, place, settings, common))
-    return planned
-
-
-def _planned(
-    experiment: Experiment, named: Named, place: int, settings: Settings, common: Settings
-) -> Planned:
-    skip, models = "", {}
-    try:
-        models = models_of(settings)
-    except ModelError as error:
-        skip = str(error)
-    if settings.hyde == "on" and not skip and not models.get(LANGUAGE_MODEL):
-        skip = "A hypothesis needs a language model: name one with --llm."
-    what = {
-        "experiment": experiment.name,
-        "name": named.name,
-        "settings": {**_told(settings), **named.settings},
-        "data": experiment.data,
-        "code": code_version(),
-        "models": models,
-    }
-    return Planned(experiment, named, place, settings, models, _digest(what), _digest(_told(common)), skip)
-
-
-def _told(settings: Settings) -> dict[str, Any]:
-    return settings.model_dump(include=set(CHANGEABLE), mode="json")
-
-
-def _digest(what: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def models_of(settings: Settings) -> dict[str, str]:
-    """The models by their roles, with the hash of their file where it is known; raises `ModelError`."""
-    models = Models(settings)
-    encoder = models.encoder[0]
-    reranker = models.cross_encoder()[1] if settings.rerank else None
-    named = ""
-    if settings.llm != "none":
-        llm, choice = models.language_model()
-        named = choice.name
-        if llm is None:
-            raise ModelUnavailable(
-                f"'{settings.llm}' cannot be asked: {choice.detail.rstrip('.')}.", choice.fix
-            )
-    found = {
-        "embedding": f"{encoder.name} {encoder.fingerprint[:16]}".strip(),
-        "cross-encoder": reranker.name if reranker else "",
-        LANGUAGE_MODEL: named,
-    }
-    return {role: name for role, name in found.items() if name}
-
-
-@cache
-def code_version() -> str:
-    """The program's version and the hash of the code, weights and tables that figures depend on."""
-    here = Path(__file__).parent
-    kinds = ("**/*.py", "**/*.json", "**/*.toml", "**/*.onnx")
-    rooms = [(here.parent / room, kinds) for room in ROOMS]
-    return f"{athena.__version__}+{folder_hash([*rooms, (here, [f'{name}.py' for name in MODULES])])}"
-
-
-def result_path(planned: Planned, results: Path) -> Path:
-    """Where a configuration's result is kept."""
-    return results / planned.experiment.name / f"{planned.digest}.json"
-
-
-def last_seconds(planned: Planned, results: Path) -> float | None:
-    """How long the configuration took when it last ran, with whatever code; None where it never did."""
-    found = []
-    for path in (results / planned.experiment.name).glob(f"*{TIMES}"):
-        result = path.with_name(path.name.removesuffix(TIMES) + ".json")
-        if result.is_file() and read_result(result).baseline.name == planned.named.name:
-            times = Times.model_validate_json(read_text(path))
-            found.append((times.finished, times.seconds))
-    return max(found)[1] if found else None
-
-
-def run(plans: Sequence[Planned], *, results: Path, report: Bars | None = None) -> Iterator[Outcome]:
-    """Run what has no result yet, one configuration after the other, and keep each as it is finished.
-
-    A configuration whose model cannot be reached is skipped, with the reason. Raises `DatasetError` where a
-    kept result is damaged, and `StoreError` where one cannot be written.
-    """
-    with ExitStack() as opened:
-        runner = Runner(opened, report)
-        for planned in plans:
-            path = result_path(planned, results)
-            if path.is_file():
-                yield Outcome(planned, "kept", read_result(path))
-            elif planned.skip:
-                yield Outcome(planned, "skipped", why=planned.skip)
-            else:
-                yield runner.outcome(planned, results)
-
-
-def together(outcomes: Sequence[Outcome]) -> list[ExperimentResult]:
-    """Each experiment with those of its configurations that have a result, compared."""
-    done = [(outcome.planned, outcome.result) for outcome in outcomes if outcome.result]
-    return [
-        merged([part for planned, part in done if planned.experiment.name == name], cost=done[0][0].cost)
-        for name in dict.fromkeys(planned.experiment.name for planned, _ in done)
-    ]
-
-
-def delete_others(plans: Sequence[Planned], results: Path) -> None:
-    """Delete what the experiments have of other code, data, models or settings."""
-    own = {planned.digest for planned in plans}
-    for name in {planned.experiment.name for planned in plans}:
-        for path in (results / name).glob("*.json"):
-            if path.name.partition(".")[0] not in own:
-                path.unlink(missing_ok=True)
-
-
-class Runner:
-    """What one run has open: the indexes, and the model that compares answers with references."""
-
-    def __init__(self, opened: ExitStack, report: Bars | None) -> None:
-        self._opened = opened
-        self._report = report
-        self._indexes: dict[str, CutAthena] = {}
-        self._similarity = Similarity()
-        self._known = KnownScores()
-        self._checked: set[tuple[Path, Path]] = set()  # questions and their documents
-
-    def outcome(self, planned: Planned, results: Path) -> Outcome:
-        """The configuration, run and kept; skipped where its model cannot be reached."""
-        started = time.perf_counter()
-        try:
-            scored = self._scored(planned)
+            found = _run_one(experiment, named, flags, kept.get(named.name), report)
         except ModelError as error:
-            return Outcome(planned, "skipped", why=str(error))
-        result = result_of(planned, scored)
-        times = Times(
-            finished=datetime.now(UTC).isoformat(timespec="seconds"),
-            seconds=round(time.perf_counter() - started, 3),
-            ms=_step_times(scored),
-        )
-        write_result(results, result, times)
-        return Outcome(planned, "finished", read_result(result_path(planned, results)))
-
-    def _scored(self, planned: Planned) -> list[Scored]:
-        index = self._index(planned)
-        experiment = planned.experiment
-        progress = bar(self._report, f"{experiment.name}: {planned.named.name}")
-        if talks := load_talks(experiment.folder):
-            changes = {name: getattr(planned.settings, name) for name in planned.named.settings}
-            return score_talks(index, talks, changes=changes, similarity=self._similarity, report=progress)
-        self._check(experiment)
-        queries = load_queries(experiment.folder)
-        judge = open_judge(index, planned.settings.llm) if LANGUAGE_MODEL in planned.models else None
-        return score_questions(
-            index,
-            queries,
-            similarity=self._similarity,
-            relevant=relevant_to(experiment.folder),
-            judge=judge,
-            report=progress,
-        )
-
-    def _check(self, experiment: Experiment) -> None:
-        """Raise `DatasetError` for what is wrong with the questions: figures would be, too."""
-        both = (experiment.folder, experiment.manuals)
-        if both not in self._checked:
-            wrong = check(experiment.folder, corpus=experiment.manuals).wrong
-            if wrong:
-                raise DatasetError(
-                    f"'{experiment.folder}': {wrong[0]}.",
-                    "Mend it and run again: `athena eval check` says whether all is right.",
-                )
-            self._checked.add(both)
-
-    def _index(self, planned: Planned) -> CutAthena:
-        """The documents as the configuration cuts and embeds them, with its settings."""
-        settings, experiment = planned.settings, planned.experiment
-        corpus = folder_hash([(experiment.manuals, ("**/*.md",))])
-        model = f"{settings.embedding_model} {planned.models.get('embedding', '')}"
-        what = f"{corpus} {code_version()} {planned.splitter} {model}"
-        key = hashlib.sha256(what.encode()).hexdigest()[:16]
-        if key not in self._indexes:
-            indexing = bar(self._report, f"Indexing ({planned.splitter})")
-            index = open_index(
-                settings,
-                planned.splitter,
-                experiment.manuals,
-                key=key,
-                known=self._known,
-                report=indexing,
-            )
-            self._indexes[key] = index
-            self._opened.callback(index.close)
-        index = self._indexes[key]
-        index.use(settings.model_copy(update={**APART, "data_dir": index.settings.data_dir}))
-        return index
+            if say:
+                say(f"{experiment.name}, {named.name}: left out. {error}")
+            continue
+        done.append(found)
+        unfinished = [one for name, one in kept.items() if name not in {item.name for item in done}]
+        _write(path, _result(experiment, [*done, *unfinished]))
+    if not done:
+        raise ConfigurationError(f"No configuration of {experiment.name} could be run.", "See above.")
+    result = _result(experiment, done)
+    _write(path, result)
+    return result
 
 
-def result_of(planned: Planned, scored: Sequence[Scored]) -> ExperimentResult:
-    """The result of one configuration, from its questions; nothing in it depends on a clock."""
-    metrics = list(dict.fromkeys(metric for item in scored for metric in item.scores))
-    scores = {metric: tuple(item.scores.get(metric) for item in scored) for metric in metrics}
-    means, intervals = summary(scores)
-    written = [item.tokens_out for item in scored if item.tokens_out is not None]
-    experiment = planned.experiment
-    return ExperimentResult(
-        experiment=experiment.name,
-        title=experiment.title,
-        axis=experiment.axis,
-        dataset=experiment.folder.name,
-        data=experiment.data,
-        code=code_version(),
-        base=planned.base,
-        configurations=(
-            Configuration(
-                name=planned.named.name,
-                place=planned.place,
-                digest=planned.digest,
-                settings=planned.named.settings,
-                models=planned.models,
-                metrics=means,
-                intervals=intervals,
-                tokens_in=sum(item.tokens_in for item in scored),
-                tokens_out=sum(written) if written else None,
-                tokens_estimated=any(item.estimated for item in scored),
-                questions=tuple(item.id for item in scored),
-                scores=scores,
-            ),
-        ),
+def _run_one(
+    experiment: Experiment, named: Named, flags: Mapping[str, Any], kept: Result | None, report: Bars | None
+) -> Result:
+    """The kept result where its key is that of today, else a new one."""
+    from athena import open_athena
+
+    changes = {name: value for name, value in named.settings.items() if name != SPLITTER}
+    athena = open_athena(load_settings(**{"llm": "none", **flags, **changes}))
+    try:
+        key = _key(experiment, named, athena, flags)
+        if kept and kept.key == key:
+            return kept
+        scored = _score(experiment, named, athena, report)
+    finally:
+        athena.close()
+    times = [item.ms for item in scored]
+    return Result(
+        name=named.name,
+        key=key,
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        scores={item.id: {name: round(value, 6) for name, value in item.scores.items()} for item in scored},
+        ms_p50=round(percentile(times, 0.5), 1),
+        ms_p95=round(percentile(times, 0.95), 1),
+        words=round(mean([item.words for item in scored]), 1),
     )
 
 
-def _step_times(scored: Sequence[Scored]) -> dict[str, dict[str, float]]:
-    """p50 and p95 of each step's milliseconds over the questions that it ran for."""
-    steps = dict.fromkeys(step for item in scored for step in item.ms)
-    times = {step: [item.ms[step] for item in scored if step in item.ms] for step in steps}
-    return {
-        step: {"p50": round(percentile(values, 0.5), 3), "p95": round(percentile(values, 0.95), 3)}
-        for step, values in times.items()
-    }
+def _score(experiment: Experiment, named: Named, athena: Athena, report: Bars | None) -> list[Scored]:
+    progress = bar(report, f"{experiment.name}: {named.name}")
+    similarity = Similarity()
+    folder, corpus = experiment.dataset, experiment.corpus
+    with indexed_corpus(athena, folder, corpus, report, splitter=named.splitter) as (other, _):
+        if talks := load_talks(folder):
+            preset = athena.settings.memory
+            return score_talks(other, talks, preset=preset, similarity=similarity, report=progress)
+        judged = relevant_to(folder)
+        queries = load_queries(folder)
+        return score_questions(other, queries, similarity=similarity, judged=judged, report=progress)
 
 
-def _shown(value: object) -> str:
-    """A setting's value as a name has it."""
-    return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[str, Any]) -> str:
+    """A hash of the settings that are changed, the files of questions and corpus, and the models."""
+    encoder = athena.encoder
+    model = athena.models.language_model()[1].name
+    what = [named.settings, {name: str(flags[name]) for name in sorted(flags)}, encoder.name, model]
+    whole = hashlib.sha256(json.dumps([*what, encoder.fingerprint], sort_keys=True).encode())
+    for folder in (experiment.dataset, experiment.corpus):
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            whole.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return whole.hexdigest()[:16]
+
+
+# -- the files of results -------------------------------------------------------------------------------
+
+
+def _result(experiment: Experiment, configurations: Sequence[Result]) -> ExperimentResult:
+    return ExperimentResult(
+        experiment=experiment.name,
+        title=experiment.title,
+        dataset=experiment.dataset.name,
+        conclusion=experiment.conclusion,
+        configurations=tuple(configurations),
+    )
+
+
+def read_result(path: Path) -> ExperimentResult:
+    """The result of a file; raises `DatasetError` where it is damaged."""
+    try:
+        return ExperimentResult.model_validate_json(read_text(path))
+    except ValidationError as error:
+        raise DatasetError(f"Cannot read '{path}': {error}.", "Delete it and run again.") from error
+
+
+def _write(path: Path, result: ExperimentResult) -> None:
+    """Write a file whole or not at all; raises `StoreError`."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(result.model_dump_json() + "\n", encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"Cannot write '{path}': {error.strerror or error}.",
+            "Make room, or name another folder.",
+        ) from error

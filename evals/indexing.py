@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals.chunks import SECTIONS, ChunkCorpus
 from evals.datasets import Document, load_corpus
+from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
@@ -147,34 +149,36 @@ def dataset_name(folder: Path) -> str:
 
 @contextmanager
 def indexed_corpus(
-    athena: Athena, folder: Path, corpus: Path | None, report: Bars | None
+    athena: Athena, folder: Path, corpus: Path | None, report: Bars | None, *, splitter: str = SECTIONS
 ) -> Iterator[tuple[Athena, Indexed]]:
     """Another Athena over an index of the corpus, in a temporary folder which is gone afterwards.
 
-    What was embedded is kept in the data folder, and taken from there where neither the corpus nor the model
-    has changed. It is the embedded store whatever the settings say: an evaluation leaves everybody's servers
-    alone.
+    A copy of the index is kept in the data folder and used again until the corpus or the model changes. It is
+    the embedded store whatever the settings say: an evaluation never writes to a server.
     """
     from athena import open_athena
 
     with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
         here = Path(scratch) / "index"
-        kept = _kept(athena, folder, corpus)
+        kept = _kept(athena, folder, corpus, splitter)
         is_new = not kept.is_dir()
         if not is_new:
             shutil.copytree(kept, here)
         settings = athena.settings.model_copy(update={"data_dir": here, "store": "embedded"})
         with closing(open_athena(settings)) as other:
-            done = _index_beir(other, folder, report) if corpus is None else _index_markdown(other, corpus)
+            if corpus is None:
+                done = _index_beir(other, folder, report)
+            else:
+                done = _index_markdown(other, corpus, splitter)
             if is_new:
                 _keep(here, kept)
             yield other, done
 
 
-def _kept(athena: Athena, folder: Path, corpus: Path | None) -> Path:
+def _kept(athena: Athena, folder: Path, corpus: Path | None, splitter: str) -> Path:
     """Where the index of these documents, embedded by this model, is kept in the data folder."""
     files = [folder / "corpus.jsonl"] if corpus is None else sorted(corpus.rglob("*"))
-    made_with = corpus and corpus.resolve(), replace(athena.manifest, generation=0)
+    made_with = corpus and corpus.resolve(), splitter, replace(athena.manifest, generation=0)
     whole = hashlib.sha256(repr(made_with).encode())
     for path in files:
         whole.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
@@ -212,8 +216,14 @@ def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
     )
 
 
-def _index_markdown(athena: Athena, corpus: Path) -> Indexed:
-    done = athena.ingest([corpus])
+def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:
+    if splitter == SECTIONS:
+        done = athena.ingest([corpus])
+    else:
+        reader = ChunkCorpus(splitter, athena.encoder, max_bytes=DATA_BYTES)
+        done = ingest(
+            [corpus], store=athena.store, reader=reader, encoder=athena.encoder, manifest=athena.manifest
+        )
     documents = len(athena.store.sections.documents())
     return Indexed(section_names(athena.store), documents, athena.store.sentences.count(), done.seconds)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ class Judged:
     alone: bool | None = None  # `section` of the question that needs no history
     parts: bool | None = None  # whether a quote that is seen holds each part's answer
     relevant: bool | None = None  # whether the first quote is of a document that the qrels name
-    groundedness: float | None = None  # of what was said: `evals.feedback`
+    groundedness: float | None = None  # share of the answer's sentences that the passages support
     answer_right: bool | None = None  # of what a model wrote: `evals.rules`
     similarity: float | None = None  # of what is seen, to the reference
     problem: str = ""  # why a model's answer is not right
@@ -108,6 +108,22 @@ def heard_of(athena: Athena, retrieval: Retrieval, answer: Answer) -> Heard:
     written = answer.abstained or answer.mode == "generate"
     quotes = quotes_shown(athena, retrieval) if written else quotes_in(answer)
     return Heard(retrieval, quotes, answer.text, answer.verdict, answer)
+
+
+def groundedness(answer: Answer, *, text_of: Callable[[str], str]) -> float | None:
+    """The share of an answer's sentences that what they cite supports; None where it states nothing.
+
+    An answer in quotes has 1 where every quote stands in its document at its offsets, else 0. `text_of`
+    returns the text of a document by its source.
+    """
+    if answer.abstained:
+        return None
+    if answer.mode == "quote":
+        exact = (text_of(one.source)[one.start : one.end] == one.quote for one in answer.citations)
+        return float(bool(answer.citations) and all(exact))
+    if not answer.support:
+        return None
+    return sum(item.supported for item in answer.support) / len(answer.support)
 
 
 def text_seen(heard: Heard) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from evals.checking import warn_of
 from evals.datasets import Qrels, Question, load_qrels, load_queries
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
@@ -80,19 +79,13 @@ def evaluate_retrieval(
     split: str = "test",
     run: Path | None = None,
     corpus: Path | None = None,
-    warn: Callable[[str], None] | None = None,
     report: Bars | None = None,
 ) -> RetrievalReport:
-    """Index the folder's corpus for the occasion and rank every judged question's documents.
-
-    `warn` gets what is wrong with the questions.
-    """
+    """Index the folder's corpus in a temporary store and rank the documents of every judged question."""
     qrels = load_qrels(folder, split)
     everything = load_queries(folder)
     queries = judged(everything, qrels, folder=folder)
     with indexed_corpus(athena, folder, corpus, report) as (other, indexed):
-        if warn:
-            warn_of(warn, other.store, indexed.names.values(), folder, corpus=corpus, split=split)
         options = other.options.but(
             top_k=DEPTH,
             candidates=max(DEPTH, other.options.candidates),

@@ -6,7 +6,6 @@ where several are compared at once, p is corrected by Holm's method (1979).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 Verdict = Literal["better", "worse", "noise"]
 
 LEVEL = 0.05
-MARGIN = 0.03  # the difference that a question set should be able to show
-POWERED = 1.96 + 0.84  # standard errors that a difference must be to be seen four times of five, at `LEVEL`
 SAME = 1e-12  # scores that are closer differ by rounding
 
 
@@ -39,12 +36,6 @@ class Comparison:
     p: float  # two-sided; after `holm` the corrected one
     verdict: Verdict
     questions: int
-    needed: int  # questions that would show a difference of `MARGIN`, as much as these differ
-
-    @property
-    def too_few(self) -> bool:
-        """Whether the questions are too few to see a difference of `MARGIN`."""
-        return self.questions < self.needed
 
 
 def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
@@ -74,7 +65,6 @@ def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence
         p=p,
         verdict=_verdict(difference, p),
         questions=len(ours),
-        needed=questions_needed(differences),
     )
 
 
@@ -90,15 +80,6 @@ def holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
         least = max(least, min(1.0, one.p * (len(corrected) - rank)))
         corrected[index] = replace(one, p=least, verdict=_verdict(one.difference, least))
     return tuple(corrected)
-
-
-def questions_needed(differences: NDArray[np.float64]) -> int:
-    """How many questions show a difference of `MARGIN` four times of five, if all differ as these do.
-
-    n = (2.8 · sd / margin)², and no fewer than 3 / margin: of so many at least one would differ (95 %).
-    """
-    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 1.0
-    return max(math.ceil((POWERED * spread / MARGIN) ** 2), math.ceil(3 / MARGIN))
 
 
 def _two_sided(means: NDArray[np.float64]) -> float:

@@ -13,25 +13,20 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.evaluating import check, compare, judge, warn
 from athena.cli.experiments import experiment
 from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
 from athena.cli.running import err, failing_clearly, opened, show
-from pipeline.words import counted, share_text
+from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from evals.agents import AgentReport, RoutingReport
     from evals.answers import AnswersReport
-    from evals.injections import InjectionsReport
     from evals.passages import PassagesReport
     from evals.retrieval import RetrievalReport
-    from evals.support import SupportReport
     from evals.talks import TalksReport
     from evals.turn_search import MemoryReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
-for command in (check, compare, judge, experiment):
-    app.command()(command)
+app.command()(experiment)
 
 
 Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
@@ -57,9 +52,7 @@ def retrieval(
 
     flags = {"alpha": alpha, "candidates": candidates, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_retrieval(
-            athena, folder, split=split, run=run, corpus=corpus, warn=warn, report=report
-        )
+        result = evaluate_retrieval(athena, folder, split=split, run=run, corpus=corpus, report=report)
     show(as_json, asdict(result), lambda: metrics_text(result))
 
 
@@ -74,12 +67,13 @@ def answers(
     indexed: Annotated[
         bool, typer.Option("--index", "--indexed", help="Ask the data folder's own index, as it is.")
     ] = False,
-    agent: Annotated[
-        bool, typer.Option("--agent", help="Count what the agent reads; without --llm a scripted one.")
-    ] = False,
     judged_by: Annotated[
         str | None,
-        typer.Option("--judge", metavar="NAME", help="ollama/NAME or openai/NAME scores the answers, too."),
+        typer.Option(
+            "--judge",
+            metavar="NAME",
+            help="ollama/NAME or openai/NAME also judges the answers, in TruLens.",
+        ),
     ] = None,
     failures: Annotated[bool, typer.Option("--failures", help="Also list what went wrong.")] = False,
     hyde: Hyde = None,
@@ -96,21 +90,8 @@ def answers(
     from athena.cli.progress import counter
     from evals.answers import evaluate_answers
 
-    given = {"--judge": judged_by, "--failures": failures, "--trulens": trulens, "--index": indexed}
-    if agent and (unused := [name for name, value in given.items() if value]):
-        raise typer.BadParameter(f"with --agent nothing is done for {', '.join(unused)}: leave it out.")
     flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
-        if agent:
-            from evals.agents import MEMORIES, evaluate_agent, evaluate_routing
-
-            if (folder / MEMORIES).exists():
-                routed = evaluate_routing(athena, folder, corpus=corpus, report=report)
-                show(as_json, asdict(routed), lambda: routing_text(routed))
-                return
-            read = evaluate_agent(athena, folder, corpus=corpus, scripted=llm is None, report=report)
-            show(as_json, asdict(read), lambda: agent_text(read))
-            return
         result = evaluate_answers(
             athena,
             folder,
@@ -119,27 +100,9 @@ def answers(
             indexed=indexed,
             judge=judged_by,
             failures=failures,
-            warn=warn,
             report=report,
         )
     show(as_json, asdict(result), lambda: answers_text(result))
-
-
-@app.command()
-def support(
-    path: Annotated[
-        Path, typer.Argument(metavar="FOLDER_OR_FILE", help="Labelled sentences, as JSON lines.")
-    ],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check whether sentences that the passages do not support are marked, and only they."""
-    from athena.cli.progress import counter
-    from evals.support import evaluate_support
-
-    with opened(data_dir, llm="none") as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_support(athena, path, report=report)
-    show(as_json, asdict(result), lambda: support_text(result))
 
 
 @app.command()
@@ -189,13 +152,18 @@ def memory(
 
 
 @app.command()
-def injections(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Count memories that are recalled for unrelated messages, and those that are missed, by threshold."""
-    from evals.injections import count_injections
+def export(
+    folder: Annotated[Path, typer.Argument(help="The new folder.")],
+    user: Annotated[str | None, typer.Option("--user", help="Only the answers to this user.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write rated answers as a question set: `athena eval answers FOLDER --index` asks them again."""
+    from evals.ratings import write_rated
 
-    with opened(data_dir) as athena:
-        result = count_injections(athena.encoder)
-    show(as_json, asdict(result), lambda: injections_text(result))
+    with opened(data_dir, llm="none") as athena:
+        written = write_rated(athena.conversations, folder, user=user)
+    show(as_json, {"questions": written}, lambda: f"{counted(written, 'question')} written to {folder}.")
 
 
 @app.command()
@@ -205,38 +173,10 @@ def dashboard(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
 ) -> None:
     """Open TruLens' dashboard over recorded answers in a browser."""
-    from evals.recording import serve_dashboard
+    from evals.trulens import serve_dashboard
 
     with failing_clearly():
         serve_dashboard(database, host=host, port=port)
-
-
-def injections_text(report: InjectionsReport) -> RenderableType:
-    """False injections and missed ones by threshold; the one that is set is marked."""
-    table = Table("threshold", "false injections", "missed", "", box=box.SIMPLE)
-    for row in report.at:
-        mark = "as set" if row == report.as_set else ""
-        table.add_row(f"{row.threshold:.2f}", str(row.false_injections), str(row.missed), mark)
-    size = (
-        f"{report.model}: {report.memories} memories, {report.related} related messages, "
-        f"{report.unrelated} unrelated"
-    )
-    return Group(Text(size, style="bold"), table)
-
-
-def support_text(report: SupportReport) -> RenderableType:
-    """The figures of checking sentences as a table."""
-    table = Table(box=box.SIMPLE, show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, value in report.metrics.items():
-        low, high = report.intervals[name]
-        table.add_row(name, f"{value:.3f} [{low:.3f}, {high:.3f}]")
-    for label, share in report.by_label.items():
-        table.add_row(f"marked: {label} ({report.counts[label]})", f"{share:.3f}")
-    table.add_row("ms a question", f"{report.ms_per_question:.1f}")
-    size = f"{report.dataset}: {report.questions:,} questions, {report.sentences:,} sentences"
-    return Group(Text(size, style="bold"), table)
 
 
 def memory_text(report: MemoryReport) -> RenderableType:
@@ -294,7 +234,7 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
     table.add_column()
     table.add_column(justify="right")
     for name, value in report.metrics.items():
-        if value is not None:  # where there is nothing to measure by, `eval check` says what is missing
+        if value is not None:
             table.add_row(name, f"{value:.4f}")
     for name, ms in report.ms_per_query.items():
         table.add_row(f"ms a question, {name}", f"{ms:.1f}")
@@ -320,50 +260,12 @@ def answers_text(report: AnswersReport) -> RenderableType:
     return Group(metrics_text(report), *kinds, by, *judged, *failures)
 
 
-def judged_text(judged: Mapping[str, Any]) -> RenderableType:
-    """What a model made of the answers, and how far it is to be believed."""
-    table = Table(f"scores by {judged['judge']}", "", box=box.SIMPLE)
-    for name, value in judged["metrics"].items():
-        table.add_row(name, "-" if value is None else f"{value:.4f}")
-    lost = (
-        f"{judged['unparsed']} of {judged['replies']} replies did not parse, {judged['failed']} did not come"
-    )
-    tested = judged["tested"]
-    believed = (
-        f"Of labelled answers it accepted {share_text(tested['right_accepted'])} of the right ones and "
-        f"{share_text(tested['wrong_accepted'])} of the others."
-        if tested
-        else f"Not tested yet: athena eval judge --judge {judged['judge']}"
-    )
-    return Group(table, Text(lost), Text(believed))
-
-
-def routing_text(report: RoutingReport) -> RenderableType:
-    """The share of questions that went to the right place first."""
-    kinds = ", ".join(f"{kind} {share:.2f}" for kind, share in report.by_kind.items())
-    return Text(
-        f"{report.dataset}: {report.right:.2f} of {report.questions} looked up rightly first ({kinds})"
-    )
-
-
-def agent_text(report: AgentReport) -> RenderableType:
-    """What was read of the gold sections: a column a way and half of the questions."""
-    table = Table("", box=box.SIMPLE)
-    for way in report.ways:
-        table.add_column(way, justify="right")
-    for name in next(iter(report.ways.values())):
-        table.add_row(name, *(f"{row[name]:.2f}" for row in report.ways.values()))
-    more = "; ".join(
-        f"{half} {value:+.2f} ({low:+.2f} to {high:+.2f})"
-        for half, (value, low, high) in report.more_read.items()
-    )
-    size = f"{report.dataset}: {counted(report.questions, 'question')}, {report.model}"
-    return Group(
-        Text(size, style="bold"),
-        table,
-        Text(f"The agent reads more of the gold sections: {more}."),
-        Text(f"The loop, a step, without model and tool, p95: {report.loop_ms_p95:.1f} ms."),
-    )
+def judged_text(judged: Mapping[str, float]) -> RenderableType:
+    """The means of the metrics that a language model judged."""
+    table = Table("judged", "", box=box.SIMPLE)
+    for name, value in judged.items():
+        table.add_row(name, f"{value:.4f}")
+    return table
 
 
 def passages_text(report: PassagesReport) -> RenderableType:

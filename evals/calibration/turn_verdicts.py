@@ -16,10 +16,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 
-from evals import injections
 from evals.calibration.logistic import fit, held_out
 from evals.calibration.turn_weights import CachedEncoder
 from evals.conversations import Conversation, load_conversations, seconds, spoken
@@ -28,7 +28,7 @@ from memory.recalling.turn_index import Turn, TurnIndex
 from memory.recalling.turn_search import LEADING, FoundTurns, Signs, look_up
 from pipeline.models.embedding import OnnxEncoder
 
-DATA = injections.DATA.parent
+DATA = Path(__file__).parents[1] / "data" / "memory"
 CONVERSATIONS = ("locomo/dev.json", "beam/dev")
 TALKS = ("talks/dev.json", "talks/strangers-dev.json")
 NAMES = ("similarity", "side")
@@ -49,7 +49,7 @@ class Example:
 
 def of_conversations(conversations: Sequence[Conversation], encoder: CachedEncoder) -> Iterator[Example]:
     """The questions of conversations, of their own and of the others."""
-    unrelated = json.loads(injections.DATA.read_text(encoding="utf-8"))["unrelated"]
+    unrelated = json.loads((DATA / "injections.json").read_text(encoding="utf-8"))["unrelated"]
     indexes = [TurnIndex(spoken(held.turns, embed=encoder.encode_passages)) for held in conversations]
     for held, index in zip(conversations, indexes, strict=True):
         for asked in held.asked:

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from evals.datasets import load_qrels, load_queries
-from evals.spans import about, corpus_hash, rewritten
 from evals.talks import load_talks
-from pipeline.errors import DatasetError
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "evals" / "data"
 KINDS = {"direct", "paraphrased", "game", "follow-up", "multi-section", "not answerable"}
-CHANGED = (
-    "a manual changed: see that the answers still hold, raise the version in dataset.json, then run "
-    "python -m evals.spans evals/data/{0} --corpus {1}"
-)
 
 
-@pytest.mark.parametrize("name", ["manuals", "sessions"])
-def test_the_hash_is_that_of_the_corpus(name: str) -> None:
-    said = about(DATA / name)
-    assert said is not None
-    assert said.sha256 == corpus_hash(ROOT / said.corpus), CHANGED.format(name, said.corpus)
-
-
-def test_the_spans_are_what_the_command_writes() -> None:
-    folder = DATA / "manuals"
-    wanted = rewritten(folder, ROOT / "docs_corpus")
-    assert (folder / "queries.jsonl").read_text(encoding="utf-8") == wanted, CHANGED.format(
-        "manuals", "docs_corpus"
-    )
+def test_the_spans_of_the_manuals_hold_the_answers() -> None:
+    texts: dict[str, str] = {}
+    for question in load_queries(DATA / "manuals"):
+        spans = []
+        for span in question.spans:
+            source = DATA.parents[1] / "docs_corpus" / span.source
+            text = texts.setdefault(span.source, source.read_text(encoding="utf-8"))
+            spans.append(text[span.start : span.end])
+        golds = [gold.text for gold in question.gold if gold.text]
+        held = not golds or any(gold in span for gold in golds for span in spans)
+        assert all(spans) and held, question.id
 
 
 def test_the_manuals_questions_have_all_kinds_with_references_and_spans() -> None:
@@ -46,23 +35,6 @@ def test_the_manuals_questions_have_all_kinds_with_references_and_spans() -> Non
         known = (question.reference, question.spans, question.id in qrels)
         assert [bool(value) for value in known] == [question.answerable] * 3, question.id
     assert qrels.keys() <= {question.id for question in questions}
-
-
-def test_an_answer_that_moved_away_is_named(tmp_path: Path) -> None:
-    corpus, folder = tmp_path / "manuals", tmp_path / "set"
-    (folder / "qrels").mkdir(parents=True)
-    corpus.mkdir()
-    text = "# Pump\n\nThe pump runs at 3600 rpm. It hums.\n\n# More\n\nOf the pump: 3600 rpm are right.\n"
-    (corpus / "pump.md").write_text(text)
-    (folder / "queries.jsonl").write_text('{"_id": "1", "text": "?", "answer": "pump runs at 3600 rpm"}\n')
-    (folder / "qrels" / "test.tsv").write_text("1\tpump.md#Pump\t1\n1\tpump.md#Pump > More\t1\n")
-    spans = json.loads(rewritten(folder, corpus))["spans"]
-    found = [text[span["start"] : span["end"]] for span in spans]
-    assert found == ["pump runs at 3600 rpm", "Of the pump: 3600 rpm are right."]
-    (corpus / "pump.md").write_text(text.replace("3600", "3500"))
-    with pytest.raises(DatasetError, match=r"1 \(pump runs at 3600 rpm\)") as raised:
-        rewritten(folder, corpus)
-    assert "raise the version" in raised.value.fix
 
 
 def test_sessions_have_enough_that_needs_what_was_said_before() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from evals import datasets
 from evals.datasets import (
     Document,
     HistoryTurn,
@@ -252,11 +251,6 @@ def test_a_string_is_taken_for_a_span() -> None:
 )
 def test_what_a_line_says_of_being_answerable(fields: dict[str, Any], judged: bool | None) -> None:
     assert Question.model_validate({"_id": "q", "text": "?", **fields}).judged is judged
-
-
-def test_the_schema_in_the_package_is_that_of_what_is_read() -> None:
-    wanted = json.dumps(Question.model_json_schema(), indent=1) + "\n"
-    assert (Path(datasets.__file__).parent / "queries.schema.json").read_text(encoding="utf-8") == wanted
 
 
 def test_what_names_the_documents_is_said_where_they_are_missing(folder: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_scores_of_a_ranking() -> None:
     assert ranking_scores(crumbs, [gold(92, 100)]) == {
         "hit@3": 0.0,
         "MRR": 0.25,
-        "nDCG@10": pytest.approx(0.430677),  # 1 / log2(5)
+        "nDCG@10": pytest.approx(0.430677, abs=1e-5),  # 1 / log2(5)
     }
 
 
@@ -66,9 +66,11 @@ def test_more_than_one_at_a_rank_is_no_better_than_the_best_order() -> None:
     assert ndcg_of_gains([0] * 10 + [1], 1, 10) == 0.0
 
 
-@pytest.mark.parametrize(("known", "expected"), [(True, 0.0), (False, None)])
-def test_abstaining_counts_only_where_the_data_say_what_is_right(known: bool, expected: float | None) -> None:
+@pytest.mark.parametrize(("known", "expected"), [(True, {"abstained_rightly": 0.0}), (False, {})])
+def test_abstaining_counts_only_where_the_data_say_what_is_right(
+    known: bool, expected: dict[str, float]
+) -> None:
     retrieval: Any = SimpleNamespace(passages=())
     heard = Heard(retrieval, (), "", "not in the documents", None)
     scores = scores_of(Question(_id="q", text="?"), heard, lambda *_: 0.0, known=known)
-    assert scores["abstained_rightly"] == expected
+    assert scores == expected

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evals.significance import Comparison, compare, holm, questions_needed
+from evals.significance import Comparison, compare, holm
 from pipeline.errors import DatasetError
 
 
@@ -52,9 +52,7 @@ def test_a_verdict_takes_as_many_questions_as_a_sign_test_would(differing: int, 
 
 
 def test_holm_multiplies_the_smallest_p_most() -> None:
-    four = [
-        Comparison("a", "b", str(p), 0.1, (0, 0.2), p, "better", 9, 100) for p in (0.01, 0.04, 0.03, 0.005)
-    ]
+    four = [Comparison("a", "b", str(p), 0.1, (0, 0.2), p, "better", 9) for p in (0.01, 0.04, 0.03, 0.005)]
     # .005 × 4 = .02; .01 × 3 = .03; .03 × 2 = .06; .04 × 1 = .04, but no less than .06
     corrected = holm(four)
     assert [one.p for one in corrected] == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -64,17 +62,8 @@ def test_holm_multiplies_the_smallest_p_most() -> None:
 
 def test_holm_of_none_or_of_large_ones() -> None:
     assert holm([]) == ()
-    half = Comparison("a", "b", "MRR", -0.1, (-0.2, 0.0), 0.6, "noise", 9, 100)
+    half = Comparison("a", "b", "MRR", -0.1, (-0.2, 0.0), 0.6, "noise", 9)
     assert [one.p for one in holm([half, half])] == [1.0, 1.0]
-
-
-def test_too_few_questions_are_counted() -> None:
-    # sd of 50 ones and 50 zeros is .5025; (2.8 × .5025 / .03)² = 2199.7
-    found = compared([1.0, 0.0] * 50, [0.0] * 100)
-    assert (found.needed, found.too_few) == (2200, True)
-    # none differ: 3 / .03 questions would have shown one that does
-    assert questions_needed(np.zeros(10)) == 100
-    assert not compared([0.5] * 100, [0.5] * 100).too_few
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [([], []), ([1.0], [1.0, 0.0])])

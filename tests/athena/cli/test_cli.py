@@ -743,7 +743,7 @@ def test_notes_of_an_answer_are_shown() -> None:
 def test_every_evaluation_that_the_readme_names_is_a_command() -> None:
     named = set(re.findall(r"`athena eval (\w+)", (ROOT / "README.md").read_text(encoding="utf-8")))
     known = {command.callback.__name__ for command in cli.eval.app.registered_commands if command.callback}
-    assert {"retrieval", "answers", "passages", "support"} <= named <= known
+    assert {"retrieval", "answers", "memory", "experiment"} <= named <= known
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])

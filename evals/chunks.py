@@ -1,0 +1,107 @@
+"""Chunks of a number of tokens, by LlamaIndex's splitters: what experiments compare sections with.
+
+A chunk is stored as a section with itself as its only leaf. It has no heading path, as a splitter that counts
+tokens knows no headings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from llama_index.core.node_parser import NodeParser, SentenceSplitter, TokenTextSplitter
+from llama_index.core.node_parser.text.utils import split_by_regex
+from llama_index.core.schema import Document
+
+from athena.reading import make_cutter
+from pipeline.errors import ConfigurationError
+from readers.blocks import Block, Kind
+from readers.corpus import MarkdownCorpus
+from readers.levels import Section, Sentence, build_sentences, document_id, section_id
+
+if TYPE_CHECKING:
+    from pipeline.models.base import Encoder
+
+SECTIONS = "sentences"
+"""The name of Athena's own splitter: sections with their sentences."""
+CHUNKS = re.compile(r"(fixed|recursive) (\d{1,6})/(\d{1,6})")  # chunk and overlap, in tokens
+
+
+def check_splitter(name: str) -> None:
+    """Raise `ConfigurationError` for a splitter name that is not known."""
+    found = CHUNKS.fullmatch(name)
+    if name != SECTIONS and not (found and int(found[3]) < int(found[2])):
+        raise ConfigurationError(
+            f"There is no splitter '{name:.80}'.",
+            f"Write '{SECTIONS}', or 'fixed 256/50' or 'recursive 512/50': tokens of a chunk / overlap.",
+        )
+
+
+class ChunkCorpus(MarkdownCorpus):
+    """Reads files and cuts them into chunks instead of sections and sentences."""
+
+    def __init__(self, splitter: str, encoder: Encoder, *, max_bytes: int) -> None:
+        super().__init__(partial(make_cutter, encoder), max_bytes=max_bytes)
+        self._parser = _parser(splitter, encoder)
+
+    def cut(
+        self,
+        text: str,
+        *,
+        source: str,
+        own_lines: Sequence[int] = (),  # noqa: ARG002 - a chunk has no includes
+    ) -> tuple[list[Section], list[Sentence]]:
+        """One section for each chunk, with itself as its one leaf."""
+        nodes = self._parser.get_nodes_from_documents([Document(text=text)])
+        chunks = [
+            _chunk(text, source, number, int(getattr(node, "start_char_idx", None) or 0), node.get_content())
+            for number, node in enumerate(nodes)
+        ]
+        leaves = [build_sentences(one, [Block(Kind.PROSE, 0, len(one.text))]) for one in chunks]
+        return chunks, [leaf for group in leaves for leaf in group]
+
+    def warnings(self, sections: Sequence[Section]) -> list[str]:  # noqa: ARG002
+        """No warnings: the Markdown is not parsed."""
+        return []
+
+
+def _parser(splitter: str, encoder: Encoder) -> NodeParser:
+    """LlamaIndex's splitter by tokens, or by paragraphs, then sentences, then tokens ("recursive")."""
+    check_splitter(splitter)
+    kind, _, sizes = splitter.partition(" ")
+    chunk, overlap = map(int, sizes.split("/"))
+
+    def tokens(text: str) -> list[int]:
+        return [0] * encoder.count_tokens(text)
+
+    if kind == "fixed":
+        return TokenTextSplitter(chunk_size=chunk, chunk_overlap=overlap, tokenizer=tokens)
+    return SentenceSplitter(
+        chunk_size=chunk,
+        chunk_overlap=overlap,
+        tokenizer=tokens,
+        chunking_tokenizer_fn=split_by_regex(r"[^.?!]+[.?!]*\s*|[.?!]+\s*"),
+    )
+
+
+def _chunk(text: str, source: str, number: int, start: int, chunk: str) -> Section:
+    first = text.count("\n", 0, start) + 1
+    return Section(
+        node_id=section_id(document_id(source), [], number),
+        text=chunk,
+        metadata={
+            "source": source,
+            "title": source,
+            "heading_path": [],
+            "level": 1,
+            "start_line": first,
+            "end_line": first + chunk.count("\n"),
+            "hash": hashlib.sha256(chunk.encode()).hexdigest(),
+        },
+        start_char_idx=start,
+        end_char_idx=start + len(chunk),
+        document_id=document_id(source),
+    )

@@ -1,0 +1,322 @@
+"""Answers as records of a TruLens database, judged by TruLens' feedback functions; and its dashboard.
+
+A database is a file of SQLite, or another database by its SQLAlchemy URL. TruLens is an extra and is imported
+only here. It makes its own OpenTelemetry tracer provider the process's global one, for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.datasets import Question
+from evals.indexing import Report
+from evals.judging import Heard, text_seen
+from evals.metrics import mean
+from pipeline.answering.citations import sentences_of
+from pipeline.answering.verification import plain_sentence
+from pipeline.errors import ConfigurationError, ModelUnavailable
+from pipeline.models.generation import complete
+from pipeline.redaction import hide
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from athena import Athena
+
+METRICS = ("context_relevance", "groundedness", "answer_relevance")
+JUDGE_TIMEOUT_S = 120.0
+REQUESTS_A_MINUTE = 6000.0  # TruLens waits between requests otherwise
+log = logging.getLogger(__name__)
+
+DASHBOARD: dict[str, bool | str | int] = {
+    "server.headless": True,
+    "server.fileWatcherType": "none",
+    "browser.gatherUsageStats": False,
+    "client.toolbarMode": "viewer",
+    "global.disableWidgetStateDuplicationWarning": True,
+}
+
+
+class RecordedAssistant:
+    """An answer that was given, as an app that TruLens records: a question in, the answer's text out.
+
+    TruLens writes an app's attributes into its database, so they hold neither settings nor keys.
+    """
+
+    def __init__(self) -> None:
+        self.contexts: list[str] = []
+        self.text = ""
+
+    def answer(self, question: str) -> str:
+        """The record: the answer's text."""
+        self.retrieve(question)
+        return self.text
+
+    def retrieve(self, question: str) -> list[str]:  # noqa: ARG002 - TruLens records it
+        """The texts of the passages, best first."""
+        return self.contexts
+
+
+class Recorder:
+    """Writes answers, with the scores of a judge if there is one, into an open TruLens session."""
+
+    def __init__(self, session: Any, athena: Athena, *, dataset: str, llm: LLM | None) -> None:
+        from trulens.apps.app import TruApp
+
+        settings = athena.options.model_dump() | {"embedding_model": athena.encoder.name}
+        self._session, self._dataset, self._llm = session, dataset, llm
+        self._assistant = RecordedAssistant()
+        self._app: Any = TruApp(
+            self._assistant,
+            main_method=self._assistant.answer,
+            app_name=f"Athena on {dataset}",
+            app_version=version_of(athena.models.language_model()[1].name, settings),
+            metadata=settings,
+        )
+
+    def record(
+        self, heard: Sequence[tuple[Question, Heard]], *, report: Report | None = None
+    ) -> dict[str, float] | None:
+        """Record each answer; the means of the judged metrics, or None without a judge."""
+        scores: dict[str, list[float]] = {name: [] for name in METRICS}
+        for done, (query, item) in enumerate(heard, start=1):
+            self._assistant.contexts = [passage.node.text for passage in item.retrieval.passages]
+            self._assistant.text = text_seen(item)
+            record = self._recorded(query)
+            if self._llm is not None and self._assistant.text and self._assistant.contexts:
+                found = judged(self._llm, query.text, self._assistant.contexts, self._assistant.text)
+                self._add(record, found)
+                for name, value in found.items():
+                    scores[name].append(value)
+            if report:
+                report(done, len(heard))
+        return {name: mean(values) for name, values in scores.items()} if self._llm else None
+
+    def _recorded(self, query: Question) -> Any:
+        from trulens.core.otel.instrument import OtelRecordingContext
+
+        context = OtelRecordingContext(
+            tru_app=self._app,
+            app_name=self._app.app_name,
+            app_version=self._app.app_version,
+            run_name=self._dataset,
+            input_id=query.id,
+            ground_truth_output=query.reference or query.answer,
+        )
+        with context as recording:
+            self._assistant.answer(query.text)
+        return recording.get()
+
+    def _add(self, record: Any, scores: Mapping[str, float]) -> None:
+        """Store scores beside their record, as TruLens' metrics of it."""
+        from trulens.core import Metric, Selector
+
+        output = {"output": Selector.select_record_output()}
+        metrics = [
+            Metric(implementation=_constant(value), name=name, higher_is_better=True, selectors=output)
+            for name, value in scores.items()
+        ]
+        self._session.force_flush()
+        events = self._session.get_events(None, None, record_ids=[record.record_id])
+        self._session.compute_feedbacks_on_events(events, metrics, True)
+        self._session.force_flush()
+
+
+def _constant(value: float) -> Callable[[str], float]:
+    def implementation(output: str) -> float:  # noqa: ARG001 - TruLens passes arguments by name
+        return value
+
+    return implementation
+
+
+def judged(llm: LLM, question: str, contexts: Sequence[str], answer: str) -> dict[str, float]:
+    """TruLens' three feedback functions on one answer, by a language model; all 0..1, higher is better.
+
+    Context relevance is the mean over the passages, groundedness the mean over the sentences of the answer. A
+    reply without a score leaves its metric out.
+    """
+    from trulens.core.feedback.feedback import GroundednessConfigs
+    from trulens.feedback.generated import ParseError
+
+    provider = _provider(llm)
+    source = "\n\n".join(contexts)
+    config = GroundednessConfigs(use_sent_tokenize=False, filter_trivial_statements=False)
+    measure = provider.groundedness_measure_with_cot_reasons
+    calls: dict[str, Callable[[], float]] = {
+        "context_relevance": lambda: mean([provider.context_relevance(question, one) for one in contexts]),
+        "groundedness": lambda: measure(source, answer, groundedness_configs=config)[0],
+        "answer_relevance": lambda: provider.relevance(question, answer),
+    }
+    found = {}
+    for name, call in calls.items():
+        try:
+            score = float(call())
+        except ParseError as error:
+            log.warning("the judge's reply has no score for %s: %s", name, str(error).splitlines()[0])
+            continue
+        if 0 <= score <= 1:  # TruLens says -1 for a reply without a score
+            found[name] = score
+    return found
+
+
+def _provider(llm: LLM) -> Any:
+    """A feedback provider of TruLens over the language model's own client.
+
+    It cuts an answer into sentences itself: TruLens would download a tokenizer for that, or ask the model.
+    """
+    from trulens.core.feedback.endpoint import Endpoint
+    from trulens.feedback.llm_provider import LLMProvider
+    from trulens.feedback.templates.rag import Groundedness
+
+    class AthenaProvider(LLMProvider):  # type: ignore[misc]  # TruLens has no types
+        """Asks the model that Athena is connected to: of Ollama, or of an OpenAI-compatible server."""
+
+        def _create_chat_completion(
+            self, prompt: str | None = None, messages: Sequence[Mapping[str, str]] | None = None, **_: Any
+        ) -> str:
+            texts = [message["content"] for message in messages or ()]
+            if texts and texts[0] == Groundedness.sentences_splitter_prompt:
+                return "\n".join(plain_sentence(texts[1], one) for one in sentences_of(texts[1]))
+            return complete(llm, prompt or "\n\n".join(texts), timeout_s=JUDGE_TIMEOUT_S)
+
+    endpoint = Endpoint(name="athena", rpm=REQUESTS_A_MINUTE)
+    return AthenaProvider(model_engine=llm.metadata.model_name, endpoint=endpoint)
+
+
+@contextmanager
+def open_recorder(
+    database: str, athena: Athena, *, dataset: str, judge: str | None = None
+) -> Iterator[Recorder]:
+    """A recorder into a TruLens database, by path or URL; `judge` is `ollama/NAME` or `openai/NAME`.
+
+    TruLens' own output goes to stderr, so that stdout stays the command's.
+
+    Raises:
+        ConfigurationError: the extra is not installed, or the database cannot be opened.
+        ModelError: the judge cannot be asked.
+    """
+    llm = None
+    if judge:
+        llm, choice = athena.models.language_model(judge)
+        if llm is None:
+            raise ModelUnavailable(f"'{judge}' cannot judge: {choice.detail.rstrip('.')}.", choice.fix)
+    with redirect_stdout(sys.stderr), open_session(database) as session:
+        _instrument()
+        yield Recorder(session, athena, dataset=dataset, llm=llm)
+
+
+def version_of(model: str, settings: Mapping[str, Any]) -> str:
+    """The name of a configuration: the model, or "quotes", and a digest of the settings."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+    return f"{model or 'quotes'} {digest[:6]}"
+
+
+def _instrument() -> None:
+    """Make retrieval a span of its own below the record; a second call changes nothing."""
+    from trulens.core.otel.instrument import instrument_method
+    from trulens.otel.semconv.trace import SpanAttributes
+
+    names = SpanAttributes.RETRIEVAL
+
+    def attributes(found: Any, _error: Any, *_: Any, question: str = "", **_given: Any) -> dict[str, Any]:
+        return {names.QUERY_TEXT: question, names.RETRIEVED_CONTEXTS: found or []}
+
+    kind = SpanAttributes.SpanType.RETRIEVAL
+    given: Any = attributes  # the types of TruLens ask for other arguments than it passes
+    instrument_method(RecordedAssistant, "retrieve", span_type=kind, attributes=given)
+
+
+# -- the database and its pages -------------------------------------------------------------------------
+
+
+@contextmanager
+def open_session(database: str) -> Iterator[Any]:
+    """TruLens' session over the database, which is made where there is none; one at a time.
+
+    Raises `ConfigurationError`.
+    """
+    hide({"database_url": database})
+    session = _open(database_url(database))
+    try:
+        yield session
+    finally:
+        session.force_flush()
+        # The tracer provider outlives the session: it must not write on into this database.
+        session.experimental_otel_exporter.disable()
+        type(session).delete_singleton(type(session))
+
+
+def database_url(database: str) -> str:
+    """SQLAlchemy's URL of a database that is given as one or as a file's path; makes the file's folder."""
+    if "://" in database:
+        return database
+    path = Path(database).expanduser().absolute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot make the folder of '{database}': {error.strerror}.", "Name a file that can be written."
+        ) from error
+    return f"sqlite:///{path}"
+
+
+def without_password(url: str) -> str:
+    """The URL with its password masked."""
+    return re.sub(r"(://[^/@]*:)[^/]*@", r"\1***@", url)
+
+
+def not_installed(error: ModuleNotFoundError) -> ConfigurationError:
+    """The error where TruLens or a part of it is missing."""
+    return ConfigurationError(
+        f"TruLens needs the package '{error.name}', which is not installed.",
+        "Install the extra: `pip install 'athena-docs[trulens]'`.",
+    )
+
+
+def _open(url: str) -> Any:
+    try:
+        import trulens.feedback  # noqa: F401 - stores feedback
+        from sqlalchemy.exc import SQLAlchemyError
+        from trulens.core.database.exceptions import DatabaseVersionException
+        from trulens.core.session import TruSession
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from error
+    try:
+        session: Any = TruSession(database_url=url)
+        session.connector.db.check_db_revision()
+    except (SQLAlchemyError, DatabaseVersionException, ModuleNotFoundError) as error:
+        raise ConfigurationError(
+            f"Cannot open the TruLens database '{without_password(url)}': {str(error).splitlines()[0]}.",
+            "Name a file that is new or of this TruLens, or the URL of a database whose driver is installed.",
+        ) from error
+    return session
+
+
+def serve_dashboard(database: str, *, host: str, port: int) -> None:
+    """Serve the dashboard until it is interrupted; raises `ConfigurationError` where TruLens is missing.
+
+    TruLens' own command is not used: it waits for a line that Streamlit prints only where it listens on all
+    addresses, and gives up without it.
+    """
+    try:
+        import trulens.dashboard as dashboard
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from error
+    from streamlit import config
+    from streamlit.web import bootstrap
+
+    page = str(Path(str(dashboard.__file__)).with_name("main.py"))
+    # The address to show is given, or Streamlit asks the internet for one.
+    given = DASHBOARD | {"server.address": host, "server.port": port, "browser.serverAddress": host}
+    options = {name.replace(".", "_"): value for name, value in given.items()}
+    config._main_script_path = page
+    bootstrap.load_config_options(options)
+    bootstrap.run(page, False, ["--database-url", database_url(database)], options)

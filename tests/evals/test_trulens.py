@@ -1,0 +1,92 @@
+"""Recording answers with TruLens, where it is installed; what is refused, without it."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from athena import cli, open_athena
+from athena.settings import Settings
+from evals.answers import evaluate_answers
+from evals.trulens import METRICS, database_url, judged, open_recorder, version_of, without_password
+from pipeline.errors import ConfigurationError, ModelUnavailable
+from tests.fake_llm import FakeLLM
+
+SCORED = "Criteria: it is all there.\nSupporting Evidence: 'the fan'.\nScore: 3"
+
+
+@pytest.mark.parametrize("command", [["answers", "FOLDER", "--trulens"], ["dashboard"]])
+def test_without_the_extra_it_is_named(
+    command: list[str], beir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "trulens"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "trulens", None)
+    words = [str(beir) if word == "FOLDER" else word for word in command]
+    result = CliRunner().invoke(cli.app, ["eval", *words, "new.sqlite"])
+    assert result.exit_code == 1
+    assert "athena-docs[trulens]" in result.stderr
+    assert not Path("new.sqlite").exists()
+
+
+def test_a_path_becomes_a_url_and_its_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert database_url("runs/a.sqlite") == f"sqlite:///{tmp_path}/runs/a.sqlite"
+    assert (tmp_path / "runs").is_dir()
+    assert database_url("postgresql+psycopg://db/x") == "postgresql+psycopg://db/x"
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="file/a"):
+        database_url("file/a.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:se@cret@db/x", "postgresql://me:***@db/x"),
+        ("sqlite:////tmp/a@b.sqlite", "sqlite:////tmp/a@b.sqlite"),
+    ],
+)
+def test_a_password_is_not_shown(url: str, shown: str) -> None:
+    assert without_password(url) == shown
+
+
+def test_a_version_is_the_model_and_the_settings() -> None:
+    name = version_of("", {"alpha": 0.5, "top_k": 8})
+    assert name.startswith("quotes ")
+    assert version_of("", {"top_k": 8, "alpha": 0.5}) == name
+    assert version_of("", {"alpha": 0.6, "top_k": 8}) != name
+
+
+def test_a_judge_that_cannot_be_asked_is_named(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", llm="none", ollama_url="http://127.0.0.1:9")
+    with open_athena(settings) as athena:
+        opening = open_recorder(str(tmp_path / "new.sqlite"), athena, dataset="d", judge="ollama/none")
+        with pytest.raises(ModelUnavailable, match="ollama/none"), opening:
+            pass
+    assert not (tmp_path / "new.sqlite").exists()
+
+
+def test_the_feedback_functions_of_trulens_score_an_answer() -> None:
+    pytest.importorskip("trulens.feedback")
+    found = judged(FakeLLM([SCORED] * 9), "What shows the fan?", ["The fan shows OFFLINE."], "OFFLINE.")
+    assert found == dict.fromkeys(METRICS, 1.0)
+
+
+@pytest.mark.slow
+def test_answers_are_recorded(beir: Path, tmp_path: Path) -> None:
+    pytest.importorskip("trulens.feedback")
+    database = tmp_path / "answers.sqlite"
+    settings = Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none")
+    with open_athena(settings) as athena:
+        report = evaluate_answers(athena, beir, trulens=str(database))
+    assert report.questions == 4
+    with sqlite3.connect(database) as connection:
+        (rows,) = connection.execute("select count(*) from trulens_events").fetchone()
+        text = " ".join(map(str, connection.execute("select * from trulens_events").fetchall()))
+    assert rows >= 8  # a record and its retrieval for each question
+    assert "What does a broken fan show?" in text
