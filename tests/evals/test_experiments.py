@@ -161,7 +161,7 @@ def test_chunks_stand_in_the_text_at_their_offsets_and_cover_it(splitter: str) -
         assert section.text == text[start:end]
         covered |= set(range(start, end))
     assert all(place in covered for place, letter in enumerate(text) if not letter.isspace())
-    assert [leaf.parent_node.node_id for leaf in leaves] == [section.node_id for section in sections]
+    assert [leaf.text for leaf in leaves] == [section.text for section in sections]
     assert len({section.node_id for section in sections}) == len(sections)
 
 
