@@ -7,12 +7,12 @@ support another construct, add a row to the table.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from pathlib import Path
 
 FILL = "\u2060"
@@ -20,6 +20,8 @@ LABEL = f"{FILL} {FILL}"
 """Begins a line that is a block of its own, such as the title of an admonition."""
 ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
+BRACES = 6
+"""How deep braces of an attribute's value are nested."""
 LONGEST_ADDRESS = 2_000
 """Characters of an address; a longer one is taken for data."""
 
@@ -35,7 +37,9 @@ _MACROS = {
     "%ATTRIBUTES%": r"(?>(?:\s++[A-Za-z_@:#][\w:.@-]*+(?>(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|%BRACES%|"
     r"[^\s\"'=<>`{]++))?)|\s++\{\.\.\.[^{}]*+\})*)\s*+",
     "%SHOWN%": "alt|alt-text|caption|label|title|description|heading|summary|text",
-    "%BRACES%": r"\{(?>(?:[^{}]++|\{(?>(?:[^{}]++|\{[^{}]*+\})*)\})*)\}",
+    "%BRACES%": functools.reduce(
+        lambda inside, _: rf"\{{(?>(?:[^{{}}]++|{inside})*)\}}", range(BRACES - 1), r"\{[^{}]*+\}"
+    ),
 }
 _MARGIN = re.compile(_MACROS["%MARGIN%"])
 _FENCE = re.compile(
@@ -140,7 +144,7 @@ class Dialect:
         return "".join([*pieces, text[position:]])
 
 
-@cache
+@functools.cache
 def _dialects(where: str) -> list[Dialect]:
     """The constructs that count in one place, in order."""
     rows = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
@@ -244,7 +248,7 @@ def _margin(found: _Found) -> str:
     return margin[0] if margin else ""
 
 
-@lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=2)
 def _closed(text: str) -> frozenset[str]:
     """The names that have a closing tag in the text."""
     return frozenset(re.findall(r"</([A-Za-z][\w.:-]*+)\s*+>", text))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Scores: TypeAlias = "NDArray[np.float32]"
 
 LONGEST_USUAL_TOKEN = 16  # characters
+USUAL_TOKENS, MOST_TOKENS = 256, 512  # of a text, where a model names no limit; where it names a larger one
 CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
 CACHED_TEXTS = 2000  # passages, per encoder: 4 MB with 384 dimensions
 
@@ -33,8 +34,6 @@ class Encoder(ABC):
     A subclass implements `_rows`.
     """
 
-    max_tokens = 256  # of a text that the model reads; it ignores the rest
-    opening_tokens = 256  # of a section that are embedded for it
     languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
     batch_texts = 64  # in one call of `_rows`
 
@@ -51,6 +50,16 @@ class Encoder(ABC):
     def dimensions(self) -> int:
         """The length of each vector; by default found by embedding a short text once."""
         return len(self.encode_query("dimensions"))
+
+    @cached_property
+    def max_tokens(self) -> int:
+        """The most tokens of a text that are embedded, by the model's own limit where it names one."""
+        return USUAL_TOKENS
+
+    @cached_property
+    def opening_tokens(self) -> int:
+        """How many tokens of a section are embedded for it."""
+        return self.max_tokens
 
     def count_tokens(self, text: str) -> int:
         """Count a text's tokens, without special ones, with the bundled WordPiece tokenizer."""

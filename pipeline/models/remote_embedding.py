@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import httpx
 import ollama
 
 from pipeline.errors import ModelUnavailable
-from pipeline.models.base import Encoder
+from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder
 from pipeline.models.failures import Misbehaviour, Provider, Server, require_address, translate
 from pipeline.models.llm import INSTALL_OPENAI
 from pipeline.models.wire import client_options, within
@@ -56,17 +57,28 @@ class RemoteEncoder(Encoder):
         times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": options.request_timeout_s}
         http = client_options(**times, protocol="whole")
         http["trust_env"] = not LOOPBACK.fullmatch(httpx.URL(self.url).host)  # no proxy to this machine
+        self._limit: Callable[[], int] = lambda: MOST_TOKENS  # OpenAI's models read 8,191
         if provider == "ollama":
             self._embed, self._failure = _ollama(self._server, http)
+            self._limit = lambda: _context_length(ollama.Client(self.url, **http), model)
         else:
             self._embed, self._failure = _openai(self._server, http, options=options)
+
+    @cached_property
+    def max_tokens(self) -> int:
+        """The server's limit for the model, at most `MOST_TOKENS`."""
+        return min(int(self._asked(self._limit)), MOST_TOKENS)
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prefix = self._query_prefix if is_query else self.fingerprint
         cut = [(prefix + text)[:MOST_CHARACTERS] or " " for text in texts]  # servers refuse empty texts
+        return self._asked(lambda: self._embed(cut))
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        """Return the server's answer to one request; raises `ModelError`."""
         try:
             with within(MOST_TIMEOUTS * (self._server.timeout_s + 1)):
-                return self._embed(cut)
+                return ask()
         except (self._failure, *FAILURES) as error:
             raise translate(error, server=self._server, begun=False) from error
 
@@ -74,6 +86,13 @@ class RemoteEncoder(Encoder):
 def _ollama(server: Server, http: dict[str, Any]) -> Caller:
     client = ollama.Client(server.url, **http)
     return lambda texts: client.embed(server.model, texts, truncate=True).embeddings, ollama.ResponseError
+
+
+def _context_length(client: ollama.Client, model: str) -> int:
+    """Return how many tokens an Ollama model reads, by its description."""
+    described = client.show(model).modelinfo or {}
+    lengths = (value for name, value in described.items() if name.endswith(".context_length"))
+    return next(lengths, USUAL_TOKENS)
 
 
 def _openai(server: Server, http: dict[str, Any], *, options: EncoderOptions) -> Caller:

@@ -26,6 +26,7 @@ class FakeTransformer:
 
     def __init__(self, *, labels: int = 1) -> None:
         self.labels = labels
+        self.max_seq_length: int | None = None
         self.calls: list[tuple[str, list[str]]] = []
 
     def encode_document(
@@ -85,6 +86,16 @@ def test_questions_and_passages_get_their_own_prompts(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(encoder.encode_passages(["a b", "c"]), [[0.6, 0.8]] * 2, rtol=1e-6)
     assert model.calls == [("query", ["dimensions"]), ("document", ["a b", "c"])]
     assert (encoder.dimensions, encoder.languages) == (2, None)
+
+
+@pytest.mark.parametrize(("own", "tokens"), [(128, 128), (8_192, 512), (None, 256)])
+def test_the_limit_of_tokens_is_the_models(
+    own: int | None, tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = FakeTransformer()
+    model.max_seq_length = own
+    install(monkeypatch, model)
+    assert SentenceTransformerEncoder("some/model").max_tokens == tokens
 
 
 def test_the_fingerprint_of_a_folder_is_its_weights(tmp_path: Path) -> None:
