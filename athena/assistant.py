@@ -182,8 +182,7 @@ class Athena(Parts):
         """Load the embedding model in the background: it is needed soon, and other imports take as long.
 
         A model on a server is left alone: a request for nothing may cost money. A process that stays up,
-        `serving`, also counts the words of the documents, by which spelling is corrected, and
-        reads the sections that the servers keep, if there is room for all.
+        `serving`, also counts the words of the documents, by which spelling is corrected.
         """
         self.serving = self.serving or serving
         jobs: list[Callable[[], object]] = []
@@ -191,8 +190,6 @@ class Athena(Parts):
             jobs.append(lambda: self.encoder.encode_query(""))
         if serving:
             warming.serve_many()
-        if serving and self.settings.store == "server":
-            jobs.append(lambda: self.server_store.sections.warm_up())
         if serving and self.settings.spelling:
             jobs.append(lambda: self.store.sentences.vocabulary())
         warming.run_ahead(jobs)

@@ -60,7 +60,7 @@ def diagnose(parts: Parts) -> Diagnosis:
     """Run every check; one that fails does not keep the others from running."""
     checks = [_run("python", _python), _run("data folder", lambda: _folder(parts))]
     if parts.settings.store == "server":
-        checks += _servers(parts)
+        checks.append(_run("servers", lambda: _servers(parts)))
     checks += _stored(parts)
     if parts.settings.neo4j_url:
         checks.append(_run("graph", lambda: _graph(parts)))
@@ -105,21 +105,9 @@ def _is_there(folder: Path) -> bool:
         return False
 
 
-def _servers(parts: Parts) -> list[Check]:
-    answering = _run("servers", lambda: _versions(parts))
-    return [answering, _run("orphans", lambda: _orphans(parts))] if answering.ok else [answering]
-
-
-def _versions(parts: Parts) -> Check:
-    versions = parts.server_store.versions()
-    return Check("servers", True, f"MongoDB {versions.mongodb}, Weaviate {versions.weaviate}")
-
-
-def _orphans(parts: Parts) -> Check:
-    found = parts.server_store.find_orphans()
-    detail = "; ".join(found.lines()) or "none: MongoDB and Weaviate agree"
-    fix = "" if found.is_clean else "Remove them with `athena repair`, then run `athena ingest`."
-    return Check("orphans", found.is_clean, detail, fix)
+def _servers(parts: Parts) -> Check:
+    mongodb, weaviate = parts.server_store.versions()
+    return Check("servers", True, f"MongoDB {mongodb}, Weaviate {weaviate}")
 
 
 def _stored(parts: Parts) -> list[Check]:

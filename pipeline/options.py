@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -80,9 +79,6 @@ class ServerOptions(Options):
     weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
     weaviate_grpc_port: Port = Field(50051, description="Weaviate's gRPC port")
     weaviate_api_key: Key = Field("", description="key of Weaviate, where it wants one", repr=False)
-    weaviate_ca_file: Path | None = Field(
-        None, description="PEM file of the authority that signed Weaviate's certificate, if it is your own"
-    )
     weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
     weaviate_replicas: Count = Field(
         1, description="servers of Weaviate's cluster that keep a copy of everything"
@@ -92,9 +88,6 @@ class ServerOptions(Options):
     )
     weaviate_quantizer: Literal["none", "rq", "bq"] = Field(
         "none", description="vectors in Weaviate's memory: none (32 bits a number), rq (8) or bq (1)"
-    )
-    weaviate_tenant: str = Field(
-        "", description="tenant of Weaviate's collections that the index is; empty: they have none"
     )
 
 

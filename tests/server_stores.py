@@ -15,6 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
+    from weaviate import WeaviateClient
+
+    from pipeline.stores.base import DocumentStore
     from pipeline.stores.memories import Memories
     from pipeline.stores.neo4j.memories import MemoriesWithGraph
     from pipeline.stores.server import ServerAddresses
@@ -94,6 +97,34 @@ def server_addresses() -> Iterator[ServerAddresses]:
     remove(addresses)
 
 
+def leftovers(store: DocumentStore) -> list[str]:
+    """The versions of which a server store has data though no document shows them; [] for embedded."""
+    from pipeline.stores.server import ServerStore
+    from pipeline.stores.server.index import documents_of, read_index
+    from pipeline.stores.server.schema import collection_names
+
+    if not isinstance(store, ServerStore):
+        return []
+    connections = store._connections
+    with connections.mongodb() as database:
+        index = read_index(database)
+        if index is None:
+            return []
+        shown = {record["version"] for record in documents_of(database, index.build).find({})}
+        stored = {record["_id"] for record in database[f"texts_{index.build}"].find({}, {"_id": 1})}
+        stored |= {row["version"] for row in database[f"sections_{index.build}"].find({}, {"version": 1})}
+    names = collection_names(connections.addresses, index.build).values()
+
+    def versions(client: WeaviateClient) -> set[str]:
+        return {
+            str(one.properties["version"])
+            for name in names
+            for one in client.collections.use(name).iterator(return_properties=["version"])
+        }
+
+    return sorted((stored | connections.weaviate(versions)[0]) - shown)
+
+
 @contextmanager
 def with_neo4j(memories: Memories, *, url: str = NEO4J_URL) -> Iterator[MemoriesWithGraph]:
     """The memories with their graph in Neo4j, which is removed afterwards."""
@@ -116,21 +147,21 @@ DETACH DELETE node, state
 
 
 def remove(addresses: ServerAddresses) -> None:
-    """Delete all that a test has left on the servers."""
-    from pipeline.stores.server.servers import Servers
+    """Delete everything that a test has left on the servers."""
+    from pipeline.stores.server.connections import connect, disconnect
 
-    servers = Servers(addresses)
-    with servers.mongo.database() as database:
+    connections = connect(addresses)
+    with connections.mongodb() as database:
         database.client.drop_database(addresses.mongodb_database)
-    prefix = f"{addresses.weaviate_prefix}_"
 
-    def drop(client):  # type: ignore[no-untyped-def]
+    def drop(client: WeaviateClient) -> None:
         names = [name for name in client.collections.list_all(simple=True) if name.startswith(prefix)]
         if names:
             client.collections.delete(names)
 
-    servers.weaviate.run(drop)
-    servers.close()
+    prefix = f"{addresses.weaviate_prefix}_"
+    connections.weaviate(drop)
+    disconnect(connections)
 
 
 def _port_of_mongodb() -> tuple[str, int]:

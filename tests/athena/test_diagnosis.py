@@ -165,24 +165,16 @@ def test_tracing_is_checked_where_it_is_switched_on(
     assert "tracing" not in [item.name for item in run(manual, tmp_path).checks]
 
 
-@pytest.mark.parametrize("clean", [True, False])
-def test_what_of_the_servers_disagrees(clean: bool, manual: EmbeddedStore, tmp_path: Path) -> None:
-    found = SimpleNamespace(is_clean=clean, lines=lambda: [] if clean else ["3 objects in Weaviate"])
-    versions = SimpleNamespace(mongodb="7.0", weaviate="1.36.0")
-    servers = SimpleNamespace(versions=lambda: versions, find_orphans=lambda: found)
+def test_the_servers_say_their_versions(manual: EmbeddedStore, tmp_path: Path) -> None:
+    servers = SimpleNamespace(versions=lambda: ("7.0", "1.36.0"))
     diagnosis = run(manual, tmp_path, server_store=servers, settings={"store": "server"})
     assert check(diagnosis, "servers").detail == "MongoDB 7.0, Weaviate 1.36.0"
-    assert check(diagnosis, "orphans").ok is clean
-    assert check(diagnosis, "orphans").fix == (
-        "" if clean else "Remove them with `athena repair`, then run `athena ingest`."
-    )
 
 
-def test_orphans_are_not_looked_for_on_a_dead_server(manual: EmbeddedStore, tmp_path: Path) -> None:
+def test_a_dead_server_is_named(manual: EmbeddedStore, tmp_path: Path) -> None:
     dead = StoreUnavailable("MongoDB does not answer.", "Start it.")
     diagnosis = run(manual, tmp_path, server_store=dead, settings={"store": "server"})
     assert (check(diagnosis, "servers").ok, check(diagnosis, "servers").fix) == (False, "Start it.")
-    assert "orphans" not in [item.name for item in diagnosis.checks]
 
 
 # -- what a broken disk can do -------------------------------------------------------------------------

@@ -32,12 +32,10 @@ GOOD: dict[str, tuple[str, Any]] = {
     "weaviate_grpc_host": ("grpc.vectors", "grpc.vectors"),
     "weaviate_grpc_port": ("443", 443),
     "weaviate_api_key": ("k", "k"),
-    "weaviate_ca_file": ("ca.pem", Path("ca.pem")),
     "weaviate_prefix": ("Manuals", "Manuals"),
     "weaviate_replicas": ("3", 3),
     "weaviate_shards": ("6", 6),
     "weaviate_quantizer": ("rq", "rq"),
-    "weaviate_tenant": ("ship", "ship"),
     "neo4j_url": ("bolt://u:p@graph", "bolt://u:p@graph"),
     "neo4j_user": ("ada", "ada"),
     "neo4j_password": ("p", "p"),
@@ -280,4 +278,4 @@ def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPat
     Athena(Settings(store="server")).warm_up()
     assert started == ["warm-up"] * 3
     Athena(Settings(store="server")).warm_up(serving=True)
-    assert started == ["warm-up"] * 6  # and the sections
+    assert started == ["warm-up"] * 5

@@ -19,7 +19,7 @@ from tests.contracts.conftest import BACKENDS
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import contents, findings, run_ingest
 from tests.pipeline.killing import SEED, Ingests, assert_consistent, write_folder
-from tests.server_stores import server_addresses
+from tests.server_stores import leftovers, server_addresses
 
 pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
@@ -52,7 +52,7 @@ SERVER = """
 import pipeline.stores.server.writing as writing
 from pipeline.stores.server import ServerAddresses, ServerStore
 writing.GROUP_NODES = 60
-WATCHED = ("objects.py", "schema.py", "records.py", "state.py", "writing.py", "mongo.py")
+WATCHED = ("index.py", "schema.py", "records.py", "writing.py", "connections.py")
 
 def is_step(file_name, event):
     return event == "call" and "stores/server" in file_name and file_name.endswith(WATCHED)
@@ -114,8 +114,7 @@ def completed(store: DocumentStore, corpus: Path, *, model: str, rebuild: bool =
     if isinstance(store, EmbeddedStore):
         found = findings(store, encoder, QUESTIONS)
     else:
-        orphans = store.find_orphans()  # type: ignore[attr-defined]
-        assert orphans.is_clean, orphans
+        assert leftovers(store) == []
     assert run_ingest(store, corpus, encoder=encoder).embedded == 0
     return Reference(seen, found)
 

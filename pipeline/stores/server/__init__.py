@@ -1,6 +1,6 @@
-"""The server store: MongoDB is the truth, Weaviate finds; for several processes at once."""
+"""The server store, for several processes and machines: MongoDB and Weaviate."""
 
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.store import OrphanReport, ServerStore, ServerVersions
+from pipeline.stores.server.store import ServerStore
 
-__all__ = ["OrphanReport", "ServerAddresses", "ServerStore", "ServerVersions"]
+__all__ = ["ServerAddresses", "ServerStore"]

@@ -1,10 +1,11 @@
-"""What the errors of both servers mean for us: which server, which setting, what to do."""
+"""Turns the errors of both drivers into ours: which server, which setting, what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import grpc  # type: ignore[import-untyped]
 import httpx
 import pymongo.errors
 import weaviate.exceptions
@@ -13,36 +14,35 @@ from pipeline.errors import AthenaError, ConfigurationError, DiskFull, StoreErro
 from pipeline.redaction import without_password
 from pipeline.stores.server.addresses import (
     MONGODB_SETTING,
-    WEAVIATE_CA_SETTING,
     WEAVIATE_GRPC_SETTING,
     WEAVIATE_KEY_SETTING,
     WEAVIATE_SETTING,
     ServerAddresses,
 )
 
-# MongoDB's error codes.
-_NO_AUTHENTICATION = frozenset({11, 13, 18, 8000})  # UserNotFound, Unauthorized, AuthenticationFailed, Atlas
-_DISK_FULL = frozenset({14031})
-_DISK_FULL_WORDS = ("no space left", "disk is full")
+# MongoDB's error codes: UserNotFound, Unauthorized, AuthenticationFailed, Atlas; OutOfDiskSpace.
+_NOT_ALLOWED = frozenset({11, 13, 18, 8000})
+_DISK_FULL = 14031
 
-_NO_ENTRY = (  # what Weaviate says, by gRPC in words only
+# Weaviate's messages; gRPC gives no codes for them.
+_NOT_ALLOWED_WORDS = (
     "unauthorized",
     "unauthenticated",
     "anonymous",
     "permission denied",
     "insufficient permissions",
 )
+_TOO_FEW_NODES = "enough weaviate nodes"
+_UNREACHABLE_WORDS = ("deadline exceeded", "failed to connect", "unavailable")
 
-_FEW_NODES = "enough weaviate nodes"
-
+_UNTRUSTED = "certificate_verify_failed"  # OpenSSL's words, in the messages of both drivers
 _WAIT = "Start it, or wait until it is up, and try again"
-_UNTRUSTED = "certificate_verify_failed"  # OpenSSL's name of it, in the messages of both clients
-_MAX_DETAIL = 300
+_LONGEST_DETAIL = 300
 
 
 @contextmanager
 def mongodb_errors(addresses: ServerAddresses) -> Iterator[None]:
-    """Turn pymongo's errors in the block into our own."""
+    """Raise pymongo's errors in the block as our own."""
     try:
         yield
     except pymongo.errors.PyMongoError as error:
@@ -51,126 +51,92 @@ def mongodb_errors(addresses: ServerAddresses) -> Iterator[None]:
 
 @contextmanager
 def weaviate_errors(addresses: ServerAddresses) -> Iterator[None]:
-    """Turn the errors of Weaviate's client in the block into our own."""
+    """Raise the errors of Weaviate's client in the block as our own."""
     try:
         yield
-    except (weaviate.exceptions.WeaviateBaseError, httpx.HTTPError) as error:
+    except (weaviate.exceptions.WeaviateBaseError, httpx.HTTPError, grpc.RpcError) as error:
         raise describe_weaviate(error, addresses) from error
 
 
-def describe_mongodb(error: pymongo.errors.PyMongoError, addresses: ServerAddresses) -> AthenaError:
-    """What an error of pymongo means, and what to do about it."""
+def describe_mongodb(error: Exception, addresses: ServerAddresses) -> AthenaError:
+    """Our error for one of pymongo's, with advice."""
     server = f"MongoDB at '{without_password(addresses.mongodb_url)}'"
-    code = getattr(error, "code", None)
-    if isinstance(error, pymongo.errors.BulkWriteError):
-        code = next((item.get("code") for item in (error.details or {}).get("writeErrors", ())), code)
-    detail = _short(error, addresses)
-    if isinstance(error, pymongo.errors.ConfigurationError):  # InvalidURI is one
-        return unusable_mongodb(error, addresses)
-    if code in _NO_AUTHENTICATION:
-        return StoreUnavailable(
-            f"{server} does not let us in: wrong user or password, or no right to this database.",
-            f"Mend them in {MONGODB_SETTING}.",
-        )
-    if isinstance(error, pymongo.errors.NotPrimaryError):
-        return StoreUnavailable(
-            f"{server} cannot be written: it is a read-only replica.",
-            f"Name the primary, or the whole replica set, in {MONGODB_SETTING}.",
-        )
-    if code in _DISK_FULL or any(words in detail.lower() for words in _DISK_FULL_WORDS):
-        return DiskFull(
-            f"{server} cannot write: its disk is full.",
-            "Free some space there and try again: what was stored before is whole.",
-        )
-    if isinstance(error, pymongo.errors.DocumentTooLarge):
-        return StoreError(
-            f"{server} takes no record of more than 16 MB: {detail}.", "Divide the document and ingest again."
-        )
-    if isinstance(error, pymongo.errors.ConnectionFailure):  # time-outs and server selection are
-        return _unreachable_mongodb(server, detail)
+    detail = _detail(error, addresses)
+    code = _mongodb_code(error)
+    match error:
+        case pymongo.errors.ConfigurationError() | ValueError() | OSError():  # an unusable URL or file in it
+            return ConfigurationError(
+                f"{MONGODB_SETTING} cannot be used: {detail}.",
+                "Give it as mongodb://USER:PASSWORD@HOST:PORT, with %XX for special characters.",
+            )
+        case _ if code in _NOT_ALLOWED:
+            return StoreUnavailable(
+                f"{server} refuses access: wrong user or password, or no right to this database.",
+                f"Correct them in {MONGODB_SETTING}.",
+            )
+        case _ if code == _DISK_FULL or "no space left" in detail.lower() or "disk is full" in detail.lower():
+            return DiskFull(f"{server} cannot write: its disk is full.", "Free space there and try again.")
+        case pymongo.errors.DocumentTooLarge():
+            return StoreError(
+                f"{server} takes no record of more than 16 MB: {detail}.", "Divide the document."
+            )
+        case pymongo.errors.ConnectionFailure() if _UNTRUSTED in detail.lower():
+            return StoreUnavailable(
+                f"The certificate of {server} is not trusted ({detail}).",
+                f"Name the file of its certificate authority in {MONGODB_SETTING}: …tls=true&tlsCAFile=FILE.",
+            )
+        case pymongo.errors.ConnectionFailure():
+            return StoreUnavailable(
+                f"{server} does not answer ({detail}).",
+                f"{_WAIT}. Its address is {MONGODB_SETTING}; tls=true in it must match the server.",
+            )
     return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
-
-
-def unusable_mongodb(error: Exception, addresses: ServerAddresses) -> ConfigurationError:
-    """The error for a URL of MongoDB that is none, or that names files which cannot be read."""
-    return ConfigurationError(
-        f"{MONGODB_SETTING} cannot be used: {_short(error, addresses)}.",
-        "Give it as mongodb://USER:PASSWORD@HOST:PORT, with %XX for special characters of a password.",
-    )
-
-
-def _unreachable_mongodb(server: str, detail: str) -> StoreUnavailable:
-    if _UNTRUSTED in detail.lower():
-        return StoreUnavailable(
-            f"The certificate of {server} is not trusted ({detail}).",
-            f"Give the file of its certificate authority in {MONGODB_SETTING}: …tls=true&tlsCAFile=FILE.",
-        )
-    hint = ""
-    if "connection closed" in detail:
-        hint = " Where it wants TLS, the URL says tls=true."
-    elif "SSL:" in detail:
-        hint = " Where it has no TLS, the URL does not say tls=true."
-    return StoreUnavailable(
-        f"{server} does not answer ({detail}).",
-        f"{_WAIT}; its address is the setting {MONGODB_SETTING}.{hint}",
-    )
 
 
 def describe_weaviate(error: Exception, addresses: ServerAddresses) -> AthenaError:
-    """What an error of Weaviate's client means, and what to do about it."""
+    """Our error for one of Weaviate's client, with advice."""
     server = f"Weaviate at '{without_password(addresses.weaviate_url)}'"
-    detail = _short(error, addresses)
-    lower = detail.lower()
-    status = getattr(error, "status_code", None)
-    if status in (401, 403) or any(word in lower for word in _NO_ENTRY):
+    detail = _detail(error, addresses)
+    words = detail.lower()
+    if getattr(error, "status_code", None) in (401, 403) or _has(words, _NOT_ALLOWED_WORDS):
         return StoreUnavailable(
-            f"{server} does not let us in: wrong key, or no right.", f"Mend {WEAVIATE_KEY_SETTING}."
+            f"{server} refuses access: wrong key, or no right.", f"Correct {WEAVIATE_KEY_SETTING}."
         )
     if isinstance(error, weaviate.exceptions.AuthenticationFailedError):
         return StoreUnavailable(f"{server} asks for a key.", f"Set {WEAVIATE_KEY_SETTING}.")
-    if _UNTRUSTED in lower:
-        return untrusted(addresses, detail)
-    if _FEW_NODES in lower:
+    if _UNTRUSTED in words:
+        return StoreUnavailable(
+            f"The certificate of {server} is not trusted ({detail}).",
+            "Name its certificate authority in SSL_CERT_FILE and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.",
+        )
+    if _TOO_FEW_NODES in words:
         return StoreError(
-            f"{server} has fewer servers than copies are wanted ({detail}).",
-            "Lower ATHENA_WEAVIATE_REPLICAS, or add servers to its cluster.",
+            f"{server} has fewer nodes than copies are wanted ({detail}).",
+            "Lower ATHENA_WEAVIATE_REPLICAS, or add nodes to its cluster.",
         )
-    if "no space left" in lower:
-        return DiskFull(  # the logs of its vector index stay closed, and the end of them may be lost
-            f"{server} cannot write: its disk is full ({detail}).",
-            "Free some space there, restart it and ingest again: that also mends what it may have lost.",
-        )
-    if "read-only" in lower or "readonly" in lower:
+    if "no space left" in words:
+        return DiskFull(f"{server} cannot write: its disk is full ({detail}).", "Free space and try again.")
+    if "read-only" in words or "readonly" in words:
         return StoreError(
-            f"{server} cannot write: it is read-only or its disk is full ({detail}).",
-            "Free some space there: it then opens its shards by itself. If it does not, set them to READY.",
+            f"{server} cannot write: it is read-only, as after a full disk ({detail}).",
+            "Free space there; it then accepts writes again, or set its shards to READY.",
         )
-    if "http request to an https server" in lower:
-        return unavailable(addresses, "it wants TLS: let the URL begin with https://")
-    if _is_connection(error) or any(word in lower for word in ("deadline exceeded", "failed to connect")):
-        return unavailable(addresses, detail)
+    if _is_connection_error(error) or _has(words, _UNREACHABLE_WORDS):
+        return StoreUnavailable(
+            f"{server} does not answer ({detail}).",
+            f"{_WAIT}. Its addresses are {WEAVIATE_SETTING} and {WEAVIATE_GRPC_SETTING}; "
+            "with TLS the URL begins with https.",
+        )
     return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
 
 
-def unavailable(addresses: ServerAddresses, detail: str) -> StoreUnavailable:
-    """The error for a Weaviate that does not answer."""
-    return StoreUnavailable(
-        f"Weaviate at '{without_password(addresses.weaviate_url)}' does not answer ({detail}).",
-        f"{_WAIT}; its address is the settings {WEAVIATE_SETTING} and {WEAVIATE_GRPC_SETTING}.",
-    )
+def _mongodb_code(error: Exception) -> int | None:
+    if isinstance(error, pymongo.errors.BulkWriteError):
+        return next((item.get("code") for item in (error.details or {}).get("writeErrors", ())), error.code)
+    return getattr(error, "code", None)
 
 
-def untrusted(addresses: ServerAddresses, detail: str) -> StoreUnavailable:
-    """The error for a Weaviate whose certificate is not to be trusted."""
-    server = f"Weaviate at '{without_password(addresses.weaviate_url)}'"
-    return StoreUnavailable(
-        f"The certificate of {server} is not trusted ({detail}).",
-        f"Give the file of its certificate authority as {WEAVIATE_CA_SETTING}, and its host in "
-        f"{WEAVIATE_SETTING} as the certificate has it.",
-    )
-
-
-def _is_connection(error: Exception) -> bool:
+def _is_connection_error(error: Exception) -> bool:
     kinds = (
         httpx.TransportError,
         weaviate.exceptions.WeaviateStartUpError,
@@ -183,9 +149,13 @@ def _is_connection(error: Exception) -> bool:
     return isinstance(error, kinds)
 
 
-def _short(error: Exception, addresses: ServerAddresses) -> str:
-    """One line of an error's message, without any password."""
+def _has(words: str, any_of: tuple[str, ...]) -> bool:
+    return any(one in words for one in any_of)
+
+
+def _detail(error: Exception, addresses: ServerAddresses) -> str:
+    """One line of a driver's message, without secrets."""
     text = without_password(" ".join(str(error).split())) or type(error).__name__
     for secret in addresses.secrets:
         text = text.replace(secret, "…")
-    return text[:_MAX_DETAIL].rstrip(".:, ")
+    return text[:_LONGEST_DETAIL].rstrip(".:, ")

@@ -27,9 +27,10 @@ from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import Memory, MemoryChanges, changed_meanwhile
 from pipeline.stores.memory_records import live_key, record_of, row_json
 from pipeline.stores.server.mongo import Document, chunks, in_groups
-from pipeline.stores.server.records import DUPLICATE, ROWS_AN_INSERT
 from pipeline.stores.server.stored_turns import delete_turns, mark_remembered, overwrite
 
+ROWS_AN_INSERT = 500
+DUPLICATE = 11000  # MongoDB's error code
 KEPT_CHANGES = 1000  # emptied ones: a writer that is further behind could take a number twice
 PART_BYTES = 4_000_000  # of rows in a record; MongoDB takes none of more than 16 MB
 

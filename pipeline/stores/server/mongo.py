@@ -24,7 +24,7 @@ from pymongo.write_concern import WriteConcern
 
 from pipeline.errors import ConfigurationError, StoreError
 from pipeline.stores.server.addresses import MONGODB_SETTING, ServerAddresses
-from pipeline.stores.server.errors import mongodb_errors, unusable_mongodb
+from pipeline.stores.server.errors import describe_mongodb, mongodb_errors
 
 Document = dict[str, Any]
 Item = TypeVar("Item")
@@ -40,10 +40,6 @@ LAYOUT = 3
 """Of all records; rises when an older program could not read them, or this one not those of an older one."""
 
 INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
-    "documents": (("build", "_id"),),
-    "pending": (("build",),),
-    "sections": (("build", "node"), ("version", "order")),
-    "texts": (("build",),),
     "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
     "turns": (("conversation", "position"), ("remembered",), ("feedback",)),
     "memories": (("user", "gone"), ("user", "live"), ("named",)),
@@ -139,7 +135,7 @@ def _make_client(addresses: ServerAddresses) -> pymongo.MongoClient[Document]:
             socketTimeoutMS=SOCKET_TIMEOUT_MS,
         )
     except (OSError, ValueError) as error:  # files that it names; a port or password that is not one
-        raise unusable_mongodb(error, addresses) from error
+        raise describe_mongodb(error, addresses) from error
     if not client.write_concern.acknowledged:
         client.close()
         raise ConfigurationError(

@@ -1,7 +1,7 @@
-"""The collections in Weaviate: two a build, an object for each section or sentence, with vectors of our own.
+"""The two collections of a build in Weaviate: one object a section or sentence, with our own vectors.
 
-The words of a node come analysed (`pipeline.analysis`) and are only split at blanks, so that every backend
-finds the same. Ids are single terms. Nothing else is indexed.
+`lexical` has the analysed terms of a node (`pipeline.analysis`), which Weaviate splits at blanks only: both
+stores find the same. Ids and paths are single terms.
 """
 
 from __future__ import annotations
@@ -19,17 +19,14 @@ from weaviate.classes.config import (
 )
 from weaviate.classes.data import DataObject
 from weaviate.client import WeaviateClient
-from weaviate.collections import Collection
 from weaviate.exceptions import UnexpectedStatusCodeError
 from weaviate.util import generate_uuid5
 
 from pipeline.analysis import lexical_terms
 from pipeline.nodes import Node
 from pipeline.options import ServerOptions
-from pipeline.stores.base import Level, NewDocument
+from pipeline.stores.base import LEVELS, Level, NewDocument
 from pipeline.stores.metadata import sentence_metadata
-
-SEARCHED = "lexical"
 
 # BM25 as tantivy, the embedded store's engine, has it.
 BM25_K1 = 1.2
@@ -44,34 +41,20 @@ Properties = Mapping[str, Any]
 NodeObject = DataObject[Properties, None]
 
 
-def collection_name(prefix: str, store: str, build: str, level: Level) -> str:
-    """The name of a build's collection; `store` tells several databases on one server apart."""
-    return f"{store_prefix(prefix, store)}{build}_{level}"
+def collection_names(options: ServerOptions, build: str) -> dict[Level, str]:
+    """The names of a build's collections, by level."""
+    return {level: f"{options.weaviate_prefix}_{build}_{level}" for level in LEVELS}
 
 
-def store_prefix(prefix: str, store: str) -> str:
-    """What the names of all collections of one store begin with."""
-    return f"{prefix}_{store}_"
-
-
-def opened(client: WeaviateClient, name: str, tenant: str) -> Collection[Any, Any]:
-    """A collection, or our tenant of it where it has tenants, to be read or written."""
-    collection = client.collections.use(name, skip_argument_validation=True)
-    return collection.with_tenant(tenant) if tenant else collection
-
-
-def create_collection(client: WeaviateClient, name: str, level: Level, options: ServerOptions) -> None:
-    """Make a collection, unless it is there, and our tenant of it."""
-    if not client.collections.exists(name):
-        try:
-            _create(client, name, level, options)
-        except UnexpectedStatusCodeError:  # whoever was killed had asked for it: it came to be meanwhile
-            if not client.collections.exists(name):
-                raise
-    if tenant := options.weaviate_tenant:  # whoever was interrupted may have made the collection only
-        tenants = client.collections.use(name).tenants
-        if not tenants.exists(tenant):
-            tenants.create(tenant)
+def create_collections(client: WeaviateClient, options: ServerOptions, build: str) -> None:
+    """Create the collections of a build that do not exist yet."""
+    for level, name in collection_names(options, build).items():
+        if not client.collections.exists(name):
+            try:
+                _create(client, name, level, options)
+            except UnexpectedStatusCodeError:  # another process creates it at this moment
+                if not client.collections.exists(name):
+                    raise
 
 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
@@ -80,30 +63,30 @@ def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeOb
     return {
         "section": [_object(document, version, node) for node in document.sections],
         "sentence": [
-            _object(document, version, node, **_of_sentence(node, section, position))
+            _object(document, version, node, **_of_sentence(node, section))
             for section in document.sections
-            for position, node in enumerate(by_section[section.node_id])
+            for node in by_section[section.node_id]
         ],
     }
 
 
 def _object(document: NewDocument, version: str, node: Node, **properties: Any) -> NodeObject:
     return DataObject(
-        uuid=generate_uuid5(node.node_id, version),  # written again, it takes its own place
+        uuid=generate_uuid5(node.node_id, version),  # a retried write replaces the same object
         properties={
             "node": node.node_id,
             "version": version,
-            SEARCHED: lexical_terms(node.text, node.metadata),
+            "path": document.source,
+            "lexical": lexical_terms(node.text, node.metadata),
             **properties,
         },
         vector=document.vector(node).tolist(),
     )
 
 
-def _of_sentence(node: Node, section: Node, position: int) -> dict[str, Any]:
+def _of_sentence(node: Node, section: Node) -> dict[str, Any]:
     return {
         "section": section.node_id,
-        "position": position,
         "start": node.start_char_idx,
         "end": node.end_char_idx,
         "metadata": sentence_metadata(node, section),
@@ -112,19 +95,23 @@ def _of_sentence(node: Node, section: Node, position: int) -> dict[str, Any]:
 
 
 def _create(client: WeaviateClient, name: str, level: Level, options: ServerOptions) -> None:
+    quantizers = Configure.VectorIndex.Quantizer
+    quantizer: Mapping[str, Callable[[], Any]] = {
+        "none": quantizers.none,
+        "rq": quantizers.rq,
+        "bq": quantizers.bq,
+    }
+    shards = options.weaviate_shards
     client.collections.create(
         name,
-        replication_config=Configure.replication(factor=options.weaviate_replicas),
-        sharding_config=(
-            Configure.sharding(desired_count=options.weaviate_shards) if options.weaviate_shards else None
-        ),
-        multi_tenancy_config=Configure.multi_tenancy(enabled=True) if options.weaviate_tenant else None,
         properties=_PROPERTIES[level],
+        replication_config=Configure.replication(factor=options.weaviate_replicas),
+        sharding_config=Configure.sharding(desired_count=shards) if shards else None,
         inverted_index_config=Configure.inverted_index(
             bm25_k1=BM25_K1, bm25_b=BM25_B, stopwords_preset=StopwordsPreset.NONE
         ),
         vector_config=Configure.Vectors.self_provided(
-            quantizer=_QUANTIZERS[options.weaviate_quantizer](),
+            quantizer=quantizer[options.weaviate_quantizer](),
             vector_index_config=Configure.VectorIndex.hnsw(
                 distance_metric=VectorDistances.COSINE,
                 ef=HNSW_EF,
@@ -135,16 +122,8 @@ def _create(client: WeaviateClient, name: str, level: Level, options: ServerOpti
     )
 
 
-# Compressed vectors are for finding candidates; those are then ordered by the whole ones, which are on disk.
-_QUANTIZERS: Mapping[str, Callable[[], Any]] = {
-    "none": Configure.VectorIndex.Quantizer.none,
-    "rq": Configure.VectorIndex.Quantizer.rq,
-    "bq": Configure.VectorIndex.Quantizer.bq,
-}
-
-
-def _id(name: str) -> Property:
-    """An id: filtered by, as one term."""
+def _term(name: str) -> Property:
+    """A property that is filtered by its whole value."""
     return Property(
         name=name,
         data_type=DataType.TEXT,
@@ -154,8 +133,8 @@ def _id(name: str) -> Property:
     )
 
 
-def _kept(name: str, data_type: DataType) -> Property:
-    """What is only given back."""
+def _stored(name: str, data_type: DataType) -> Property:
+    """A property that is returned, and neither filtered nor searched."""
     return Property(
         name=name,
         data_type=data_type,
@@ -164,27 +143,24 @@ def _kept(name: str, data_type: DataType) -> Property:
     )
 
 
-def _words(name: str) -> Property:
-    """What is searched for words."""
-    return Property(
-        name=name,
+_COMMON = [
+    *map(_term, ("node", "version", "path")),
+    Property(
+        name="lexical",
         data_type=DataType.TEXT,
         tokenization=Tokenization.WHITESPACE,
         index_filterable=False,
         index_searchable=True,
-    )
-
-
-_COMMON = [_id("node"), _id("version"), _words(SEARCHED)]
+    ),
+]
 _PROPERTIES: dict[Level, list[Property]] = {
     "section": _COMMON,
     "sentence": [
         *_COMMON,
-        _id("section"),
-        Property(name="position", data_type=DataType.INT, index_filterable=True, index_searchable=None),
-        _kept("start", DataType.INT),
-        _kept("end", DataType.INT),
-        _kept("metadata", DataType.TEXT),
-        _kept("text", DataType.TEXT),
+        _stored("section", DataType.TEXT),
+        _stored("start", DataType.INT),
+        _stored("end", DataType.INT),
+        _stored("metadata", DataType.TEXT),
+        _stored("text", DataType.TEXT),
     ],
 }

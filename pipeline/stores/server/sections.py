@@ -1,162 +1,188 @@
-"""`SectionStore` on MongoDB."""
+"""`SectionStore` on MongoDB, and what both halves of the store read it with."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection as Ids
+from dataclasses import dataclass
+from typing import TypeVar
 
-from pipeline.errors import StoreDamaged, UnknownDocument
+from pymongo.collection import Collection
+
+from pipeline.errors import StoreDamaged, StoreError, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
-from pipeline.stores.metadata import read_section
-from pipeline.stores.server.mongo import Document, chunks
-from pipeline.stores.server.records import read_sections, read_shared, read_texts
-from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.snapshot import Kept, Snapshot, Snapshots, Versioned
+from pipeline.stores.server.connections import Connections, Db, Record, in_parts
+from pipeline.stores.server.index import Index, documents_of, has_documents, read_index
+from pipeline.stores.server.records import info_of, list_documents, read_records, section_node
 
-MAX_CHARACTERS = 32_000_000  # of all sections: 40 to 130 MB; most collections of documents are smaller
-MAX_CHARACTERS_AT_ONCE = MAX_CHARACTERS // 2
-"""Of the documents that are read before anybody asks for them: headings make some of it twice."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+ATTEMPTS = 3
+"""Reads of something whose document is replaced at that moment; each begins after the replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How many documents each language has, and how many sentences there are."""
+
+    languages: Mapping[str, int]
+    sentences: int
+
+
+class Reader:
+    """Reads the searched build; the current versions are looked up for each read."""
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+        self._statistics: tuple[Index | None, Statistics] = None, Statistics({}, 0)
+
+    def read(self, read: Callable[[Db, Index], Result], empty: Result) -> Result:
+        """The result of `read`, made of one build; `empty` where nothing was ever indexed."""
+        with self.connections.mongodb() as database:
+            index = read_index(database)
+            while index is not None:
+                failure: StoreError | None = None
+                try:
+                    result = read(database, index)
+                except StoreError as error:
+                    failure = error
+                now = read_index(database)
+                if now is not None and now.build != index.build:  # a rebuild was published meanwhile
+                    index = now
+                    continue
+                if failure is not None:
+                    raise failure
+                return result
+        return empty
+
+    def statistics(self) -> Statistics:
+        """Counts over all documents, computed again after each change of them."""
+        return self.read(self._count, Statistics({}, 0))
+
+    def _count(self, database: Db, index: Index) -> Statistics:
+        known, statistics = self._statistics
+        if known == index:
+            return statistics
+        documents = documents_of(database, index.build)
+        languages = _sums(documents, group="$language", add=1)
+        statistics = Statistics(languages, sum(_sums(documents, group=None, add="$sentences").values()))
+        self._statistics = index, statistics
+        return statistics
+
+
+def _sums(documents: Collection[Record], *, group: str | None, add: int | str) -> dict[str, int]:
+    """The sum of a field, or the number, of visible documents in each group, the largest first.
+
+    One sum a call: FerretDB 1.24 gets a second one in the same call wrong.
+    """
+    stages: list[Record] = [
+        {"$match": {"version": {"$ne": None}}},
+        {"$group": {"_id": group, "sum": {"$sum": add}}},
+    ]
+    groups = sorted(documents.aggregate(stages), key=lambda found: -found["sum"])
+    return {found["_id"]: int(found["sum"]) for found in groups}
+
+
+def current(
+    database: Db,
+    index: Index,
+    fetch: Callable[[], Sequence[Item]],
+    place: Callable[[Item], tuple[str, str]],
+) -> tuple[list[Item], dict[str, Record]]:
+    """The fetched items of visible versions, and the records of their documents by source.
+
+    `place` returns an item's source and version, "" for both where the item has lost its properties. Items
+    of a replaced version are fetched again: all of the new version was there before the record named it.
+    """
+    for _ in range(ATTEMPTS):
+        items = fetch()
+        records = read_records(database, index.build, {place(item)[0] for item in items})
+        kept, replaced = sort_out(items, records, place)
+        if not replaced:
+            break
+    return kept, records
+
+
+def sort_out(
+    items: Iterable[Item], records: Mapping[str, Record], place: Callable[[Item], tuple[str, str]]
+) -> tuple[list[Item], bool]:
+    """The items of visible versions, and whether one was of a version that is replaced."""
+    kept: list[Item] = []
+    replaced = False
+    for item in items:
+        source, version = place(item)
+        if not source:  # Weaviate found the object, which was deleted before it read the properties
+            replaced = True
+            continue
+        record = records.get(source)
+        if record is None:  # deleted, or not visible yet
+            continue
+        if record["version"] == version:
+            kept.append(item)
+        elif record["next"] != version:
+            replaced = True
+    return kept, replaced
 
 
 class ServerSections:
-    """Whole documents and their sections, of the visible build."""
+    """Fulfils `SectionStore`."""
 
-    def __init__(self, servers: Servers, snapshots: Snapshots) -> None:
-        self._servers = servers
-        self._snapshots = snapshots
-        self._kept: Kept[StoredNode] = Kept(MAX_CHARACTERS)
-        self._languages: tuple[tuple[str, str | None, int] | None, Mapping[str, int]] = None, {}
-        # By source: every search reads the documents of its first passages.
-        self._whole: Kept[StoredDocument] = Kept(MAX_CHARACTERS)
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
-        return list(self._snapshots.known(lambda snapshot: snapshot.by_source))
+        return self._reader.read(lambda database, index: list_documents(database, index.build), [])
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
-        found = self._snapshots.get_many(self._whole, [source], self._read_documents)
-        if source not in found:
+        found = self._reader.read(lambda database, index: _document(database, index, source), None)
+        if found is None:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-        return found[source]
+        return found
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
+    def get_many(self, node_ids: Ids[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
-        return self._snapshots.get_many(self._kept, node_ids, self._read)
-
-    def of(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sections by id, of the versions that a snapshot shows; only while it is read."""
-        return snapshot.get_many(self._kept, node_ids, self._read)
-
-    def kept(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Those of some sections that are known without asking."""
-        return self._kept.get_many(node_ids, snapshot.documents)
+        return self._reader.read(lambda database, index: read_sections(database, index, node_ids), {})
 
     def languages(self) -> Mapping[str, int]:
         """How many visible documents there are in each language, by ISO 639-1 code."""
-
-        def remember(snapshot: Snapshot) -> Mapping[str, int] | None:
-            return self._languages[1] if self._languages[0] == _state(snapshot) else None
-
-        def read(snapshot: Snapshot) -> Mapping[str, int]:
-            known = remember(snapshot)
-            if known is not None:
-                return known
-            shared = read_shared(self._servers.mongo, snapshot.documents)
-            found = Counter(json.loads(own).get("language", "en") for own in shared.values())
-            self._languages = _state(snapshot), dict(found.most_common())
-            return self._languages[1]
-
-        return self._snapshots.recall(remember, read)
-
-    def warm_up(self) -> None:
-        """Read all documents in two queries and keep them with their sections, where there is room for all.
-
-        Each search looks at the documents of its first passages, and one of them that is not kept costs a
-        query: a few milliseconds in MongoDB, but FerretDB looks through all sections for it.
-        """
-
-        def read(snapshot: Snapshot) -> None:
-            characters = sum(info.characters for info in snapshot.documents.values())
-            if 0 < characters <= MAX_CHARACTERS_AT_ONCE:
-                of_build = {"build": snapshot.build}
-                self._whole.put(self._documents_of(snapshot, texts=of_build, sections=of_build))
-
-        self._snapshots.read(read)
+        return self._reader.statistics().languages
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
-        return self._snapshots.known(_manifest)
 
-    def _read(self, snapshot: Snapshot, node_ids: Collection[str]) -> dict[str, Versioned[StoredNode]]:
-        mongo = self._servers.mongo
-        rows: list[Document] = []
-        for ids in chunks(node_ids):
-            found = read_sections(mongo, {"build": snapshot.build, "node": {"$in": ids}})
-            rows += [row for row in found if row["version"] in snapshot.documents]
-        return _nodes(rows, read_shared(mongo, {row["version"] for row in rows}), snapshot)
+        def read(database: Db, index: Index) -> Manifest | None:
+            return index.manifest if has_documents(database, index.build) else None
 
-    def _read_documents(
-        self, snapshot: Snapshot, sources: Iterable[str]
-    ) -> dict[str, Versioned[StoredDocument]]:
-        versions = [snapshot.versions[source] for source in sources if source in snapshot.versions]
-        found: dict[str, Versioned[StoredDocument]] = {}
-        for version in versions:
-            found |= self._documents_of(snapshot, texts={"_id": version}, sections={"version": version})
-        return found
-
-    def _documents_of(
-        self, snapshot: Snapshot, *, texts: Document, sections: Document
-    ) -> dict[str, Versioned[StoredDocument]]:
-        """The visible documents that two filters mean, by source; their sections are kept."""
-        mongo = self._servers.mongo
-        whole = {row["_id"]: row for row in read_texts(mongo, texts) if row["_id"] in snapshot.documents}
-        rows = [row for row in read_sections(mongo, sections) if row["version"] in snapshot.documents]
-        nodes = _nodes(rows, {version: row["metadata"] for version, row in whole.items()}, snapshot)
-        self._kept.put(nodes)
-        by_version: defaultdict[str, list[StoredNode]] = defaultdict(list)
-        for node in nodes.values():
-            by_version[node.version].append(node.item)
-        found: dict[str, Versioned[StoredDocument]] = {}
-        for version, row in whole.items():
-            info = snapshot.documents[version]
-            document = StoredDocument(info, row["text"], tuple(by_version[version]))
-            found[info.source] = Versioned(version, document, len(row["text"]))
-        return found
+        return self._reader.read(read, None)
 
 
-def _nodes(
-    rows: Iterable[Document], shared: Mapping[str, str], snapshot: Snapshot
-) -> dict[str, Versioned[StoredNode]]:
-    """The sections of some rows, by id; `shared` has what stands once for each document, by version."""
-    found: dict[str, Versioned[StoredNode]] = {}
-    for row in rows:
-        version, of_document = row["version"], shared.get(row["version"])
-        if of_document is None:
-            raise StoreDamaged(
-                "MongoDB has sections of a document whose text it has not.", "`athena repair`."
-            )
-        node = StoredNode(
-            node_id=row["node"],
-            text=row["text"],
-            metadata=read_section(of_document, row["metadata"]),
-            start_char_idx=row["start"],
-            end_char_idx=row["end"],
-            document_id=snapshot.documents[version].id,
-            sentence_ids=tuple(row["children"]),
-        )
-        names = len(row["metadata"]) + len(of_document) + sum(map(len, node.sentence_ids))
-        found[node.node_id] = Versioned(version, node, len(node.text) + names)
-    return found
+def read_sections(database: Db, index: Index, node_ids: Ids[str]) -> dict[str, StoredNode]:
+    """Visible sections by id."""
+
+    def fetch() -> list[Record]:
+        sections = database[f"sections_{index.build}"]
+        return [row for some in in_parts(set(node_ids)) for row in sections.find({"node": {"$in": some}})]
+
+    rows, records = current(database, index, fetch, lambda row: (row["source"], row["version"]))
+    return {row["node"]: section_node(row, records[row["source"]]) for row in rows}
 
 
-def _state(snapshot: Snapshot) -> tuple[str, str | None, int]:
-    return snapshot.state.store, snapshot.build, snapshot.state.generation
-
-
-def _manifest(snapshot: Snapshot) -> Manifest | None:
-    made_as = snapshot.manifest
-    return None if made_as is None else replace(made_as, generation=snapshot.state.generation)
+def _document(database: Db, index: Index, source: str) -> StoredDocument | None:
+    """A document with its text and sections; read again where it was replaced meanwhile."""
+    for _ in range(ATTEMPTS):
+        record = documents_of(database, index.build).find_one({"_id": source})
+        if record is None or record["version"] is None:
+            return None
+        of_version = {"version": record["version"]}
+        rows = [*database[f"sections_{index.build}"].find(of_version).sort("order", 1)]
+        text = database[f"texts_{index.build}"].find_one({"_id": record["version"]})
+        if text is not None and len(rows) == record["sections"]:
+            sections = tuple(section_node(row, record) for row in rows)
+            return StoredDocument(info_of(record), text["text"], sections)
+    raise StoreDamaged(
+        f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
+    )

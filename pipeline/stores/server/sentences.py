@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from typing import Any, NamedTuple
 
-from pipeline.analysis import analyse
-from pipeline.errors import StoreDamaged
+import numpy as np
+from weaviate import WeaviateClient
+from weaviate.classes.query import Filter, MetadataQuery
+
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     LEVELS,
@@ -22,77 +24,78 @@ from pipeline.stores.base import (
     SearchResponse,
     Vector,
 )
-from pipeline.stores.globs import Globs, matches
-from pipeline.stores.kept import KeptByState
+from pipeline.stores.globs import Globs, as_scope, matches
 from pipeline.stores.manifest import check_search
 from pipeline.stores.metadata import read_sentence
-from pipeline.stores.server.objects import Fetched, FoundObject, NodeObjects, Query, Wanted, of_versions
-from pipeline.stores.server.records import read_sections
-from pipeline.stores.server.schema import Properties
-from pipeline.stores.server.sections import ServerSections
-from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.snapshot import Kept, Snapshot, Snapshots, Versioned
-from pipeline.stores.vocabulary import Vocabulary, count_words
+from pipeline.stores.server.connections import Db, in_parts
+from pipeline.stores.server.index import Index, has_documents
+from pipeline.stores.server.records import read_records
+from pipeline.stores.server.schema import collection_names
+from pipeline.stores.server.sections import Reader, current, read_sections, sort_out
+from pipeline.stores.vocabulary import count_words
 
-SENTENCE_PROPERTIES = ("node", "version", "section", "position", "start", "end", "metadata", "text")
+MOST_RESULTS = 10_000
+"""Weaviate's default QUERY_MAXIMUM_RESULTS: the most objects that a query returns."""
 
-MAX_LEAVES = 20_000  # some 60 MB, most of it vectors
-
-FRESH_S = 90.0
-"""Weaviate keeps what is new in memory for up to 60 seconds, unless it is told to write it sooner."""
+_CLASS = re.compile(r"\\.|\[[^\]]+\]", re.DOTALL)  # an escaped character, or a class: one character
+_STARS = re.compile(r"\*+")
 
 _EMPTY = SearchResponse((), (), (), ())
 
 
-class ServerSentences:
-    """The leaves and their vectors, and the search over both levels, of the visible build."""
+class Found(NamedTuple):
+    """One object as a search found it."""
 
-    def __init__(
-        self,
-        servers: Servers,
-        snapshots: Snapshots,
-        *,
-        sections: ServerSections,
-        manifest: Manifest | None,
-    ) -> None:
-        self._servers = servers
-        self._sections = sections
-        self._snapshots = snapshots
+    node_id: str
+    section_id: str
+    source: str
+    version: str
+    score: float
+
+
+class Query(NamedTuple):
+    """One ranking to ask for: by analysed words or by vector."""
+
+    level: Level
+    limit: int
+    words: str = ""
+    vector: Vector | None = None
+
+
+class Fetched(NamedTuple):
+    """One object with its properties, and its vector as it was written."""
+
+    properties: Mapping[str, Any]
+    vector: Vector
+
+
+class ServerSentences:
+    """Fulfils `SentenceIndex`; given a `manifest`, searching an index made otherwise raises."""
+
+    def __init__(self, reader: Reader, manifest: Manifest | None) -> None:
+        self._reader = reader
         self._manifest = manifest
-        self._kept: Kept[StoredNode] = Kept(MAX_LEAVES)
-        self._vectors: Kept[Vector] = Kept(MAX_LEAVES)
-        self._vocabulary: KeptByState[None, Vocabulary] = KeptByState(room=1)
-        self._terms: tuple[tuple[str, str | None, int] | None, frozenset[str]] = None, frozenset()
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
-        return self._snapshots.read(lambda snapshot: self._search(snapshot, request))
+        return self._reader.read(lambda database, index: self._search(database, index, request), _EMPTY)
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections, in one call.
+        """Sentences by id, and all those of some sections, in one call."""
 
-        Their vectors are fetched and kept with them: whoever wants sentences compares them.
-        """
+        def read(database: Db, index: Index) -> dict[str, StoredNode]:
+            whole = read_sections(database, index, sections)
+            wanted = [*node_ids, *(id_ for section in whole.values() for id_ in section.sentence_ids)]
+            found = self._fetch(database, index, ("sentence",), wanted)
+            unread = {one.properties["section"] for one in found.values()} - whole.keys()
+            whole |= read_sections(database, index, unread)
+            return {
+                id_: _sentence(found[id_].properties, whole)
+                for id_ in wanted
+                if id_ in found and found[id_].properties["section"] in whole
+            }
 
-        def remember(snapshot: Snapshot) -> dict[str, StoredNode] | None:
-            whole = self._sections.kept(snapshot, sections)
-            wanted = [*node_ids, *_leaves(whole.values())]
-            kept = self._kept.get_many(wanted, snapshot.documents)
-            if len(whole) < len(set(sections)) or len(kept) < len(set(wanted)):
-                return None
-            return {node_id: kept[node_id] for node_id in wanted}
-
-        def read(snapshot: Snapshot) -> dict[str, StoredNode]:
-            whole = self._sections.of(snapshot, sections)
-            wanted = [*node_ids, *_leaves(whole.values())]
-            found = self._kept.get_many(wanted, snapshot.documents)
-            unread = [id_ for id_, section in whole.items() if not found.keys() >= {*section.sentence_ids}]
-            coming = {*found, *_leaves(whole[id_] for id_ in unread)}
-            missing = [node_id for node_id in node_ids if node_id not in coming]
-            found |= self._read(snapshot, leaves=missing, sections=unread)
-            return {node_id: found[node_id] for node_id in wanted if node_id in found}
-
-        return self._snapshots.recall(remember, read)
+        return self._reader.read(read, {})
 
     def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
         """All sentences of some sections, in reading order, in one call."""
@@ -103,156 +106,178 @@ class ServerSentences:
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
-        return self._snapshots.get_many(self._vectors, node_ids, self._read_vectors)
+
+        def read(database: Db, index: Index) -> dict[str, Vector]:
+            found = self._fetch(database, index, LEVELS, node_ids)
+            return {node_id: one.vector for node_id, one in found.items()}
+
+        return self._reader.read(read, {})
 
     def count(self) -> int:
         """How many sentences are indexed."""
-        return self._snapshots.known(lambda snapshot: snapshot.sentences)
+        return self._reader.statistics().sentences
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """Those of some analysed terms that no node has: told by the vocabulary where it is known."""
+        """Those of some analysed terms that no node has; a term just removed may still count as there."""
 
-        def remember(snapshot: Snapshot) -> frozenset[str] | None:
-            if self._terms[0] != _state(snapshot) or any(map(_has_digit, terms)):
-                return None  # the vocabulary has no word with a digit
-            return frozenset(terms) - self._terms[1]
-
-        def read(snapshot: Snapshot) -> frozenset[str]:
-            known = remember(snapshot)
-            if known is not None:
-                return known
-            objects = self._objects(snapshot)
-            if objects is None:
+        def read(database: Db, index: Index) -> frozenset[str]:
+            if not has_documents(database, index.build):
                 return frozenset()
-            looks = [
-                Query(level, 1, snapshot.documents, words=term, fresh=_is_fresh(snapshot))
-                for term in terms
-                for level in LEVELS
-            ]
-            found = zip(looks, objects.search(looks), strict=True)
-            return frozenset(terms) - {look.words for look, nodes in found if nodes}
+            queries = [Query(level, 1, words=term) for term in terms for level in LEVELS]
+            found = zip(queries, self._ask(index, queries, None), strict=True)
+            return frozenset(terms) - {query.words for query, hits in found if hits}
 
-        return self._snapshots.recall(remember, read)
+        return self._reader.read(read, frozenset())
 
     def vocabulary(self) -> Mapping[str, int]:
         """How often each word is written in the sections and their headings, in lower case."""
 
-        def read(snapshot: Snapshot) -> Mapping[str, int]:
-            words = self._vocabulary.one(_state(snapshot), None, lambda: count_words(self._texts(snapshot)))
-            if self._terms[0] != _state(snapshot):
-                self._terms = _state(snapshot), frozenset(chain.from_iterable(map(analyse, words)))
-            return words
+        def read(database: Db, index: Index) -> Mapping[str, int]:
+            rows = database[f"sections_{index.build}"].find({}, {"metadata": 1, "text": 1})
+            return count_words(
+                f"{' '.join(json.loads(row['metadata'])['heading_path'])}\n{row['text']}" for row in rows
+            )
 
-        return self._snapshots.read(read)
+        return self._reader.read(read, {})
 
-    def _texts(self, snapshot: Snapshot) -> Iterator[str]:
-        """The texts of the visible sections, each after its headings."""
-        for record in read_sections(self._servers.mongo, {"build": snapshot.build}):
-            if record["version"] in snapshot.documents:
-                headings = " ".join(json.loads(record["metadata"])["heading_path"])
-                yield f"{headings}\n{record['text']}"
-
-    def _read(
-        self, snapshot: Snapshot, *, leaves: Sequence[str], sections: Sequence[str]
-    ) -> dict[str, StoredNode]:
-        """Sentences by id and of whole sections, which are kept from now on."""
-        wanted = [
-            Wanted("sentence", "node", leaves, SENTENCE_PROPERTIES),
-            Wanted("sentence", "section", sections, SENTENCE_PROPERTIES),
-        ]
-        found = self._fetch(snapshot, wanted)
-        # What stands once for the sentences of a section is looked up there.
-        of = self._sections.of(snapshot, {one.item.properties["section"] for one in found.values()})
-        nodes = {
-            node_id: Versioned(version, _sentence(one.properties, of.get(one.properties["section"])))
-            for node_id, (version, one, _) in found.items()
-        }
-        self._kept.put(nodes)
-        self._vectors.put(_vectors(found))
-        return {node_id: node.item for node_id, node in nodes.items()}
-
-    def _read_vectors(self, snapshot: Snapshot, node_ids: Sequence[str]) -> dict[str, Versioned[Vector]]:
-        wanted = [Wanted(level, "node", node_ids, ("node", "version")) for level in LEVELS]
-        return _vectors(self._fetch(snapshot, wanted))
-
-    def _fetch(self, snapshot: Snapshot, wanted: Sequence[Wanted]) -> dict[str, Versioned[Fetched]]:
-        """The visible objects that are meant, by the id of their node."""
-        objects = self._objects(snapshot)
-        if objects is None or not any(wish.ids for wish in wanted):
-            return {}
-        found = (Versioned(item.properties["version"], item) for item in objects.fetch(wanted))
-        return {one.item.properties["node"]: one for one in found if one.version in snapshot.documents}
-
-    def _objects(self, snapshot: Snapshot) -> NodeObjects | None:
-        """The objects of the visible build; None while it has no document."""
-        if snapshot.build is None or not snapshot.documents:
-            return None
-        return NodeObjects(self._servers, store=snapshot.state.store, build=snapshot.build)
-
-    def _search(self, snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
-        objects, stored = self._objects(snapshot), snapshot.manifest
-        if objects is None or stored is None:
+    def _search(self, database: Db, index: Index, request: SearchRequest) -> SearchResponse:
+        if not has_documents(database, index.build):
             return _EMPTY
-        check_search(stored, self._manifest, request)
-        versions = _versions(snapshot, request.paths)
-        if versions is not None and not versions:
-            return _EMPTY
-        query = partial(
-            Query,
-            visible=snapshot.documents,
-            where=None if versions is None else of_versions(versions),
-            fresh=_is_fresh(snapshot),
-        )
+        check_search(index.manifest, self._manifest, request)
         words = " ".join(request.terms)
         limits = {"section": request.top_k, "sentence": request.top_k * SENTENCES_PER_SECTION}
-        asked: dict[tuple[str, Level], Query] = {}
+        queries: dict[tuple[str, Level], Query] = {}
         for level in LEVELS:
             if words:
-                asked["bm25", level] = query(level, limits[level], words=words)
+                queries["bm25", level] = Query(level, limits[level], words=words)
             if request.vector is not None:
-                asked["dense", level] = query(level, limits[level], vector=request.vector)
-        found = dict(zip(asked, objects.search([*asked.values()]), strict=True))
+                queries["dense", level] = Query(level, limits[level], vector=request.vector)
+        rankings = self._best(database, index, list(queries.values()), request.paths)
+        found = dict(zip(queries, rankings, strict=True))
         return SearchResponse(
-            bm25_sections=_ranking(found.get(("bm25", "section"), ())),
-            bm25_sentences=_ranking(found.get(("bm25", "sentence"), ())),
-            dense_sections=_ranking(found.get(("dense", "section"), ())),
-            dense_sentences=_ranking(found.get(("dense", "sentence"), ())),
+            bm25_sections=found.get(("bm25", "section"), ()),
+            bm25_sentences=found.get(("bm25", "sentence"), ()),
+            dense_sections=found.get(("dense", "section"), ()),
+            dense_sentences=found.get(("dense", "sentence"), ()),
         )
 
+    def _best(
+        self, database: Db, index: Index, queries: Sequence[Query], paths: Globs | None
+    ) -> list[Ranking]:
+        """The rankings of visible nodes below these paths; asks again, for more, where others were found."""
+        rankings: list[Ranking] = [() for _ in queries]
+        waiting = {number: min(query.limit, MOST_RESULTS) for number, query in enumerate(queries)}
+        again = True
+        while waiting:
+            asked = [queries[number]._replace(limit=limit) for number, limit in waiting.items()]
+            answers = dict(zip(waiting, self._ask(index, asked, paths), strict=True))
+            records = read_records(
+                database, index.build, {one.source for hits in answers.values() for one in hits}
+            )
+            for number, hits in answers.items():
+                kept, replaced = sort_out(hits, records, lambda hit: (hit.source, hit.version))
+                kept = [hit for hit in kept if paths is None or matches(hit.source, paths)]
+                wanted, limit = min(queries[number].limit, MOST_RESULTS), waiting[number]
+                if replaced and again:
+                    continue
+                if len(kept) >= wanted or len(hits) < limit or limit == MOST_RESULTS:
+                    rankings[number] = _ranking(kept)[:wanted]
+                    del waiting[number]
+                else:
+                    waiting[number] = min(2 * limit, MOST_RESULTS)
+            again = False
+        return rankings
 
-def _versions(snapshot: Snapshot, globs: Globs | None) -> list[str] | None:
-    """The versions of the documents that globs mean; None for all."""
-    if globs is None:
-        return None
-    meant = [version for version, info in snapshot.documents.items() if matches(info.source, globs)]
-    return None if len(meant) == len(snapshot.documents) else meant
+    def _ask(self, index: Index, queries: Sequence[Query], paths: Globs | None) -> list[list[Found]]:
+        """The best objects for each query, of every version, all asked at the same time."""
+        names = collection_names(self._reader.connections.addresses, index.build)
+        return self._reader.connections.weaviate(
+            *(partial(_ask, name=names[query.level], query=query, paths=paths) for query in queries)
+        )
+
+    def _fetch(
+        self, database: Db, index: Index, levels: Sequence[Level], node_ids: Collection[str]
+    ) -> dict[str, Fetched]:
+        """The visible objects of some nodes, by id."""
+        names = collection_names(self._reader.connections.addresses, index.build)
+
+        def fetch() -> list[Fetched]:
+            calls = [
+                partial(_fetch, name=names[level], ids=ids)
+                for level in levels
+                for ids in in_parts(dict.fromkeys(node_ids))
+            ]
+            return [one for found in self._reader.connections.weaviate(*calls) for one in found]
+
+        def place(one: Fetched) -> tuple[str, str]:
+            return str(one.properties.get("path", "")), str(one.properties.get("version", ""))
+
+        found, _ = current(database, index, fetch, place)
+        return {one.properties["node"]: one for one in found}
 
 
-def _ranking(found: Iterable[FoundObject]) -> Ranking:
-    return tuple(Hit(item.node_id, item.section_id, item.score) for item in found)
+def _ask(client: WeaviateClient, name: str, query: Query, paths: Globs | None) -> list[Found]:
+    ask = client.collections.use(name).query
+    properties = ["node", "version", "path", *(["section"] if query.level == "sentence" else [])]
+    where = _below(paths)
+    if query.vector is None:
+        answer = ask.bm25(
+            query=query.words,
+            query_properties=["lexical"],
+            limit=query.limit,
+            filters=where,
+            return_metadata=MetadataQuery(score=True),
+            return_properties=properties,
+        )
+        return [_found(one.properties, one.metadata.score or 0.0) for one in answer.objects]
+    answer = ask.near_vector(
+        near_vector=query.vector.tolist(),
+        limit=query.limit,
+        filters=where,
+        return_metadata=MetadataQuery(distance=True),
+        return_properties=properties,
+    )
+    return [_found(one.properties, 1.0 - (one.metadata.distance or 0.0)) for one in answer.objects]
 
 
-def _state(snapshot: Snapshot) -> tuple[str, str | None, int]:
-    """What the vocabulary of a snapshot is kept by."""
-    return snapshot.state.store, snapshot.build, snapshot.state.generation
+def _below(paths: Globs | None) -> Any:
+    """A filter for the sources that globs match, and for some others: `like` knows only `*` and `?`."""
+    likes = [like for glob in as_scope(paths) for like in likes_of(glob)]
+    return Filter.any_of([Filter.by_property("path").like(like) for like in likes]) if likes else None
 
 
-def _is_fresh(snapshot: Snapshot) -> bool:
-    """True where something may still be in Weaviate's memory only."""
-    return time.time() - snapshot.newest < FRESH_S
+def likes_of(glob: str) -> tuple[str, str]:
+    """Weaviate's patterns for at least the sources that a glob matches: as a file, and as a folder.
+
+    >>> likes_of("systems/**/[a-c]*.md")
+    ('systems/*?*.md', 'systems/*?*.md/*')
+    """
+    like = _CLASS.sub("?", glob.removeprefix("./").rstrip("/")).replace("**/", "*")
+    like = _STARS.sub("*", like)
+    return like, f"{like}/*"
 
 
-def _leaves(sections: Iterable[StoredNode]) -> list[str]:
-    return [node_id for section in sections for node_id in section.sentence_ids]
+def _found(properties: Mapping[str, Any], score: float) -> Found:
+    node_id, source, version = (str(properties.get(name, "")) for name in ("node", "path", "version"))
+    return Found(node_id, str(properties.get("section", node_id)), source, version, float(score))
 
 
-def _vectors(found: Mapping[str, Versioned[Fetched]]) -> dict[str, Versioned[Vector]]:
-    return {node_id: Versioned(one.version, one.item.vector) for node_id, one in found.items()}
+def _ranking(found: Sequence[Found]) -> Ranking:
+    best = sorted(found, key=lambda hit: (-hit.score, hit.node_id))
+    return tuple(Hit(hit.node_id, hit.section_id, hit.score) for hit in best)
 
 
-def _sentence(properties: Properties, section: StoredNode | None) -> StoredNode:
-    if section is None:
-        raise StoreDamaged("Weaviate has a sentence whose section MongoDB has not.", "`athena repair`.")
+def _fetch(client: WeaviateClient, name: str, ids: Sequence[str]) -> list[Fetched]:
+    answer = client.collections.use(name).query.fetch_objects(
+        filters=Filter.by_property("node").contains_any(list(ids)), limit=MOST_RESULTS, include_vector=True
+    )
+    return [
+        Fetched(one.properties, np.asarray(one.vector["default"], dtype=np.float32)) for one in answer.objects
+    ]
+
+
+def _sentence(properties: Mapping[str, Any], sections: Mapping[str, StoredNode]) -> StoredNode:
+    section = sections[properties["section"]]
     start, end = properties.get("start"), properties.get("end")
     return StoredNode(
         node_id=properties["node"],
@@ -263,7 +288,3 @@ def _sentence(properties: Properties, section: StoredNode | None) -> StoredNode:
         document_id=section.document_id,
         section_id=section.node_id,
     )
-
-
-def _has_digit(term: str) -> bool:
-    return any(character.isdigit() for character in term)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pipeline.errors import StoreError
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.mongo import MongoServer
-from pipeline.stores.server.weaviate import WeaviateServer
 
 
 class Servers:
@@ -23,11 +22,6 @@ class Servers:
     def mongo(self) -> MongoServer:
         """MongoDB."""
         return self._open().mongo
-
-    @property
-    def weaviate(self) -> WeaviateServer:
-        """Weaviate."""
-        return self._open().weaviate
 
     def close(self) -> None:
         """Release them."""
@@ -45,7 +39,6 @@ class Servers:
 class _Shared:
     key: tuple[int, ServerAddresses]
     mongo: MongoServer
-    weaviate: WeaviateServer
     owners: int = field(default=0)
 
 
@@ -58,7 +51,7 @@ def _take(addresses: ServerAddresses) -> _Shared:
     with _lock:
         shared = _all.get(key)
         if shared is None:
-            shared = _all[key] = _Shared(key, MongoServer(addresses), WeaviateServer(addresses))
+            shared = _all[key] = _Shared(key, MongoServer(addresses))
         shared.owners += 1
         return shared
 
@@ -70,4 +63,3 @@ def _give_back(shared: _Shared) -> None:
             return
         del _all[shared.key]
     shared.mongo.close()
-    shared.weaviate.close()

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.stores.server import ServerStore
-from tests.pipeline.stores.server.private import fails_soon, found, ingest_again, running, write
+from tests.pipeline.stores.server.private import fails, found, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
+from tests.server_stores import leftovers
 
 pytestmark = pytest.mark.server
 
 MB = 1 << 20
-FULL_WEAVIATE = ("Weaviate at", "cannot write: its disk is full", "Free some space there, restart it")
-FULL = ("MongoDB at", "cannot write: its disk is full", "Free some space there")
+FULL_WEAVIATE = ("Weaviate at", "cannot write: its disk is full", "Free space")
+FULL = ("MongoDB at", "cannot write: its disk is full", "Free space there")
 TEXT = "Alpha " * 2000  # of a document that does not fit into what is left
 
 
@@ -35,14 +36,14 @@ def test_a_weaviate_whose_disk_is_full(tmp_path: Path) -> None:
         write(store, "a.md")
         filling = _fill(disk)
         for _ in range(2):
-            fails_soon(lambda: write(store, "b.md", TEXT), *FULL_WEAVIATE, private.weaviate.url)
+            fails(lambda: write(store, "b.md", TEXT), *FULL_WEAVIATE, private.weaviate.url)
         assert found(store) == 1
         filling.unlink()
         private.weaviate.stop()  # until then Weaviate 1.36 writes no more logs of its vector index
         private.weaviate.start()
-        ingest_again(store, TEXT)
+        write(store, "b.md", TEXT)
         assert found(store) == 2
-        assert store.find_orphans().is_clean
+        assert leftovers(store) == []
 
 
 def test_a_mongodb_whose_disk_is_full(tmp_path: Path) -> None:
@@ -53,14 +54,14 @@ def test_a_mongodb_whose_disk_is_full(tmp_path: Path) -> None:
     ):
         write(store, "a.md")
         filling = _fill(disk)
-        fails_soon(lambda: write(store, "b.md", TEXT), *FULL, private.mongo.url)
-        fails_soon(lambda: write(store, "b.md", TEXT), *FULL)
+        fails(lambda: write(store, "b.md", TEXT), *FULL, private.mongo.url)
+        fails(lambda: write(store, "b.md", TEXT), *FULL)
         assert found(store) == 1
         assert [info.source for info in store.sections.documents()] == ["a.md"]
         filling.unlink()
         write(store, "b.md", TEXT)
         assert found(store) == 2
-        assert store.find_orphans().is_clean
+        assert leftovers(store) == []
 
 
 @contextmanager
