@@ -35,7 +35,7 @@ quick-tests: setup
 
 rest: setup  ## the tests that quick leaves out, browser journeys included
 	@scripts/chromium.sh
-	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server"
+	@$(python) -m pytest -n auto --dist loadgroup -m "(kill or package or slow) and not browser and not server and not attack"
 	@$(python) -m pytest tests/browser -n auto --dist loadgroup -m "not server" --reruns 1 -r fER  # a second try is reported
 	@if scripts/servers.sh status >/dev/null; then eval "$$(scripts/servers.sh env)"; \
 	  $(python) -m pytest -n 2 --dist loadgroup -m server; \
@@ -57,9 +57,9 @@ format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
 	@.venv/bin/ruff check --fix --quiet $(paths)
 
-attack: setup  ## attack the program (six minutes), and write the table in docs/security.md
+attack: setup  ## the tests that try to break the program, counted in a table (six minutes)
 	@scripts/chromium.sh
-	@$(python) -m bench.attack $(options)
+	@$(python) -m pytest -q -n auto --dist loadgroup -m attack $(options)
 
 lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versions: options=--upgrade)
 	@scripts/lock.sh $(options)
@@ -67,8 +67,8 @@ lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versi
 images:  ## look at the registry whether docker-compose.yml names the newest patch releases (network)
 	@$(python) scripts/containers/check_images.py
 
-bench: setup  ## measure, and write docs/benchmarks.json and .md (hours; parts: options='--only ask')
-	@$(python) -m bench.embedded $(options)
+bench: setup  ## Athena beside other libraries, in one run (an hour); writes docs/benchmarks.md
+	@$(python) -m bench $(options)
 
 evaluate: setup  ## run experiments A to D (minutes) and write docs/evaluation.md; with a model: LLM=ollama/NAME
 	@.venv/bin/athena eval experiment --all $(if $(LLM),--llm $(LLM)) $(options)

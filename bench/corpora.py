@@ -1,14 +1,13 @@
-"""What is measured on: folders of Markdown, and questions of which the right file is known."""
+"""Folders of Markdown, and questions of which the right file is known."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evals.datasets import load_corpus
 from pipeline.errors import DatasetError
 from pipeline.terms import content_terms
 from readers.files import FileLimits, find_files, read_source
@@ -16,8 +15,6 @@ from readers.levels import Section
 from readers.sections import read_sections
 
 RUST_BOOK = "rust-book"
-OPENSEARCH = "opensearch-docs"
-SCIFACT = "scifact"
 MAX_BYTES = 10_000_000  # of a file
 MIN_TERMS = 2  # of a heading that is asked about: "Usage" alone is no question
 
@@ -31,7 +28,7 @@ class KnownItem:
 
 
 def existing(folder: Path) -> Path:
-    """The folder; raises `DatasetError` saying what is missing."""
+    """The folder; raises `DatasetError` where it does not exist."""
     if folder.is_dir():
         return folder
     raise DatasetError(
@@ -40,35 +37,26 @@ def existing(folder: Path) -> Path:
     )
 
 
-def scifact_as_markdown(scifact: Path, target: Path) -> Path:
-    """Write every SciFact abstract as a Markdown file under its title; the folder."""
-    target.mkdir(parents=True, exist_ok=True)
-    for document in load_corpus(scifact):
-        text = f"# {document.title}\n\n{document.text}\n"
-        (target / f"{document.id}.md").write_text(text, encoding="utf-8")
-    return target
-
-
 def known_items(folder: Path, *, count: int) -> list[KnownItem]:
-    """Headings that the folder has once, as questions; the same sample each time, fewer being the first."""
-    return sample(_sections(folder), count=count)
+    """At most `count` innermost headings that stand over one section only and have two content words.
 
-
-def sample(sections: Iterable[Section], *, count: int) -> list[KnownItem]:
-    """Innermost headings that stand over one section only and have two content words, in a fixed order.
-
-    The order is that of the headings' hashes, so that it depends on nothing else in the folder.
+    Their order is that of their hashes, so that it depends on nothing else in the folder.
     """
-    titled = [section for section in sections if section.metadata["heading_path"]]
-    heading = {section.node_id: str(section.metadata["heading_path"][-1]) for section in titled}
-    often = Counter(text.casefold() for text in heading.values())
+    headings = [(str(path[-1]), source) for path, source in _titled(folder)]
+    often = Counter(text.casefold() for text, _ in headings)
     items = [
-        KnownItem(heading[section.node_id], str(section.metadata["source"]))
-        for section in titled
-        if often[heading[section.node_id].casefold()] == 1
-        and len(set(content_terms(heading[section.node_id]))) >= MIN_TERMS
+        KnownItem(text, source)
+        for text, source in headings
+        if often[text.casefold()] == 1 and len(set(content_terms(text))) >= MIN_TERMS
     ]
     return sorted(items, key=lambda item: hashlib.sha256(item.text.encode()).digest())[:count]
+
+
+def _titled(folder: Path) -> Iterator[tuple[list[str], str]]:
+    """The heading path and the source of each section that has headings."""
+    for section in _sections(folder):
+        if path := section.metadata["heading_path"]:
+            yield path, str(section.metadata["source"])
 
 
 def _sections(folder: Path) -> Iterator[Section]:

@@ -16,6 +16,7 @@ import typer.testing
 from hypothesis import settings
 
 from pipeline import redaction
+from tests import attacks
 
 KEPT = (
     "ATHENA_TEST_DATA",
@@ -35,6 +36,20 @@ settings.load_profile("steady")
 
 OUTSIDE = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_HOST")
 USER_FOLDERS = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before `-m` chooses: the tests that are attacks."""
+    attacks.mark(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The table of attacks, where only these ran."""
+    if config.option.markexpr == "attack":
+        reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+        terminalreporter.section("attacks")
+        terminalreporter.write_line("\n".join(attacks.table(reports)))
 
 
 class NetworkForbidden(AssertionError):

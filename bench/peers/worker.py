@@ -1,11 +1,11 @@
-"""One library's part of a benchmark, in that library's own environment, without Athena.
+"""One library's part of the benchmark, in that library's own environment.
 
     python worker.py with_NAME ingest --folder DOCS --store DIR --report FILE
     python worker.py with_NAME search --folder DOCS --store DIR --report FILE --questions FILE
 
-The module beside this file has two functions. `ingest(options)` indexes the Markdown files below `folder`
-into `store`; called again, it is a second ingest with nothing changed. `searcher(options)` opens the store
-and gives a function: a question in, the paths of the passages found out, best first.
+The module beside this file has two functions. `ingest(options)` indexes the Markdown below `folder` into
+`store`; called again, it is a second ingest with nothing changed. `searcher(options)` opens the store and
+returns a function from a question to the paths of the passages found, best first.
 """
 
 from __future__ import annotations
@@ -23,14 +23,12 @@ WARM_UP = 5  # questions asked before the clock runs
 
 
 def main() -> None:
-    """Run one command and write what it reports."""
+    """Run one command and write its report as JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("module")
     parser.add_argument("command", choices=["ingest", "search"])
     for name in ("folder", "store", "questions", "report"):
         parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--whole", action="store_true", help="one passage a file")
-    parser.add_argument("--tuned", type=Path, help="not as documented, but fast: an ONNX model's folder")
     options = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "true"}
     started = time.perf_counter()

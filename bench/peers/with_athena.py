@@ -1,0 +1,31 @@
+"""Athena with its defaults, without reranker and language model, as no other library here has any."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from athena import load_settings, open_athena
+
+TOP_K = 100
+
+
+def ingest(options: argparse.Namespace) -> dict[str, Any]:
+    """Index the folder; a second time, files that have not changed are skipped."""
+    with open_athena(load_settings(data_dir=options.store, llm="none")) as athena:
+        athena.ingest([options.folder])
+        return {"passages": athena.store.sentences.count(), "unit": "sentences"}
+
+
+def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
+    """One search of both levels, merged, with the verdict on answerability."""
+    athena = open_athena(load_settings(data_dir=options.store, llm="none", cross_encoder="none"))
+    deep = athena.options.but(hyde=False, rerank=False, top_k=TOP_K, context_tokens=10**9)
+    hybrid_search = athena.hybrid_search
+
+    def search(question: str) -> list[str]:
+        passages = hybrid_search.search(question, options=deep).passages
+        return [str(options.folder / passage.section.metadata["source"]) for passage in passages]
+
+    return search

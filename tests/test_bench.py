@@ -1,0 +1,64 @@
+"""The benchmark: processes are measured, known items are found, the page names the best."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import Measured, measure, page
+from bench.contenders import ATHENA
+from bench.corpora import KnownItem, existing, known_items
+from bench.processes import BenchmarkError, run_measured
+from pipeline.errors import DatasetError
+from tests import attacks
+
+PAGES = {
+    "a.md": "# Pumps\n\n## Coolant pump speed\n\n4200 rpm.\n\n## Usage\n\nTurn it on.\n",
+    "b.md": "# Fans\n\n## Cabin fan noise\n\nIt hums.\n\n## Usage\n\nTurn it on.\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in PAGES.items():
+        (tmp_path / "docs").mkdir(exist_ok=True)
+        (tmp_path / "docs" / name).write_text(text, encoding="utf-8")
+    return tmp_path / "docs"
+
+
+def test_headings_that_stand_once_and_say_enough_are_questions(folder: Path) -> None:
+    items = [KnownItem("Cabin fan noise", "b.md"), KnownItem("Coolant pump speed", "a.md")]
+    assert sorted(known_items(folder, count=9), key=lambda item: item.text) == items
+    assert len(known_items(folder, count=1)) == 1
+    with pytest.raises(DatasetError, match="nowhere"):
+        existing(folder / "nowhere")
+
+
+def test_a_process_is_measured_and_a_failed_one_named(tmp_path: Path) -> None:
+    done = run_measured([sys.executable, "-c", "x = bytearray(50_000_000); print('out')"], cwd=tmp_path)
+    assert done.output == "out\n" and done.peak_mb > 5 and done.seconds > 0
+    with pytest.raises(BenchmarkError, match="no luck"):
+        run_measured([sys.executable, "-c", "raise SystemExit('no luck')"], cwd=tmp_path)
+
+
+@pytest.mark.slow
+def test_athena_is_measured(folder: Path, tmp_path: Path) -> None:
+    found = measure(ATHENA, folder, tmp_path, questions=2)
+    assert found.passages.endswith("sentences") and found.reciprocal_ranks == [1, 1]
+    assert len(found.ms) == 2 and found.ingest_seconds > 0
+
+
+def test_the_page_marks_the_best_of_a_row() -> None:
+    def one(title: str, seconds: float, ranks: list[float]) -> Measured:
+        return Measured(title, "1", "9 sentences", seconds, 1, 100, 100, [5.0, 7.0], ranks)
+
+    text = page([one("Athena", 2, [1, 1]), one("Other", 4, [1, 0])], {"own": "3 s"}, files=2, load=0.5)
+    assert "| ingest, s | **2.0** | 4.0 |" in text
+    assert "| right file first | **1.000** | 0.500 |" in text
+    assert "| own | 3 s |" in text
+
+
+def test_the_files_of_attacks_exist() -> None:
+    assert [name for name in attacks.ATTACKS if not (attacks.ROOT / name).is_file()] == []
