@@ -45,8 +45,8 @@ teaches; `bench/peers/` has the code. {versions}
   cited less exactly.
 - **Ingest** is a whole process, imports included; *again* is a new process with nothing changed. **Memory**
   is the peak of the process and its children. **Search** is one question after another in a warm process.
-- **Right file first, MRR@10**: {questions} headings that stand over one section only are the questions, and the
-  file that has the heading is right. That is easier than people's questions, and favours whoever searches
+- **Right file first, MRR@10**: {questions} headings that stand over one section only are the questions, and
+  the file that has the heading is right. That is easier than people's questions, and favours whoever searches
   headings. No setting was chosen on them. In brackets: 95 % bootstrap intervals; *against*: the paired
   difference Athena − this.
 
