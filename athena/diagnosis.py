@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 
 from athena.reading import language_warning
 from athena.stores import keeps_conversations
-from athena.watching import check_tracing
 from pipeline.errors import AthenaError, StoreDamaged
 from pipeline.models.base import ModelChoice
 from pipeline.redaction import Redactor, secrets_in
@@ -266,4 +265,4 @@ def _keys(weak: int) -> Check:
 
 
 def _tracing(parts: Parts) -> Check:
-    return Check("tracing", True, check_tracing(parts.settings.phoenix_url))
+    return Check("tracing", True, parts.tracer.check() if parts.tracer else "")

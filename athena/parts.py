@@ -6,10 +6,11 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from athena import reading, searching, stores, watching
+from athena import reading, searching, stores
 from athena.models import Given, Models
 from athena.once import made_once
 from athena.settings import Settings
+from pipeline.errors import ConfigurationError
 from pipeline.models.base import Encoder
 from pipeline.stores.base import Manifest
 
@@ -140,7 +141,16 @@ class Parts:
     @made_once
     def tracer(self) -> TurnTracer | None:
         """The exporter of finished turns as traces; None without ATHENA_PHOENIX_URL."""
-        return watching.open_tracer(self.settings.phoenix_url)
+        if not self.settings.phoenix_url:
+            return None
+        try:
+            from pipeline.steps.tracing import TurnTracer
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"ATHENA_PHOENIX_URL needs the package '{error.name}', which is not installed.",
+                "Install the extra: `pip install 'athena-docs[tracing]'`, or leave the setting empty.",
+            ) from error
+        return TurnTracer(self.settings.phoenix_url)
 
     @made_once
     def private_conversations(self) -> PrivateConversations:

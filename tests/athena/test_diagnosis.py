@@ -13,12 +13,14 @@ import pytest
 
 from athena.diagnosis import Check, Diagnosis, diagnose
 from athena.settings import Settings
-from pipeline.errors import ConfigurationError, ModelUnavailable, StoreError, StoreUnavailable
+from pipeline.errors import ModelUnavailable, StoreError, StoreUnavailable
 from pipeline.models.base import ModelChoice
+from pipeline.steps.tracing import TurnTracer
 from pipeline.stores.base import Manifest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of, run_ingest
+from tests.pipeline.otlp_receiver import OtlpReceiver
 from tests.pipeline.searching import ENCODER
 from tests.pipeline.stores.embedded.damage import open_data, prepare
 
@@ -148,20 +150,12 @@ def test_a_full_disk(manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "not").exists()
 
 
-def test_tracing_is_checked_where_it_is_switched_on(
-    manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def said(url: str) -> str:
-        if "no-phoenix" in url:
-            raise ConfigurationError("No Phoenix.", "Start it.")
-        return "Phoenix takes traces"
-
-    monkeypatch.setattr("athena.diagnosis.check_tracing", said)
-    good, bad = ({"phoenix_url": f"http://{name}"} for name in ("phoenix", "no-phoenix"))
-    assert run(manual, tmp_path, settings=good).checks[-1] == Check("tracing", True, "Phoenix takes traces")
-    assert run(manual, tmp_path, settings=bad).checks[-1] == Check(
-        "tracing", False, "No Phoenix.", "Start it."
-    )
+def test_tracing_is_checked_where_it_is_switched_on(manual: EmbeddedStore, tmp_path: Path) -> None:
+    with OtlpReceiver() as receiver:
+        for receiver.status in (200, 400):
+            given = {"settings": {"phoenix_url": receiver.url}, "tracer": TurnTracer(receiver.url)}
+            found = run(manual, tmp_path, **given).checks[-1]
+            assert (found.name, found.ok) == ("tracing", receiver.status == 200)
     assert "tracing" not in [item.name for item in run(manual, tmp_path).checks]
 
 

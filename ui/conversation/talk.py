@@ -251,7 +251,6 @@ def _show(view: View, place: Place, position: int) -> None:
         data=view
         | _opened_in(view, shared().evidence)
         | {"busy": place.working, "link": _link(place.conversation_id, position)}
-        | {"trace": _trace(view["turn"], place.conversation_id)}
         | {"commands": place.commands.names if place.commands else ()},
         on_open_change=lambda: _open(key),
         on_stop_change=lambda: _stop(place.run),
@@ -331,12 +330,6 @@ def _link(conversation_id: str, position: int) -> dict[str, str] | None:
     if whose.is_kept_here(conversation_id):
         return None
     return {"c": conversation_id, ANSWER: str(position + 1)}
-
-
-def _trace(turn_id: str, conversation_id: str) -> str:
-    """Where the trace of an answer is shown; "" where none is sent, as of a private conversation."""
-    tracer = process.athena().tracer
-    return tracer.link(turn_id) if tracer and turn_id and not whose.is_kept_here(conversation_id) else ""
 
 
 def _forget(key: str) -> None:

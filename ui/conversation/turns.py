@@ -55,7 +55,6 @@ BLANK: View = {
     "feedback": None,
     "word": "",
     "rated": False,
-    "trace": "",
     "inspectable": False,
     "recalled": [],
     "related": [],

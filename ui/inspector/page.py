@@ -44,7 +44,6 @@ def page() -> None:
         turn = _choose_turn()
         if turn is None:
             return
-        _trace(turn)
         if not turn.answer.steps:
             st.info("No steps were kept for this answer: it ended too early.")
             return
@@ -61,13 +60,6 @@ def _call(step: Step) -> str:
     """A call of an agent as a line of a list in a list."""
     time = flow.duration(step.ms).replace(" ", UNBROKEN_SPACE)
     return f"    - :material/{CALLED[step.data['kind']]}: {plain(call_line(step))} · {time}\n"
-
-
-def _trace(turn: Turn) -> None:
-    """Draw the way to the answer's trace, where traces are sent; a private conversation has none."""
-    tracer = process.athena().tracer
-    if tracer and not whose.is_kept_here(turn.answer.conversation_id):
-        st.link_button("Trace in Phoenix", tracer.link(turn.id), icon=":material/timeline:", type="tertiary")
 
 
 def _choose_turn() -> Turn | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Turn
 
 ONLY_SHOWN = {"busy": True, "link": None, "open": None, "opened": None, "turn": "", "rated": False,
-              "trace": "", "inspectable": False, "commands": ()}  # fmt: skip
+              "inspectable": False, "commands": ()}  # fmt: skip
 
 
 @dataclass(slots=True)
