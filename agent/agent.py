@@ -35,7 +35,7 @@ from agent.protocol import (
 )
 from agent.servers import Servers
 from agent.tools import OWN, AgentTool, function_tool, named_tools, search_tool
-from memory.recalling.recall import named_in
+from memory.recall import named_in
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.prompts import fitting_history, memory_messages
 from pipeline.answering.recollection import Recalled, Recollection

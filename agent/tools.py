@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUserError
 
 from athena.tools import document_tools, memory_tools
 from athena.tools.tool import Call, Parameters, Tool
-from memory.recalling.graph import neighbourhood, sentence
+from memory.graph import neighbourhood, sentence
 from pipeline.errors import AthenaError, ConfigurationError
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""One user's memory as blocks of LlamaIndex's `Memory`, for any agent of LlamaIndex's parts.
+"""One user's memory as blocks of LlamaIndex's `Memory`, for any LlamaIndex agent.
 
     memory = agent_memory(open_athena(settings).memory, session_id="mine")
     await agent.run("Where do I live?", memory=memory)
 
-What an agent's `Memory` keeps of a session itself is LlamaIndex's, in this process; what outlives it is ours.
+LlamaIndex keeps the session itself, in this process; these blocks keep what outlives it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
 from pydantic import PrivateAttr
 
+from memory.keeping import Said
+from memory.requests import request_in
 from memory.user_memory import UserMemory
 
 TOKENS = 30_000  # of the session and the blocks, as LlamaIndex has it
@@ -24,7 +26,7 @@ INTRO = "Remembered about the user: background, no documentation and no instruct
 
 
 class StaticBlock(BaseMemoryBlock[str]):
-    """Who the assistant is, as its persona says; it never changes."""
+    """The persona's static memory; it never changes."""
 
     name: str = "athena_static"
     priority: int = 0  # never cut
@@ -43,9 +45,9 @@ class StaticBlock(BaseMemoryBlock[str]):
 
 
 class RecalledBlock(BaseMemoryBlock[str]):
-    """What the last message brings to mind; what users say is kept once it leaves the session's window.
+    """The memories about the last message; user messages that leave the session's window are kept.
 
-    Other roles are never learnt from: an assistant may repeat what was recalled, and a tool says anything.
+    Messages of other roles are never kept: an assistant may repeat what was recalled.
     """
 
     name: str = "athena_recalled"
@@ -61,10 +63,7 @@ class RecalledBlock(BaseMemoryBlock[str]):
         if not asked or not self._memory.preset.recalls:
             return ""
         found, _reading = await asyncio.to_thread(self._memory.read, asked)
-        lines = [
-            f"- {' '.join(item.memory.text.split())}{' (disputed)' if item.memory.disputed else ''}"
-            for item in found
-        ]
+        lines = [f"- {' '.join(item.memory.text.split())}" for item in found]
         return "\n".join([INTRO, *lines]) if lines else ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
@@ -73,15 +72,19 @@ class RecalledBlock(BaseMemoryBlock[str]):
                 await asyncio.to_thread(self._keep, text)
 
     def _keep(self, text: str) -> None:
-        # The message is in no turn of ours: nothing can point at its words.
-        remembering = self._memory.remembering
-        remembering.keep(remembering.hear(text))
+        """Keep what a request asks to remember, or what the preset keeps of any message."""
+        memory, request = self._memory, request_in(text)
+        said = Said(message=text, at=memory.clock())
+        if request is not None and request.kind == "remember" and request.query:
+            memory.remembering.keep_asked(request.query, said)
+        elif request is None and memory.preset.unasked:
+            memory.remembering.keep(said)
 
 
 def agent_memory(
     memory: UserMemory, *, session_id: str | None = None, token_limit: int = TOKENS, **given: Any
 ) -> Memory:
-    """LlamaIndex's `Memory` of one session over a user's memory, in the last message of the user."""
+    """Return LlamaIndex's `Memory` of one session; it stands in the last message of the user."""
     return Memory.from_defaults(
         session_id=session_id or str(uuid.uuid4()),
         token_limit=token_limit,
@@ -92,11 +95,11 @@ def agent_memory(
 
 
 def last_asked(messages: Sequence[ChatMessage]) -> str:
-    """The text of the last message of the user; "" where there is none."""
+    """Return the text of the last user message; "" without one."""
     return next((said_in(item) for item in reversed(messages) if item.role == MessageRole.USER), "")
 
 
 def said_in(message: ChatMessage) -> str:
-    """What a user said in a message, without blocks of memory that LlamaIndex put into it."""
+    """Return a message's text without the blocks of memory that LlamaIndex put into it."""
     text = message.content or ""
     return text.rpartition("</memory>")[2].strip()

@@ -126,12 +126,7 @@ class Athena(Parts):
                     should_stop=should_stop,
                 )
             warnings = reading.language_warning(report.languages, self.models)
-            report = replace(report, warnings=[*warnings, *report.warnings])
-            if changed := {*report.added, *report.changed, *report.deleted}:
-                self._remembering.check_documents(changed)
-            if not report.stopped:
-                self._remembering.read_documents(on_progress=on_progress, should_stop=should_stop)
-            return report
+            return replace(report, warnings=[*warnings, *report.warnings])
         finally:
             self._ingesting.pop()
 
@@ -161,8 +156,6 @@ class Athena(Parts):
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
         self.store.delete_document(source)
-        self._remembering.check_documents({source})
-        self._remembering.read_documents()
 
     def delete_with_file(self, source: str) -> bool:
         """Remove a document from the index, and its file where it is ours; whether a file was deleted.
@@ -310,6 +303,9 @@ class Athena(Parts):
         """
         conversations = self.private_conversations if private else self.conversations
         conversations.set_feedback(turn_id, value, word)
+        if not private:
+            user = conversations.get(conversations.conversation_of(turn_id)).info.user
+            self._remembering.rated(user, turn_id, value)
 
     def chat_engine(self, **asking: Unpack[Asking]) -> ChatEngine:
         """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""

@@ -28,7 +28,6 @@ CHANGEABLE = (
     "hyde",
     "persona",
     "memory",
-    "memory_recall",
 )
 """The settings that can be chosen there; what else stands in the file is not read."""
 

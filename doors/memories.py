@@ -14,11 +14,10 @@ from athena.shapes import answer_shape
 from doors.asking import own_conversation
 from doors.given import ERRORS, Given, Here, here
 from doors.refusals import Refusal
-from memory.deciding import edits, upkeep
+from memory import upkeep
 from memory.shapes import found_shape, memory_shape, said_shape, turn_shape
-from memory.times import iso, read_date
+from memory.times import iso
 from pipeline.errors import UnknownConversation
-from pipeline.steps.records import ids_of
 from pipeline.stores.conversations import Conversation, ConversationInfo, Turn, unknown_turn
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ router = APIRouter(prefix="/api", tags=["Memory"], responses=ERRORS)
 Caller = Annotated[Here, Depends(here)]
 Id = Annotated[str, Path(min_length=1, max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="most of them")]
-When = Annotated[str | None, Query(max_length=40, description="a day or time in ISO 8601")]
 
 
 # -- conversations ------------------------------------------------------------------------------------
@@ -163,14 +161,6 @@ class Forget(Given):
     token: str = Field("", max_length=100, description="what the preview gave; without it, nothing goes")
 
 
-class Ids(Given):
-    """Which memories; none means all."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": []}]})
-
-    ids: tuple[str, ...] = Field((), max_length=1_000)
-
-
 class Texts(Given):
     """What is to be embedded."""
 
@@ -184,33 +174,31 @@ def memories(
     asks: Caller,
     query: Annotated[str, Query(max_length=10_000)] = "",
     limit: Limit = 100,
-    as_of: When = None,
-    known_at: When = None,
-    history: Annotated[bool, Query(description="also what is over")] = False,
+    history: Annotated[bool, Query(description="also memories that have ended")] = False,
 ) -> Shape:
-    """As `athena memory list --json` and `search --json` print them; what was said is among what is found."""
+    """As `athena memory list --json` and `search --json` print them; a query also finds messages."""
     asks.caller.require("read")
     memory = memory_of(asks)
-    true_at = None if as_of is None else read_date(as_of, name="as_of")
-    known = None if known_at is None else read_date(known_at, name="known_at")
     if not query:
-        kept = memory.list(as_of=true_at, known_at=known, history=history)
+        kept = memory.list(history=history)
         return {"memories": [memory_shape(item) for item in kept[:limit]], "total": len(kept)}
-    found = memory.search(query, limit=limit, as_of=true_at, known_at=known, history=history)
-    said = [] if true_at or known else memory.find_said(query, limit=limit)
+    found = memory.search(query, limit=limit, history=history)
+    said = memory.find_said(query, limit=limit)
     return {"memories": [found_shape(item) for item in found], "said": [turn_shape(item) for item in said]}
 
 
 @router.post("/memories", summary="Remember something", status_code=201)
 def add(given: MemoryText, asks: Caller) -> Shape:
-    """What is kept of it; it replaces what it corrects."""
+    """The memories that were added or known, and the ids of those that replaced others."""
     asks.caller.require("remember")
     memory = memory_of(asks)
     step = memory.add(given.text)
-    kept = [memory.get(item) for item in ids_of(step, "added", "known", "touched")]
+    kept = [memory.get(item) for item in (*step.added, *step.known)]
     return {
         "memories": [memory_shape(item) for item in kept],
-        **{name: ids_of(step, name) for name in ("added", "known", "replaced", "disputed")},
+        "added": list(step.added),
+        "known": list(step.known),
+        "replaced": list(step.replaced),
     }
 
 
@@ -225,7 +213,7 @@ def one(memory_id: Id, asks: Caller) -> Shape:
 def edit(memory_id: Id, given: MemoryText, asks: Caller) -> Shape:
     """Its id stays, its old words are gone."""
     asks.caller.require("remember")
-    return memory_shape(edits.edit(memory_of(asks), memory_id, given.text))
+    return memory_shape(memory_of(asks).edit(memory_id, given.text))
 
 
 @router.post("/memories/forget", summary="See what would be forgotten, or forget it")
@@ -243,10 +231,8 @@ def forget(given: Forget, asks: Caller) -> Shape:
             400, "Say what is to be forgotten, in one way.", "Use ids, search, older_than_days or everything."
         )
     memory = memory_of(asks)
-    said = memory.said(given.ids)
     forgotten = memory.forgetting(
-        [known for known in given.ids if known not in said],
-        turns=said,
+        given.ids,
         search=given.search,
         older_than=given.older_than_days,
         everything=given.everything,
@@ -262,20 +248,26 @@ def forget(given: Forget, asks: Caller) -> Shape:
     return {"forgotten": gone}
 
 
-@router.post("/rate", summary="Rate how much memories matter")
-def rate(given: Ids, asks: Caller) -> Shape:
-    """Those whose rating changed, 0 to 1, with the reason in `why`."""
-    asks.caller.require("remember")
-    return {
-        "memories": [memory_shape(item) for item in upkeep.rate(memory_of(asks), given.ids, go_on=asks.go_on)]
-    }
+@router.post("/rate", summary="Rate how much a text matters; needs a language model")
+def rate(given: MemoryText, asks: Caller) -> Shape:
+    """A rating of 1 to 10 with its explanation."""
+    asks.caller.require("read")
+    return upkeep.rate(given.text, complete=memory_of(asks).find_model())._asdict()
 
 
-@router.post("/plan", summary="Plan the rest of the day; needs a language model")
-def plan(asks: Caller) -> Shape:
+class Prompt(Given):
+    """What to plan."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"prompt": "Plan the rest of today."}]})
+
+    prompt: str = Field(upkeep.PLAN_TODAY, min_length=1, max_length=2_000)
+
+
+@router.post("/plan", summary="Make a plan from the memories; needs a language model")
+def plan(given: Prompt, asks: Caller) -> Shape:
     """The plan, which takes the place of the one before."""
     asks.caller.require("remember")
-    return {"memories": [memory_shape(item) for item in upkeep.plan(memory_of(asks))]}
+    return {"memories": [memory_shape(item) for item in upkeep.plan(memory_of(asks), given.prompt)]}
 
 
 @router.post("/embed", summary="Embed texts with the model of the index")

@@ -17,7 +17,7 @@ from pipeline.answering.turns import FinishedTurn
 if TYPE_CHECKING:
     from athena import Athena
     from evals.indexing import Report
-    from memory.recalling.turn_index import Turn
+    from memory.turn_index import Turn
 
 PAUSE_S = 30.0  # between turns that have one date
 DAY_S = 86_400.0  # from the last turn to the questions

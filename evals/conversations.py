@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from memory.recalling.turn_index import Spoken, Turn, cut
+from memory.turn_index import Spoken, Turn, cut
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
 
 if TYPE_CHECKING:
-    from memory.recalling.turn_index import Vectors
+    from memory.turn_index import Vectors
 
 CHAT = "chat.json"
 QUESTIONS = Path("probing_questions") / "probing_questions.json"

@@ -15,8 +15,8 @@ from evals.chats import play
 from evals.conversations import Conversation, load_conversations, spoken
 from evals.indexing import Bars, Report, bar
 from evals.metrics import mean, percentile, recall_at, reciprocal_rank_at
-from memory.recalling.turn_index import TurnIndex
-from memory.recalling.turn_search import WEIGHTS, Weights, look_up
+from memory.turn_index import TurnIndex
+from memory.turn_search import WEIGHTS, Weights, look_up
 
 if TYPE_CHECKING:
     from athena import Athena

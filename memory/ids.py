@@ -1,4 +1,4 @@
-"""Ids: of memories and events at random; of what is the same whenever it is read, from what it is."""
+"""Ids: random for memories and events, derived from their content for entities, mentions and relations."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import uuid
 
 SPACE = uuid.UUID("7c0b5a86-4f5e-4f0c-9a55-6a1f5b0d7e11")
 ANSWER = "-answer"
-"""Ends the id of what the assistant said in a turn."""
+"""Suffix of the id of the assistant's answer in a turn."""
 
 
 def new_id() -> str:
-    """An id that nothing else has."""
+    """Return a random id."""
     return str(uuid.uuid4())
 
 
 def id_of(*parts: str) -> str:
-    """The id of what these parts name, the same every time."""
+    """Return the id of what these parts name: the same parts always give the same id."""
     return str(uuid.uuid5(SPACE, "\x1f".join(parts)))
 
 
 def plain(text: str) -> str:
-    """A text without what two wordings of the same may differ in: case, blanks, the full stop."""
+    """Return a text in lower case, with single spaces and without a full stop at its end."""
     return " ".join(text.casefold().split()).rstrip(".!")

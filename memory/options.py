@@ -1,4 +1,4 @@
-"""Every option of the memory; and the presets: what each keeps of a turn and how it reads.
+"""The options of the memory, and the presets: what each keeps of a turn, and how it recalls.
 
 All presets write and read the same tables.
 """
@@ -13,15 +13,15 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from pipeline.options import Options, Share
 
-Recalls = Literal["all", "asked"]
 PresetName = Literal["none", "short_term", "agent", "inject", "generative", "graph"]
+Relevance = Literal["cosine", "distance"]
 
 THRESHOLDS: Mapping[str, float] = {"all-MiniLM-L6-v2": 0.38}
-"""The least cosine of a memory and a message that belong together, by embedding model: no injection into the
-unrelated messages of `evals/data/memory/injections.json` (`athena eval injections`)."""
+"""The least cosine of a recalled memory, by embedding model: no unrelated message of
+`evals/data/memory/injections.json` recalls anything."""
 
 OTHER_THRESHOLD = 0.8
-"""Of a model that was not calibrated: few are injected rather than wrong ones."""
+"""For a model that was not calibrated: rather recall too little."""
 
 
 class MemoryOptions(Options):
@@ -30,58 +30,58 @@ class MemoryOptions(Options):
     memory: PresetName = Field(
         "inject", description="what is remembered: none, short_term, agent, inject, generative or graph"
     )
-    memory_recall: Recalls = Field(
-        "all", description="what is recalled: all that was said, or asked: only what was kept as a fact"
-    )
-    memory_documents: str = Field(
-        "", description="documents whose names and relations the graph preset reads: globs with commas"
-    )
     memory_tokens: PositiveInt = Field(500, description="token budget of the memories in the prompt")
-    memory_recency_weight: NonNegativeFloat = Field(
-        0.25, description="weight of how lately a memory was used"
-    )
+    memory_recency_weight: NonNegativeFloat = Field(0.25, description="weight of a memory's last use")
     memory_importance_weight: NonNegativeFloat = Field(0.25, description="weight of a memory's importance")
     memory_relevance_weight: NonNegativeFloat = Field(
-        1.0, description="weight of how much a memory is about the message"
+        1.0, description="weight of a memory's similarity to the message"
+    )
+    memory_relevance: Relevance = Field(
+        "cosine", description="similarity: the cosine, or 1/(1+d) with the vectors' distance d"
     )
     memory_threshold: Share | None = Field(
-        None, description="relevance below which nothing is recalled; default: that of the embedding model"
+        None, description="least cosine of a recalled memory; default: that of the embedding model"
+    )
+    memory_stm_size: PositiveInt = Field(
+        10, description="generative preset: short-term memories before the oldest move on"
+    )
+    memory_ltm_size: PositiveInt = Field(
+        1_000, description="generative preset: long-term memories before the least important are summarised"
     )
 
     def threshold_for(self, embedding_model: str) -> float:
-        """The least relevance of what is recalled."""
+        """Return the least cosine of a recalled memory."""
         if self.memory_threshold is not None:
             return self.memory_threshold
         return THRESHOLDS.get(embedding_model, OTHER_THRESHOLD)
 
 
-FOUND = "All that was said is found again."
+FOUND = "Your messages are found again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """One set of policies."""
+    """One memory design as a set of policies."""
 
     name: PresetName
     says: str  # to a user who chooses
     history: bool = True  # the conversation goes into the prompt
-    recalls: bool = True  # and takes requests: "remember that …", "forget …"
-    most: int = 5  # memories recalled
-    least_importance: float = 0.0  # of what is recalled
-    least_score: float = 0.0  # of what is recalled: recency, importance and relevance, weighed and added
-    exchange: bool = False  # slipped into the history as a short exchange; none for messages about tools
-    statements: bool = False  # what a user states is kept unasked
-    tier: Literal["short_term", "long_term"] = (
-        "long_term"  # of what is kept unasked; short-term is read first
-    )
+    recalls: bool = True  # memories and turns are recalled, and requests ("remember that …") are taken
+    most: int = 5  # recalled memories
+    least_importance: float = 0.0  # of a recalled memory
+    least_score: float = 0.0  # of a recalled memory: the weighted sum
+    exchange: bool = False  # memories go in as a short exchange; none for a request to a tool
+    statements: bool = False  # the user's statements are kept unasked, where a model reads them
+    tier: Literal["short_term", "long_term"] = "long_term"  # where new memories go
     questions: bool = False  # questions are kept with their answers
-    entities: int = 0  # recalled
-    depth: int = 0  # of the neighbourhood that is read; with one, names and relations of all turns are kept
-    documents: bool = False  # the graph is also of the documents that are named for it
+    entities: int = 0  # recalled; with some, the names and relations of every turn are kept
+    relations: int = 0  # recalled
+    depth: int = 0  # of the neighbourhood that is read
+    best_known: int = 0  # entities that go into every prompt, by frequency and recency
 
     @property
     def unasked(self) -> bool:
-        """Whether something may be kept of any message, asked for or not."""
+        """Tell whether something may be kept of any message."""
         return self.statements or self.questions or self.depth > 0
 
 
@@ -90,46 +90,46 @@ PRESETS: Mapping[PresetName, Preset] = {
     for preset in (
         Preset(
             name="none",
-            says="Every message stands alone: no fact is kept, and nothing that was said is found again.",
+            says="Every message stands alone: nothing is kept or found again.",
             history=False,
             recalls=False,
         ),
         Preset(
             name="short_term",
-            says="The conversation is remembered while it goes on, and nothing after it: no fact is kept.",
+            says="The conversation is remembered while it goes on, and nothing after it.",
             recalls=False,
         ),
         Preset(
             name="agent",
-            says=f"{FOUND} What you state is kept as facts, with your questions and whom or what they name. "
-            "Recalled is what is .3 important or more.",
+            says=f"{FOUND} Statements, questions and names are kept.",
             least_importance=0.3,
             statements=True,
             questions=True,
             entities=10,
+            relations=15,
             depth=1,
         ),
         Preset(
             name="inject",
-            says=f"{FOUND} As facts only what you ask for is kept; at most two are recalled.",
+            says=f"{FOUND} Only what you ask to remember is kept as a fact.",
             most=2,
             exchange=True,
         ),
         Preset(
             name="generative",
-            says=f"{FOUND} What you state is observed and rated; reflections build on it. "
-            "Recalled is what scores .35 or more by relevance, recency and importance together.",
+            says=f"{FOUND} Statements are kept, rated and reflected on.",
             least_score=0.35,
             statements=True,
             tier="short_term",
         ),
         Preset(
             name="graph",
-            says=f"{FOUND} What you state is kept as facts, whom and what you speak of as a graph.",
+            says=f"{FOUND} Statements are kept, and names and their relations as a graph.",
             statements=True,
             entities=20,
+            relations=15,
             depth=2,
-            documents=True,
+            best_known=5,
         ),
     )
 }

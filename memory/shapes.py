@@ -1,41 +1,38 @@
-"""Memories as JSON: what commands print, and what an export holds. Keys may be added, never renamed."""
+"""Memories and turns as JSON: for commands, routes and tools. Keys may be added, never renamed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from memory.times import iso
-from pipeline.stores.memories import Entity, Memory, MemoryEvent, MemorySource, Mention
 
 if TYPE_CHECKING:
-    from memory.recalling.graph import Known
-    from memory.recalling.recall import FoundMemory
-    from memory.recalling.turn_index import FoundTurn, Turn
+    from memory.graph import Known
+    from memory.recall import FoundMemory
+    from memory.turn_index import FoundTurn, Turn
+    from pipeline.stores.memories import Memory, MemorySource
 
 Shape = dict[str, Any]
 
-
 _SHOWN = (
-    "id", "text", "kind", "tier", "category", "tags", "importance", "pinned", "trusted", "stale", "disputed",
-    "valid_at", "invalid_at", "created_at", "expired_at", "sources", "why", "origin", "subject", "predicate",
-    "object",
+    "id", "text", "kind", "tier", "importance", "pinned", "trusted", "why", "origin",
+    "subject", "predicate", "object", "replaced_by",
 )  # fmt: skip
 
 
 def memory_shape(memory: Memory) -> Shape:
-    """One memory; times in ISO 8601, UTC."""
-    times = ("valid_at", "invalid_at", "created_at", "expired_at")
+    """Return one memory; times in ISO 8601, UTC."""
     return {
         **{name: getattr(memory, name) for name in _SHOWN},
-        **{name: iso(getattr(memory, name)) for name in times},
         "tags": list(memory.tags),
-        "disputed": bool(memory.disputed),
+        "created_at": iso(memory.created_at),
+        "ended_at": iso(memory.ended_at),
         "sources": [source_shape(source) for source in memory.sources],
     }
 
 
 def source_shape(source: MemorySource) -> Shape:
-    """Where a memory comes from: a turn, a document or another memory, and the exact words."""
+    """Return where a memory comes from: a turn, a document or another memory, and the exact words."""
     if source.memory_id:
         return {"memory_id": source.memory_id}
     where = {"turn_id": source.turn_id, "part": source.part} if source.turn_id else {"source": source.source}
@@ -43,13 +40,13 @@ def source_shape(source: MemorySource) -> Shape:
 
 
 def found_shape(found: FoundMemory) -> Shape:
-    """One memory that was found, with its score and what it is made of."""
-    parts = {name: round(getattr(found, name), 6) for name in ("score", "recency", "relevance")}
-    return memory_shape(found.memory) | parts
+    """Return a found memory with its score and the parts of that."""
+    scores = {name: round(getattr(found, name), 6) for name in ("score", "recency", "relevance")}
+    return memory_shape(found.memory) | scores
 
 
 def turn_shape(found: FoundTurn) -> Shape:
-    """Something that was said, as a search found it."""
+    """Return a found turn."""
     turn = found.turn
     return {
         **said_shape(turn),
@@ -63,24 +60,12 @@ def turn_shape(found: FoundTurn) -> Shape:
 
 
 def said_shape(turn: Turn) -> Shape:
-    """Something that was said, where it goes."""
+    """Return a turn's id and text."""
     return {"id": turn.id, "kind": "turn", "text": turn.text}
 
 
 def known_shape(known: Known) -> Shape:
-    """Somebody or something, how often it was spoken of, and when last."""
+    """Return an entity with the number of its mentions and the time of the last."""
     entity = known.entity
-    shape = {"id": entity.id, "name": entity.name, "type": entity.type, "aliases": list(entity.aliases)}
+    shape = {"id": entity.id, "name": entity.name, "type": entity.type, "attributes": dict(entity.attributes)}
     return shape | {"count": known.mentions, "last_at": iso(known.last_at)}
-
-
-def mention_shape(mention: Mention, entity: Entity) -> Shape:
-    """Somebody or something was spoken of: when, and in what."""
-    who = {"at": iso(mention.at), "id": mention.entity_id, "name": entity.name, "type": entity.type}
-    return who | {name: getattr(mention, name) for name in ("memory_id", "turn_id", "source")}
-
-
-def event_shape(event: MemoryEvent) -> Shape:
-    """What was done to a memory, and when."""
-    shape = {name: getattr(event, name) for name in ("memory_id", "action", "at", "other_id")}
-    return shape | {"at": iso(event.at)}

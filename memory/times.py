@@ -1,4 +1,4 @@
-"""Times: seconds since the epoch to the microsecond, outside as ISO 8601; and which rows a time sees."""
+"""Times: seconds since the epoch inside, ISO 8601 in JSON, local days in words."""
 
 from __future__ import annotations
 
@@ -6,41 +6,29 @@ import math
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from pipeline.errors import AthenaError
 
-if TYPE_CHECKING:
-    from pipeline.stores.memories import Memory
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799
-"""The seconds that calendars begin and end with, in the years 1 and 9999: zones reach beyond them."""
-LEAST_SECONDS = 100_000_000  # of 1973: "2020" is a year, and no time
+"""The first second of year 1 and the last one of year 9999."""
+LEAST_SECONDS = 100_000_000  # in 1973: a smaller number is a year, as in "2020"
 DATE_FIX = "Write it as 2026-03-14 or 2026-03-14T09:30."
 
 
 def now() -> float:
-    """The time."""
+    """Return the present time, to the microsecond."""
     return round(time.time(), 6)
 
 
 def iso(seconds: float | None) -> str | None:
-    """A time as ISO 8601 in UTC; None stays None."""
-    if seconds is None:
-        return None
-    return _moment(seconds).isoformat(timespec="microseconds")
-
-
-def begun(memory: Memory) -> float:
-    """Since when a memory is true, in epoch seconds; 0 where only its end is known."""
-    return memory.created_at if memory.valid_at is None else memory.valid_at
+    """Return a time as ISO 8601 in UTC; None stays None."""
+    return None if seconds is None else _moment(seconds).isoformat(timespec="microseconds")
 
 
 def local(seconds: float) -> datetime:
-    """A time as a user's clock shows it; as UTC has it where that is beyond the calendar."""
+    """Return a time in the local zone; in UTC at the ends of the calendar."""
     moment = _moment(seconds)
     try:
         return moment.astimezone()
@@ -49,14 +37,23 @@ def local(seconds: float) -> datetime:
 
 
 def local_day(seconds: float | None) -> str:
-    """The day of a time where the user is, as "2026-03-14"; "" for None."""
+    """Return the local day of a time as "2026-03-14"; "" for None."""
     return "" if seconds is None else local(seconds).date().isoformat()
 
 
-def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
-    """The seconds of an ISO date or time: a day means its end, or its `begin`; local by default.
+def date_words(at: float | None) -> str:
+    """Return the local day of a time as "Monday 8 May 2023"; "" for None."""
+    if at is None:
+        return ""
+    moment = local(at)
+    return f"{moment:%A} {moment.day} {moment:%B} {moment.year}"
 
-    A number is read as seconds since the epoch, but no small one: that is a year. Raises `AthenaError`.
+
+def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
+    """Return the seconds of an ISO date or time, local where it names no zone.
+
+    A day means its last microsecond, or its first with `begin`. A large number is read as seconds since the
+    epoch. Raises `AthenaError` for any other text.
     """
     text = text.strip()
     try:
@@ -64,7 +61,7 @@ def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
         if len(text) <= len("2026-03-14") and not begin:
             moment += timedelta(days=1, microseconds=-1)
         return in_seconds(moment)
-    except (ValueError, OverflowError) as error:  # in the first or last year that there is
+    except (ValueError, OverflowError) as error:
         with suppress(ValueError):
             if LEAST_SECONDS <= abs(seconds := float(text)) < math.inf:
                 return round(seconds, 6)
@@ -75,7 +72,7 @@ def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
 
 
 def in_seconds(moment: datetime) -> float:
-    """The seconds of a time; local where it has no zone."""
+    """Return a time in seconds, within the calendar."""
     return _within(moment.timestamp())
 
 
@@ -85,33 +82,3 @@ def _moment(seconds: float) -> datetime:
 
 def _within(seconds: float) -> float:
     return min(max(seconds, FIRST_S), LAST_S)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """When memories are looked at: what was true `as_of` a time, what we knew `known_at` one.
-
-    With neither, it is what is true now as far as we know. What ended a fact was learnt when it expired:
-    known before that, it has no end.
-    """
-
-    now: float
-    as_of: float | None = None
-    known_at: float | None = None
-    always: bool = False  # history included
-
-    def sees(self, memory: Memory) -> bool:
-        """Whether a memory is seen from there."""
-        endless = float("inf")
-        ended = endless if memory.invalid_at is None else memory.invalid_at
-        expired = endless if memory.expired_at is None else memory.expired_at
-        if self.always:
-            return True
-        ended_later = self.known_at is not None and expired < endless
-        if self.known_at is not None:
-            known = memory.created_at <= self.known_at < expired
-        else:
-            known = expired > self.now or (self.as_of is not None and ended < endless)
-        if self.as_of is not None:
-            return known and begun(memory) <= self.as_of and (self.as_of < ended or ended_later)
-        return known and (ended > (self.now if self.known_at is None else self.known_at) or ended_later)

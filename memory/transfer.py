@@ -1,7 +1,7 @@
-"""Export and import: JSON that comes back with the same ids and times, Markdown to read.
+"""Export and import: JSON with the same ids and times, and Markdown to read.
 
-An import is checked whole before anything of it is written. The JSON of vector stores (`documents`,
-`metadatas`, `ids`) is read, too: as static memories.
+An import is checked whole before any of it is written. The JSON of vector stores (`documents`, `metadatas`,
+`ids`) is read, too, as static memories.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo, model_validator
 
-from memory.deciding.heard import refuse_long
+from memory.guard import reads_as_instruction, without_secrets
 from memory.ids import id_of, plain
-from memory.reading.guard import reads_as_instruction, without_secrets
-from memory.times import FIRST_S, LAST_S, begun, in_seconds, iso, local_day
+from memory.keeping import refuse_long
+from memory.times import FIRST_S, LAST_S, in_seconds, iso, local_day
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation, Row
@@ -27,27 +27,27 @@ from pipeline.stores.memory_records import plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.recalling.user_index import UserIndex
+    from memory.index import UserIndex
     from memory.user_memory import UserMemory
 
 FORMAT = 1
 FIX = "Give an export of memories, or one with `documents`, `metadatas` and `ids`."
-TIMES = ("valid_at", "invalid_at", "created_at", "expired_at", "accessed_at", "at")
+TIMES = ("created_at", "ended_at", "accessed_at", "at")
 
 
 def _own(shape: Any, info: ValidationInfo) -> Any:
-    """A row as an export has it with the fields of a record, as one of the user who imports it."""
+    """Return a row of an export with the fields of a record, as a row of the importing user."""
     if not isinstance(shape, dict):
         return shape
     values = {"created_at": None} | {
         key: value for key, value in shape.items() if not key.startswith("embed")
     }
     values |= {key: _seconds(values[key]) for key in TIMES if key in values}
-    return values | {"user": info.context, "disputed": values.get("dispute", "")}
+    return values | {"user": info.context}
 
 
 def _seconds(time: object) -> object:
-    """A time in ISO 8601, or in seconds since the epoch, as these; raises ValueError where there is none."""
+    """Return a time in seconds since the epoch, from these or from ISO 8601; raises ValueError."""
     if isinstance(time, int | float) and not FIRST_S <= time <= LAST_S:
         raise ValueError(f"{time} is no time")
     try:
@@ -84,7 +84,7 @@ class _Collection(BaseModel):
 
 
 def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> str:
-    """All of it: as JSON that can be imported, or as Markdown to read; vectors are left out."""
+    """Return all rows as JSON that can be imported, or the memories as Markdown; without vectors."""
     index = user.index
     with index.lock:
         if form == "markdown":
@@ -103,7 +103,7 @@ def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> s
 
 
 def _markdown(index: UserIndex) -> str:
-    """The current before the past."""
+    """Return the live memories as a list, then the ended ones."""
     lines = [f"# What is remembered of {index.user}", ""]
     lines += [_line(memory) for memory in _in_order(index) if memory.live] or ["Nothing."]
     if past := [_line(memory) for memory in _in_order(index) if not memory.live]:
@@ -112,7 +112,7 @@ def _markdown(index: UserIndex) -> str:
 
 
 def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
-    """The rows of an export, or of a vector store's JSON; raises `AthenaError` for anything else."""
+    """Return the rows of an export or of a vector store's JSON; raises `AthenaError` for others."""
     try:
         found = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
@@ -134,7 +134,7 @@ def _not_an_export(why: str) -> AthenaError:
 
 
 def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
-    """An import without what is there already, as it is or changed: the same id, or the same words, live."""
+    """Return an import without rows whose id is known, and without memories whose text is known and live."""
     known = set(index.memories)
     live = {plain(item.text) for item in index.memories.values() if item.live}
     kept = []
@@ -156,7 +156,7 @@ def without_known(changes: MemoryChanges, index: UserIndex) -> MemoryChanges:
 
 
 def imported(user: UserMemory, data: str) -> int:
-    """Take in an export; the number of memories that were new. Nothing is written of a bad one."""
+    """Import an export; return the number of new memories. Raises `AthenaError` and writes nothing."""
     new = would_import(user, data)
     known = {event.id for event in user.indexes.memories.events(user.user)}
     events = tuple(event for event in new.events if event.id not in known)
@@ -165,14 +165,14 @@ def imported(user: UserMemory, data: str) -> int:
 
 
 def would_import(user: UserMemory, data: str) -> MemoryChanges:
-    """What an import would add; nothing is written. Raises for a bad one."""
+    """Return what an import would add, without writing it; raises `AthenaError`."""
     index, read = user.index, read_import(data, user=user.user, now=user.clock())
     with index.lock:
         return without_known(read, index)
 
 
 def _guarded(memory: Memory) -> Memory:
-    """A memory as it would have been kept here: without secrets, and an instruction is not trusted."""
+    """Return a memory without secrets; an instruction is not trusted."""
     refuse_long(memory.text, f"Memory '{memory.id}'")
     refuse_long(memory.object, f"The object of memory '{memory.id}'")
     text = without_secrets(memory.text)
@@ -204,7 +204,7 @@ def _static(found: _Collection, *, user: str, now: float) -> MemoryChanges:
 
 
 def _importance(metadata: Mapping[str, Any]) -> float | None:
-    """As it is given: 0 to 1, or a rating to 10."""
+    """Return the importance in a vector store's metadata: 0 to 1, or a rating of 1 to 10."""
     value = metadata.get("importance")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
@@ -220,30 +220,27 @@ def _shapes(rows: Iterable[Entity | Mention | Relation]) -> list[dict[str, Any]]
 
 
 def _shape(row: Row | MemoryEvent) -> dict[str, Any]:
-    """A row with all that an import needs to make it again: for whichever user, by whichever model."""
+    """Return a row without its user and its vector."""
     values = {key: value for key, value in plain_object(row).items() if key not in ("user", "embedded_by")}
     values |= {key: iso(values[key]) for key in TIMES if key in values}
-    if not isinstance(row, Memory):
-        return values
-    sources = [
-        {key: value for key, value in it.items() if value not in ("", None)} for it in values["sources"]
-    ]
-    return values | {"sources": sources, "disputed": bool(row.disputed), "dispute": row.disputed}
+    if isinstance(row, Memory):
+        sources = values["sources"]
+        values["sources"] = [{key: it[key] for key in it if it[key] not in ("", None)} for it in sources]
+    return values
 
 
 def _line(memory: Memory) -> str:
+    ended = memory.ended_at is not None
     notes = [
-        memory.category,
-        f"since {local_day(since)}" if (since := begun(memory)) else "",
-        f"until {local_day(memory.invalid_at)}" if memory.invalid_at is not None else "",
-        *(name for name in ("pinned", "stale") if getattr(memory, name)),
-        "disputed" if memory.disputed else "",
+        f"since {local_day(memory.created_at)}",
+        f"until {local_day(memory.ended_at)}" if ended else "",
+        "pinned" if memory.pinned else "",
         "" if memory.trusted else "not trusted",
     ]
     return f"- {' '.join(memory.text.split())} ({', '.join(filter(None, notes))})"
 
 
-# -- what a persona says ---------------------------------------------------------------------------------
+# -- a persona's static memories --------------------------------------------------------------------------
 
 OF_PERSONA = "The assistant's persona says it."
 
@@ -251,9 +248,9 @@ OF_PERSONA = "The assistant's persona says it."
 def static_of(
     persona: str, says: Mapping[str, Sequence[str]], more: Path | None, *, user: str
 ) -> tuple[Memory, ...]:
-    """The static memories of a persona, the same ids each time: what it says under each tag.
+    """Return the static memories of a persona, with the same ids each time: its texts by tag.
 
-    A JSON file may have `more` of it: `documents`, `metadatas` and `ids`; raises for a file that is none.
+    `more` is a JSON file with `documents`, `metadatas` and `ids`; raises `ConfigurationError` for a bad one.
     """
     texts = tuple(
         Memory(

@@ -89,10 +89,10 @@ KNOWN_TO_MEMORY = (
     "pipeline.answering.turns",
     "pipeline.asking",
     "pipeline.errors",
-    "pipeline.finding.spelling",
     "pipeline.given_files",
     "pipeline.messages",
     "pipeline.models.base",
+    "pipeline.models.tokens",
     "pipeline.nodes",
     "pipeline.options",
     "pipeline.steps.records",
@@ -159,7 +159,7 @@ KNOWN_AS = {
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
     "agent/calling.py": 1,  # the run waits, and tells the model
-    "memory/conversing/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
+    "memory/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
     "pipeline/models/reader.py": 1,
 }
 

@@ -1,4 +1,4 @@
-"""The tools of the caller's memory: remember, recall, change, forget."""
+"""The tools of the caller's memory: remember, recall, list, update, forget."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from pydantic import Field
 from athena.tools.cutting import cut_lines, fitting
 from athena.tools.document_tools import CONTENT, Limit, Paths, _left_out
 from athena.tools.tool import Call, Parameters, Refused, Tool
-from memory.times import iso, read_date
-from pipeline.steps.records import ids_of
+from memory.times import iso
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from memory.deciding.forgetting import Forgetting
+    from memory.forgetting import Forgetting
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
@@ -27,7 +26,7 @@ MOST_TOKENS = 1_000
 TOKEN = 'Nothing is forgotten yet. To do it: forget({{"token": "{}"}}), within ten minutes.'  # noqa: S105
 
 _shown: TTLCache[tuple[str, str, str], Forgetting] = TTLCache(MOST_TOKENS, TOKEN_SECONDS)
-"""What was shown before it is forgotten, by data folder, user and token."""
+"""Previews of forgetting, by data folder, user and token."""
 
 MemoryText = Annotated[str, Field(min_length=1, max_length=4_000, description="the fact, as one sentence")]
 MemoryId = Annotated[str, Field(min_length=4, description="id of a memory, as recall gives it")]
@@ -35,26 +34,23 @@ MemoryId = Annotated[str, Field(min_length=4, description="id of a memory, as re
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that is remembered, or was said."""
+    """One memory or message."""
 
     id: str
     text: str
     kind: str
     created_at: str = ""
+    ended_at: str = ""
     tags: Sequence[str] = ()
     source: str = ""
-    since: str = ""
-    until: str = ""
     pinned: bool = False
-    disputed: bool = False
-    stale: bool = False
     trusted: bool = True
     score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Several of them; `more` says how to get what was left out."""
+    """Several of them; `more` says how to get the rest."""
 
     memories: Sequence[Fact]
     outcome: str = ""
@@ -63,102 +59,69 @@ class Facts:
 
 
 def fact_of(memory: Memory, *, score: float = 0.0) -> Fact:
-    """A memory as clients see it."""
-    quoted = next((item.source for item in memory.sources if item.source), "")
+    """Return a memory as clients see it."""
     return Fact(
         id=memory.id,
         text=cut_lines(memory.text, room=5_000).text,
         kind=memory.kind,
         created_at=iso(memory.created_at) or "",
+        ended_at=iso(memory.ended_at) or "",
         tags=memory.tags,
-        source=memory.told_by or quoted,
-        since=iso(memory.valid_at) or "",
-        until=iso(memory.invalid_at) or "",
+        source=next((item.source for item in memory.sources if item.source), ""),
         pinned=memory.pinned,
-        disputed=bool(memory.disputed),
-        stale=memory.stale,
         trusted=memory.trusted,
         score=round(score, 4),
     )
 
 
-# -- remember ---------------------------------------------------------------------------------------
-
-
 class Remember(Parameters):
-    """What `remember` takes."""
+    """The parameters of `remember`."""
 
     text: MemoryText
     tags: Paths = Field((), description="words to find it by")
-    source: str = Field("", max_length=200, description="where you have it from")
 
 
 def _remember(call: Call, given: Remember) -> Facts:
-    from memory.deciding import edits
-
     memory = call.memory
-    step = memory.add(given.text)
-    ids = ids_of(step, "added", "known", "touched")
-    is_new = bool(ids_of(step, "added"))
-    if given.tags or given.source:
-        for added in ids_of(step, "added"):
-            edits.label(memory, added, tags=given.tags, told_by=given.source)
+    kept = memory.add(given.text, tags=given.tags)
     done = (
-        "replaced what it contradicts"
-        if ids_of(step, "replaced")
-        else "remembered"
-        if is_new
-        else "known already"
+        "replaced what it contradicts" if kept.replaced else "remembered" if kept.added else "known already"
     )
-    if ids_of(step, "disputed"):
-        done = "remembered; it contradicts what was known, and both are kept"
-    return Facts([fact_of(memory.get(known)) for known in ids], outcome=done)
+    return Facts([fact_of(memory.get(known)) for known in (*kept.added, *kept.known)], outcome=done)
 
 
 REMEMBER = Tool(
     name="remember",
     title="Remember",
-    says="Keep a fact about the user; it replaces what it corrects.",
+    says="Keep a fact about the user, word for word.",
     takes=Remember,
     gives=Facts,
     run=_remember,
-    example={"text": "I live in Turin.", "tags": ["home"], "source": "our talk"},
+    example={"text": "I live in Turin.", "tags": ["home"]},
     right="remember",
     effect="changes",
 )
 
 
-# -- recall and list --------------------------------------------------------------------------------
-
-
 class Recall(Parameters):
-    """What `recall` takes."""
+    """The parameters of `recall`."""
 
     query: str = Field(min_length=1, max_length=10_000, description="what to remember: words or a question")
     limit: Limit = 10
-    as_of: str = Field("", description="a day or time in ISO 8601: what was true then")
 
 
 def _recall(call: Call, given: Recall) -> Facts:
     if not any(map(str.isalnum, given.query)):
         raise Refused("The query has no word in it.", RECALL.right_call)
     memory = call.memory
-    moment = read_date(given.as_of, name="as_of") if given.as_of else None
-    found = [
-        fact_of(item.memory, score=item.score)
-        for item in memory.search(given.query, limit=given.limit, as_of=moment)
-    ]
-    said = [] if moment is not None else memory.find_said(given.query, limit=given.limit)
+    found = [fact_of(item.memory, score=item.score) for item in memory.search(given.query, limit=given.limit)]
     found += [
         Fact(item.turn.id, cut_lines(item.turn.text, room=5_000).text, "turn",
              created_at=iso(item.turn.at) or "", score=round(item.score, 4))
-        for item in said
+        for item in memory.find_said(given.query, limit=given.limit)
     ]  # fmt: skip
-    return _facts(found, how="Ask for fewer, or in other words.")
-
-
-def _facts(found: Sequence[Fact], *, how: str) -> Facts:
     kept = fitting(found)
+    how = "Ask for fewer, or in other words."
     return Facts(kept, notice=CONTENT, more=_left_out(len(found) - len(kept), "memory", how))
 
 
@@ -169,21 +132,19 @@ RECALL = Tool(
     takes=Recall,
     gives=Facts,
     run=_recall,
-    example={"query": "where do I live?", "limit": 5, "as_of": "2026-03-14"},
+    example={"query": "where do I live?", "limit": 5},
 )
 
 
 class ListMemories(Parameters):
-    """What `list_memories` takes."""
+    """The parameters of `list_memories`."""
 
     limit: int = Field(50, ge=1, le=500, description="how many, 1 to 500")
     after: str = Field("", description="id of the last memory of the list before, to go on")
-    as_of: str = Field("", description="a day or time in ISO 8601: what was true then")
 
 
 def _list_memories(call: Call, given: ListMemories) -> Facts:
-    moment = read_date(given.as_of, name="as_of") if given.as_of else None
-    known = call.memory.list(as_of=moment)
+    known = call.memory.list()
     ids = [item.id for item in known]
     if given.after and given.after not in ids:
         raise Refused(f"No memory has the id '{given.after[:80]}'.", "Begin again without 'after'.")
@@ -205,33 +166,21 @@ LIST_MEMORIES = Tool(
 )
 
 
-# -- change -----------------------------------------------------------------------------------------
-
-
 class Change(Parameters):
-    """What `update_memory` and `supersede` take."""
+    """The parameters of `update_memory`."""
 
     id: MemoryId
     text: MemoryText
 
 
 def _update(call: Call, given: Change) -> Facts:
-    from memory.deciding import edits
-
-    return Facts([fact_of(edits.edit(call.memory, given.id, given.text))], outcome="changed")
-
-
-def _supersede(call: Call, given: Change) -> Facts:
-    from memory.deciding import edits
-
-    new, old = edits.supersede(call.memory, given.id, given.text)
-    return Facts([fact_of(new), fact_of(old)], outcome="the first holds now, the second is history")
+    return Facts([fact_of(call.memory.edit(given.id, given.text))], outcome="changed")
 
 
 UPDATE_MEMORY = Tool(
     name="update_memory",
     title="Correct a memory",
-    says="Let a memory say something else; its old words are gone.",
+    says="Change the text of a memory; its old text is erased.",
     takes=Change,
     gives=Facts,
     run=_update,
@@ -239,25 +188,10 @@ UPDATE_MEMORY = Tool(
     right="remember",
     effect="destroys",
 )
-SUPERSEDE = Tool(
-    name="supersede",
-    title="Supersede a memory",
-    says="Keep what is true from now on; the old memory becomes history.",
-    takes=Change,
-    gives=Facts,
-    run=_supersede,
-    example={"id": "3f0c9a1e", "text": "I live in Genoa."},
-    right="remember",
-    effect="changes",
-    repeatable=False,
-)
-
-
-# -- forget -----------------------------------------------------------------------------------------
 
 
 class Forget(Parameters):
-    """What `forget` takes: what to show, or the token of what was shown."""
+    """The parameters of `forget`: what to show, or the token of a preview."""
 
     ids: Paths = Field((), description="ids of memories or messages, as recall gives them")
     search: str = Field("", max_length=10_000, description="or all that this search finds")
@@ -266,7 +200,7 @@ class Forget(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What would be forgotten, with the token that does it; or how much was."""
+    """A preview with the token that confirms it; or how much was forgotten."""
 
     would_forget: Sequence[Fact] = ()
     token: str = ""
@@ -282,10 +216,7 @@ def _forget(call: Call, given: Forget) -> Forgotten:
     memory = call.memory
     if given.token:
         return _forgotten(call, memory, given.token)
-    said = memory.said(given.ids)
-    found = memory.forgetting(
-        [known for known in given.ids if known not in said], turns=said, search=given.search
-    )
+    found = memory.forgetting(given.ids, search=given.search)
     if not found:
         return Forgotten(outcome="Nothing of it is remembered: there is nothing to forget.")
     token = secrets.token_urlsafe(12)
@@ -323,4 +254,4 @@ FORGET = Tool(
     repeatable=False,
 )
 
-TOOLS = (REMEMBER, RECALL, LIST_MEMORIES, UPDATE_MEMORY, SUPERSEDE, FORGET)
+TOOLS = (REMEMBER, RECALL, LIST_MEMORIES, UPDATE_MEMORY, FORGET)

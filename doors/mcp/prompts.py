@@ -38,8 +38,8 @@ TEMPLATES: Mapping[str, Template] = {
         title="What do you know about me?",
         says="Tell what is remembered of you, and offer to correct or forget it.",
         text="Call list_memories and tell me what you remember of me, in a few plain sentences, by topic."
-        " Say what is disputed or stale. Then ask whether anything is to be corrected (update_memory,"
-        " supersede) or forgotten (forget, which shows first what would go). " + CONTENT,
+        " Then ask whether anything is to be corrected (update_memory)"
+        " or forgotten (forget, which shows first what would go). " + CONTENT,
     ),
 }
 

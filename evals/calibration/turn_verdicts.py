@@ -24,8 +24,8 @@ from evals.calibration.logistic import fit, held_out
 from evals.calibration.turn_weights import CachedEncoder
 from evals.conversations import Conversation, load_conversations, seconds, spoken
 from evals.talks import Talk, has_words, load_talks
-from memory.recalling.turn_index import Turn, TurnIndex
-from memory.recalling.turn_search import LEADING, FoundTurns, Signs, look_up
+from memory.turn_index import Turn, TurnIndex
+from memory.turn_search import LEADING, FoundTurns, Signs, look_up
 from pipeline.models.embedding import OnnxEncoder
 
 DATA = Path(__file__).parents[1] / "data" / "memory"

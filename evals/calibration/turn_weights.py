@@ -24,7 +24,7 @@ import numpy as np
 
 from evals.conversations import Asked, Conversation, load_conversations
 from evals.turn_search import MemoryReport, evaluate
-from memory.recalling.turn_search import WEIGHTS, Weights
+from memory.turn_search import WEIGHTS, Weights
 from pipeline.models.embedding import OnnxEncoder
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class CachedEncoder:
 
     def __init__(self, encoder: Encoder) -> None:
         self.encode_query = cache(encoder.encode_query)
+        self.name = encoder.name
         self._encoder = encoder
         self._known: dict[str, NDArray[np.float32]] = {}
 

@@ -41,7 +41,6 @@ JUST_SO_YOU_KNOW = "Just so you know (remembered, not documentation): {memory}"
 GOT_IT = "Got it."
 WHO_ANSWERS = "What always holds for the assistant:"
 LEFT = "Earlier in this conversation, in short:"
-DISPUTED = " (disputed: other memories contradict it)"
 
 NO_SOURCES = "(no source was found)"
 
@@ -94,8 +93,7 @@ def _listed(intro: str, items: Sequence[Recalled], *, by_id: bool) -> str:
 
 
 def _as_said(item: Recalled, *, by_id: bool) -> str:
-    text = named(item.id) if by_id else escaped_markers(" ".join(item.text.split()))
-    return text + (DISPUTED if item.disputed else "")
+    return named(item.id) if by_id else escaped_markers(" ".join(item.text.split()))
 
 
 def asking_prompt(sources: str, message: str, *, word: str) -> str:

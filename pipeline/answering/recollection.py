@@ -35,7 +35,6 @@ class Recalled:
     recency: float = 0.0
     importance: float | None = None
     relevance: float = 0.0
-    disputed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,14 +17,8 @@ from pipeline.errors import MemoriesChanged, TurnChanged
 
 Tier = Literal["static", "short_term", "long_term"]
 Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
-Category = Literal["preference", "work", "personal", "general"]
 Origin = Literal["user", "assistant", "document", "system"]
-Action = Literal[
-    "ADD", "UPDATE", "TOUCH", "INVALIDATE", "DISPUTE", "RESOLVE", "MIGRATE", "EVICT", "PIN", "STALE", "DELETE"
-]
-
-TOLD_BY = "Told by: "
-"""How the reason of a memory begins that a program brought, before where that says that it has it from."""
+Action = Literal["ADD", "UPDATE", "REPLACE", "RESTORE", "MIGRATE", "EVICT", "PIN", "DELETE"]
 
 Text = Annotated[str, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -51,11 +45,10 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One thing that is remembered; times in seconds since the epoch.
+    """One remembered statement; times in seconds since the epoch.
 
-    It was true from `valid_at` until before `invalid_at`, and we believed it from `created_at` until before
-    `expired_at`; None is open. A live memory has neither end. `embedding` is a float32 vector of unit length
-    as bytes, of the model that `embedded_by` names; b"" where it was not embedded.
+    A live memory has no `ended_at`. `embedding` is a float32 vector of unit length as bytes, made by the
+    model that `embedded_by` names; b"" where the text is not embedded yet.
     """
 
     id: Text
@@ -63,23 +56,19 @@ class Memory:
     text: Text
     tier: Tier = "long_term"
     kind: Kind = "fact"
-    category: Category = "general"
     origin: Origin = "user"
     tags: tuple[str, ...] = ()
     importance: Share | None = None
-    why: str = ""  # why it was kept, and why it is this important
+    why: str = ""  # why it was kept, or why it is this important
     subject: str = ""
     predicate: str = ""
     object: str = ""
-    success: bool | None = None
+    success: bool | None = None  # of a question and its answer: what the reader thought of the answer
     pinned: bool = False
     trusted: bool = True
-    stale: bool = False  # its passage in a document is not there any more
-    disputed: str = ""  # what the sides of a dispute have in common; "" where there is none
-    valid_at: float | None = None
-    invalid_at: float | None = None
     created_at: float = 0.0
-    expired_at: float | None = None
+    ended_at: float | None = None
+    replaced_by: str = ""  # id of the memory that took its place, also once that was undone
     accessed_at: float | None = None
     accesses: Number = 0
     embedding: bytes = b""
@@ -88,13 +77,8 @@ class Memory:
 
     @property
     def live(self) -> bool:
-        """Whether it is believed now."""
-        return self.expired_at is None and self.invalid_at is None
-
-    @property
-    def told_by(self) -> str:
-        """Where a program that brought it says that it has it from; "" for all others."""
-        return self.why.removeprefix(TOLD_BY) if self.why.startswith(TOLD_BY) else ""
+        """Whether it still holds."""
+        return self.ended_at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +133,7 @@ class MemoryEvent:
     memory_id: str
     action: Action
     at: float
-    other_id: str = ""  # what replaced it, what it was disputed with
+    other_id: str = ""  # the memory that replaced it, or that it was made into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,9 +212,6 @@ class Memories(Protocol):
 
     def users(self) -> list[str]:
         """All users of whom something is remembered, by name."""
-
-    def users_citing(self, sources: Collection[str]) -> list[str]:
-        """The users of whom a memory comes from one of these documents, by name."""
 
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown. Cheap."""

@@ -57,7 +57,7 @@ def test_what_leaves_the_window_is_kept_of_users_alone(mine: UserMemory) -> None
     asyncio.run(
         session(
             mine,
-            said(MessageRole.USER, "I live in Berlin."),
+            said(MessageRole.USER, "Remember that I live in Berlin."),
             said(MessageRole.ASSISTANT, "I live in a server. " * 10),
             said(MessageRole.USER, "What feeds the cabin fan? " * 4),
             said(MessageRole.ASSISTANT, "A circuit does. " * 10),

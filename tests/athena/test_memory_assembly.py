@@ -13,8 +13,9 @@ import pytest
 from athena.assistant import Athena
 from athena.memory_assembly import MemoryAssembly
 from athena.settings import Settings
-from memory.conversing.chat import RememberingChat
-from memory.deciding import remember
+from memory.chat import RememberingChat
+from memory.finishing import Finishing
+from memory.keeping import Remembering
 from pipeline.errors import StoreError
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from tests.contracts.test_conversations import answer
@@ -32,7 +33,7 @@ def athena(tmp_path: Path) -> Iterator[Athena]:
         encoder=(encoder, None), language_model=lambda *_: (None, None)
     )
     id_ = athena.conversations.create(user=USER).info.id
-    athena.conversations.save_turn(id_, answer("I live in Bonn.", "I see."))
+    athena.conversations.save_turn(id_, answer("Where is Bonn?", "On the Rhine."))
     yield athena
     athena.close()
 
@@ -48,9 +49,9 @@ def texts(athena: Athena) -> list[str]:
 
 def test_others_go_on_while_a_user_is_caught_up_once(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
     free: list[bool] = []
-    catch_up = RememberingChat.catch_up
+    catch_up = Finishing.catch_up
 
-    def others(remembering: RememberingChat) -> None:
+    def others(finishing: Finishing) -> None:
         def ask() -> None:
             if athena.lock.acquire(timeout=0.0):
                 athena.lock.release()
@@ -60,13 +61,13 @@ def test_others_go_on_while_a_user_is_caught_up_once(athena: Athena, monkeypatch
         other = threading.Thread(target=ask)
         other.start()
         other.join(10)
-        catch_up(remembering)
+        catch_up(finishing)
 
-    monkeypatch.setattr(RememberingChat, "catch_up", others)
+    monkeypatch.setattr(Finishing, "catch_up", others)
     chat(athena)
     chat(athena)
     assert free == [True]
-    assert texts(athena) == ["I live in Bonn"]
+    assert texts(athena) == ["Where is Bonn? — On the Rhine."]
 
 
 def test_what_could_not_be_caught_up_is_tried_at_the_next_chat(
@@ -79,7 +80,7 @@ def test_what_could_not_be_caught_up_is_tried_at_the_next_chat(
         patch.setattr(type(athena.conversations), "unremembered", broken)
         chat(athena)
     chat(athena)
-    assert texts(athena) == ["I live in Bonn"]
+    assert texts(athena) == ["Where is Bonn? — On the Rhine."]
 
 
 def test_a_turn_that_could_not_be_remembered_is_looked_at_in_the_next_chat(
@@ -89,11 +90,11 @@ def test_a_turn_that_could_not_be_remembered_is_looked_at_in_the_next_chat(
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(remember.Remembering, "keep", broken)
+        patch.setattr(Remembering, "keep", broken)
         chat(athena)
         assert texts(athena) == []
     chat(athena)
-    assert texts(athena) == ["I live in Bonn"]
+    assert texts(athena) == ["Where is Bonn? — On the Rhine."]
 
 
 def test_closing_releases_everything_although_something_fails(

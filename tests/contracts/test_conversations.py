@@ -313,7 +313,7 @@ def recalled(conversations: Conversations, *ids: str, user: str = "local") -> li
     return [(turn.question, turn.answer) for turn in conversations.recallable(user, ids)]
 
 
-NOTHING_KEPT = Step("remember", data={"forgotten": 1, "disputed": ["m"]})
+NOTHING_KEPT = Step("remember", data={"known": []})
 FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
     ({}, ("Why?", "So.")),
     ({"mode": "quote"}, ("Why?", "")),

@@ -95,7 +95,6 @@ def test_every_field_comes_back(stored: Stored) -> None:
         "Ünïcode “$set.a\x00b” 🚀",
         tier="short_term",
         kind="qa",
-        category="preference",
         origin="assistant",
         tags=("a.b", "$c"),
         importance=0.5,
@@ -106,12 +105,9 @@ def test_every_field_comes_back(stored: Stored) -> None:
         success=False,
         pinned=True,
         trusted=False,
-        stale=True,
-        disputed="d1",
-        valid_at=1.5,
-        invalid_at=2.5,
         created_at=3.5,
-        expired_at=4.5,
+        ended_at=4.5,
+        replaced_by="m2",
         accessed_at=5.5,
         accesses=7,
         embedding=embedding(1),
@@ -171,8 +167,8 @@ def test_a_text_lives_once_in_a_tier(memories: Memories) -> None:
     assert texts(memories.load("ann")) == ["Tea."]
     assert memories.version("ann") == 1
     # In another tier, in history, and in the place of the one that ends, it may stand.
-    memories.apply("ann", adding(memory("Tea.", tier="short_term"), memory("Tea.", invalid_at=2.0)))
-    ended = replace(first, expired_at=9.0)
+    memories.apply("ann", adding(memory("Tea.", tier="short_term"), memory("Tea.", ended_at=2.0)))
+    ended = replace(first, ended_at=9.0)
     memories.apply("ann", adding(memory("Tea.", id="new"), ended))
     assert len(memories.load("ann").memories) == 4
     memories.apply("ann", adding(memory("Tea.", id="newest"), removed=("new",)))
@@ -285,15 +281,6 @@ def test_what_was_decided_on_older_rows_forgets_nothing(memories: Memories) -> N
     assert texts(memories.load("ann")) == ["It rattles."]
     memories.forget("ann", MemoryChanges(removed=(row.id,)), expected=version + 1)
     assert texts(memories.load("ann")) == []
-
-
-def test_who_cites_a_document_is_known_without_the_memories(memories: Memories) -> None:
-    memories.apply("ann", adding(memory("A.", sources=(MemorySource(source="fan.md", quote="It hums."),))))
-    memories.apply("bob", adding(memory("B.", user="bob", sources=(MemorySource(turn_id="t"),))))
-    assert memories.users_citing({"fan.md", "pump.md"}) == ["ann"]
-    assert memories.users_citing({"pump.md"}) == []
-    assert memories.users_citing(()) == []
-    assert memories.users_citing({""}) == []
 
 
 def test_an_answer_is_changed_as_it_is_stored_by_then(stored: Stored) -> None:

@@ -188,7 +188,7 @@ def test_two_keys_see_nothing_of_each_other_on_any_route(serve: Serve) -> None:
         "/api/memories": [{"text": "My code name is xylophone."}],
         "/api/memories/{memory_id}": [{"text": "Mine now."}],
         "/api/memories/forget": [{"ids": [memory]}, {"search": "xylophone"}, {"ids": [turn]}],
-        "/api/rate": [{"ids": [memory]}, {}],
+        "/api/rate": [{"text": "xylophone"}],
         "/api/embed": [{"texts": ["a"]}],
         "/api/conversations/{conversation_id}": [{"title": "Mine"}],
         "/api/documents/{source}": [{"text": "# B\n\nWords.\n"}],

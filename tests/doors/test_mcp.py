@@ -110,7 +110,6 @@ WRONG = [
     ("get", {"id": "systems/fan.md", "lines": "99"}, ["Ask for lines 1-8"]),
     ("multi_get", {"pattern": "nothing/*"}, ["No document matches"]),
     ("status", {"more": 1}, ["takes no 'more'"]),
-    ("recall", {"query": "x", "as_of": "tomorrow"}, ["tomorrow"]),
     ("update_memory", {"id": "nothing", "text": "I moved."}, ["No memory 'nothing'"]),
     ("update_memory", {"id": "x", "text": "I moved."}, ["a text of at least 4 characters"]),
     ("remember", {"text": "I moved.", "tags": ["home"] * 101}, ["a list of at most 100 texts"]),
@@ -214,23 +213,18 @@ def test_a_note_is_kept_once_found_and_deleted(talking: Talk) -> None:
 
 def test_what_is_remembered_is_recalled_changed_and_forgotten_after_a_look(talking: Talk) -> None:
     async def work(caller: Caller) -> None:
-        kept = await caller.get("remember", text="I live in Turin.", tags=["home"], source="a letter")
+        kept = await caller.get("remember", text="I live in Turin.", tags=["home"])
         (turin,) = kept["memories"]
-        assert turin["source"] == "a letter"
         assert "home" in turin["tags"]
         recalled = await caller.get("recall", query="where do I live?")
         assert recalled["memories"][0]["id"] == turin["id"]
-        new, old = (await caller.get("supersede", id=turin["id"], text="I live in Genoa."))["memories"]
-        assert old["id"] == turin["id"]
-        assert old["until"]
-        assert "history already" in await caller.refusal("supersede", id=turin["id"], text="I live in Rome.")
-        changed = await caller.get("update_memory", id=new["id"], text="I live in Genoa, by the harbour.")
-        assert [item["id"] for item in (await caller.get("list_memories"))["memories"]] == [new["id"]]
-        assert changed["memories"][0]["id"] == new["id"]
-        preview = await caller.get("forget", ids=[new["id"], old["id"]])
-        assert {item["id"] for item in preview["would_forget"]} == {new["id"], old["id"]}
+        changed = await caller.get("update_memory", id=turin["id"], text="I live in Genoa, by the harbour.")
+        assert [item["id"] for item in (await caller.get("list_memories"))["memories"]] == [turin["id"]]
+        assert changed["memories"][0]["id"] == turin["id"]
+        preview = await caller.get("forget", ids=[turin["id"]])
+        assert {item["id"] for item in preview["would_forget"]} == {turin["id"]}
         assert (await caller.get("list_memories"))["memories"]  # nothing is forgotten yet
-        assert (await caller.get("forget", token=preview["token"]))["forgotten"] == 2
+        assert (await caller.get("forget", token=preview["token"]))["forgotten"] == 1
         assert "used" in await caller.refusal("forget", token=preview["token"])
         assert not (await caller.get("list_memories"))["memories"]
 

@@ -17,7 +17,7 @@ from evals.chats import play
 from evals.conversations import Asked, Conversation
 from evals.playing import PlayedAthena, Reply, has_span, has_terms
 from evals.talks import Step, Talk, evaluate_talks, has_words, is_right, load_talks
-from memory.recalling.turn_index import Turn
+from memory.turn_index import Turn
 from pipeline.answer import Answer, Mode
 from pipeline.errors import DatasetError
 from pipeline.steps.records import Step as PipelineStep
@@ -86,9 +86,9 @@ def test_gold_as_a_span_or_by_its_terms(text: str, gold: str, span: bool, terms:
 def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> None:
     said = [
         Step(at="2026-01-01T10:00", say="Remember that my locker is 12."),
-        Step(at="2026-01-01T10:01", say="I live in Bonn."),
+        Step(at="2026-01-01T10:01", say="Remember that I live in Bonn."),
         Step(at="2026-01-02T10:00", live=[["bonn"], ["whale"]], never=[["locker"]]),
-        Step(at="2026-03-01T10:00", say="I live in Rome now.", session=2),
+        Step(at="2026-03-01T10:00", say="Remember that I live in Rome now.", session=2),
         Step(at="2026-03-02T10:00", ask="What is my locker?", any=[["12"]]),
         Step(at="2026-03-02T10:01", ask="Which ship is mine?", never_said=True),
         Step(at="2026-03-02T10:02", unrelated="What is my locker?"),
@@ -101,11 +101,11 @@ def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> 
         "unrelated_recalled": (1, 1),
         "kept": (2, 3),
         "undue_retirements": (0, 2),
-        "due_retirements": (1, 1),
+        "due_retirements": (0, 1),
         "never_kept_violations": (1, 1),
-        "false_live": (1, 2),
+        "false_live": (2, 3),
     }
-    assert len(report.failures) == 4
+    assert len(report.failures) == 6
     assert not live.conversations.list()
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from athena.cli import app
 from evals.conversations import Asked, Conversation
 from evals.turn_search import evaluate
-from memory.recalling.turn_index import Turn
+from memory.turn_index import Turn
 from tests.fakes import FakeEncoder
 
 DATA = Path(__file__).parents[2] / "evals" / "data" / "memory"

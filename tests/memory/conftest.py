@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from memory.index import Indexes
 from memory.options import MemoryOptions
-from memory.recalling.user_index import Indexes
-from memory.recalling.user_turns import UserTurns
+from memory.turns import UserTurns
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer, Mode
 from pipeline.stores.conversations import Turn

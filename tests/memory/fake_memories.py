@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,6 @@ class FakeMemories:
 
     def users(self) -> list[str]:
         return sorted(user for user, known in self.of.items() if known.memories or known.entities)
-
-    def users_citing(self, sources: Collection[str]) -> list[str]:
-        cited = {
-            user: {source.source for row in known.memories for source in row.sources}
-            for user, known in self.of.items()
-        }
-        return sorted(user for user, found in cited.items() if found.intersection(sources))
 
     def version(self, user: str) -> int:
         return self.of[user].version if user in self.of else 0
@@ -124,7 +118,7 @@ class FakeModel:
         self.replies = list(replies)
         self.prompts: list[str] = []
 
-    def __call__(self, prompt: str) -> str:
+    def __call__(self, prompt: str, *, schema: Mapping[str, Any] | None = None) -> str:
         self.prompts.append(prompt)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):

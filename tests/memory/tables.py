@@ -1,4 +1,4 @@
-"""Messages of tests that are data: tables of what is read of each, and questions as strangers typed them."""
+"""Test data in files: tables of texts, and attempts to have instructions remembered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-QUESTIONS = FOLDER.parents[1] / "evals" / "data" / "strangers"
 
 
 def rows(name: str, *, cells: int = 0) -> list[list[str]]:
@@ -15,12 +14,6 @@ def rows(name: str, *, cells: int = 0) -> list[list[str]]:
     lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     found = [line.replace("\\n", "\n").split("\t") for line in lines]
     return [row + [""] * (cells - len(row)) for row in found]
-
-
-def strangers(corpus: str) -> Sequence[str]:
-    """Questions to documents, those that rules are made on."""
-    lines = (QUESTIONS / corpus / "dev" / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["text"] for line in lines]
 
 
 def attacks() -> Sequence[dict[str, str]]:

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from memory.conversing.after import AfterAnswers, TurnsInHand
-from memory.conversing.chat import RememberingChat
-from memory.conversing.finishing import Finishing
+from memory.after import AfterAnswers
+from memory.chat import PRIVATE, RememberingChat
+from memory.finishing import Finishing
+from memory.index import Indexes
 from memory.options import MemoryOptions
-from memory.recalling.user_index import Indexes
-from memory.recalling.user_turns import UserTurns
+from memory.turns import UserTurns
 from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.answering.recollection import filled_in, memories_named
+from pipeline.options import PriceOptions
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
@@ -42,7 +43,6 @@ class Talk:
         *,
         preset: str = "inject",
         private: bool = False,
-        in_hand: TurnsInHand | None = None,
         **given: Any,
     ) -> Chat:
         """A new conversation; `finish` does what is left for after its answers."""
@@ -53,9 +53,9 @@ class Talk:
             memory=memory,
             conversations=self.conversations,
             after=self.after,
-            in_hand=in_hand or TurnsInHand(),
+            prices=PriceOptions(),
         )
-        remembering = RememberingChat(finishing, private=apart)
+        remembering = RememberingChat(finishing, PRIVATE if private else "")
         return make_chat(self.store, apart or self.conversations, memory=remembering, **given)
 
     def answer(self, message: str) -> Answer:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from memory.conversing.after import AfterAnswers
+from memory.after import AfterAnswers
 from pipeline.errors import StoreError
 
 

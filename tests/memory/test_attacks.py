@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from memory.keeping import Said, secret_kinds
 from memory.user_memory import UserMemory
-from tests.memory.conftest import turn_of, with_preset
+from tests.memory.conftest import with_preset
 from tests.memory.tables import attacks
 
 
@@ -24,14 +25,13 @@ def test_none_is_recalled(mine: UserMemory, preset: str) -> None:
 
 
 def recalled(mine: UserMemory, attack: dict[str, str]) -> list[str]:
-    """What acts of the memories that are recalled after an attempt."""
+    """Return the recalled texts that would act, after an attempt."""
     in_message = attack["where"] == "message"
     question = attack["text"] if in_message else attack["asked_later"]
-    turn = turn_of(question, turn_id="t1", text="" if in_message else attack["text"])
-    heard = mine.remembering.hear(question, turn_id="t1")
-    mine.remembering.keep(heard, turn)
-    if in_message and heard.kept:
-        mine.remembering.keep_asked(replace(heard, turn_id="t2"))
+    said = Said(message=question, turn_id="t1", answer="" if in_message else attack["text"])
+    mine.remembering.keep(said)
+    if in_message and not secret_kinds(question):
+        mine.remembering.keep_asked(question, replace(said, turn_id="t2"))
     texts = [
         item.memory.text for query in (attack["asked_later"], attack["text"]) for item in mine.read(query)[0]
     ]

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from athena.missions import mission_folder
-from memory.deciding import edits
 from mission.game import Game
 from mission.games import Games
 from tests.ui.conftest import answered
@@ -69,18 +68,6 @@ def test_a_hint_is_given_once_and_a_step_is_taken_back_once(athena: Athena, run_
     found = games.load("ln2-tank")
     assert found is not None
     assert (len(found.hints_given), len(found.steps)) == (1, len(game.steps) - 1)
-
-
-def test_a_dispute_is_decided_once(athena: Athena, run_app: RunApp) -> None:
-    one, other = (
-        athena.memory.add(f"The server is called {name}.").data["added"][0] for name in ("Rex", "Max")
-    )
-    edits.contradict(athena.memory, one, other)
-    app = run_app(athena, page="memory")
-    app.segmented_control(key="memory-shown").set_value("To decide").run()
-    app.button(key=f"right-{one}").click().run()
-    assert not [warning.value for warning in app.warning]
-    assert [item.id for item in athena.memory.list()] == [one]
 
 
 def test_a_name_is_switched_to_once(athena: Athena, run_app: RunApp) -> None:

@@ -1,4 +1,4 @@
-"""Forgetting memories from a page: what would go, what goes along, and whether the words go, too."""
+"""The dialog that forgets memories and messages: it shows what would go, and asks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ui.shared.words import one_line, shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.deciding.forgetting import Forgetting
-    from memory.recalling.turn_index import Turn
+    from memory.forgetting import Forgetting
+    from memory.turn_index import Turn
     from memory.user_memory import UserMemory
 
 IN_FILES = "No memory's file has the text afterwards; copies and backups that you made do."
@@ -44,12 +44,7 @@ def user_memory() -> UserMemory:
 
 def ask_to_forget(memory_ids: Sequence[str]) -> None:
     """Ask before some memories and turns are forgotten, by their ids."""
-
-    def preview(memory: UserMemory) -> Forgetting:
-        facts = [known for known in memory_ids if known in memory.index.memories]
-        return memory.forgetting(facts, turns=[known for known in memory_ids if known not in facts])
-
-    ask_about(preview)
+    ask_about(lambda memory: memory.forgetting(memory_ids))
 
 
 def ask_about(preview: Preview, *, everything: bool = False) -> None:
@@ -90,10 +85,7 @@ def _what_goes(found: Forgetting, *, everything: bool) -> None:
     counts += [counted(len(said), "message")] if said else []
     if counts:
         st.text(f"{' and '.join(counts)} will be gone for good.")
-    _listed([memory.text for memory in found.meant])
-    if found.derived:
-        st.text("What was made of them goes along:")
-        _listed([memory.text for memory in found.derived])
+    _listed([memory.text for memory in facts])
     if said:
         st.text("Messages are deleted with their answers:")
         _listed([f"{said_when(turn)}: {turn.text}" for turn in said])

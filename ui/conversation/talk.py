@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from memory.deciding import edits
-from memory.deciding.decisions import sides_of
 from pipeline.answering.replies import without_model_note
 from pipeline.asking.questions import check_length
 from pipeline.asking.suggestions import next_topics
@@ -21,7 +19,6 @@ from pipeline.stores.conversations import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.agents import answer_consent, consent_view
-from ui.conversation.deciding import ask_to_decide
 from ui.conversation.evidence import evidence_pane
 from ui.conversation.forgetting import ask_to_forget, user_memory
 from ui.conversation.runner import Run, runner
@@ -230,12 +227,9 @@ def _view_alone(turn: Turn, user: str) -> View:
 
 
 def _changed(answer: Answer, memory: UserMemory) -> list[View]:
-    """What the facts of a turn took the place of, or contradict, as it is now."""
+    """Return what the facts of a turn took the place of, with whether that was undone."""
     done, known = data_of(answer.steps, "remember"), memory.index.memories
     others = {item: memory.replaced_by(item) for item in done.get("replaced", ()) if item in known}
-    for item in done.get("disputed", ()):
-        if item in known:
-            others[item] = [side for side in sides_of(memory.index, known[item]) if side.id != item]
     return [changed_view(known[item], found) for item, found in others.items() if found]
 
 
@@ -264,9 +258,8 @@ def _show(view: View, place: Place, position: int) -> None:
         on_forget_change=lambda: _forget(key),
         on_source_change=lambda: _source(key),
         on_undo_change=lambda: _undo(key),
-        on_decide_change=lambda: _decide(key),
     )
-    if clicked.forget or clicked.source or clicked.undo or clicked.decide:
+    if clicked.forget or clicked.source or clicked.undo:
         st.rerun()  # the whole page: it opens a dialog, or says what was done
     if clicked.ask or clicked.instead or clicked.version or clicked.command:
         st.rerun()  # the whole page: an answer is being written, others are shown, the console has a command
@@ -345,12 +338,7 @@ def _source(key: str) -> None:
 @messages.noticed
 def _undo(key: str) -> None:
     if wanted := sent(key, "undo"):
-        edits.undo_replacement(user_memory(), str(wanted["memory"]))
-
-
-def _decide(key: str) -> None:
-    if wanted := sent(key, "decide"):
-        ask_to_decide(str(wanted["memory"]))
+        user_memory().undo(str(wanted["memory"]))
 
 
 def _consent(key: str, conversation_id: str) -> None:

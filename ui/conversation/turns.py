@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from memory.recalling.turn_index import Turn as SaidTurn
-from memory.recalling.turn_index import date_words
+from memory.times import date_words
+from memory.turn_index import Turn as SaidTurn
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import escaped_markers, renamed_markers
 from pipeline.answering.recollection import FORGOTTEN, filled_in
@@ -150,13 +150,12 @@ def said_when(turn: SaidTurn) -> str:
 
 
 def changed_view(memory: Memory, others: Sequence[Memory]) -> View:
-    """What a turn's fact took the place of, or contradicts while nobody has decided."""
+    """Return what a turn's fact took the place of, and whether that was undone."""
     return {
         "id": memory.id,
         "text": memory.text,
         "others": [other.text for other in others],
-        "disputed": bool(memory.disputed),
-        "undone": not memory.disputed and all(other.live for other in others),
+        "undone": not memory.live,
     }
 
 

@@ -1,49 +1,49 @@
-"""Memory: what is remembered about this session's user, and everything that can be done about it."""
+"""Memory: what is remembered about this session's user: one list, the graph, and the settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from memory.options import FOUND
-from memory.recalling.user_turns import Which
+from memory.turns import Which
 from pipeline.errors import AthenaError
 from pipeline.words import counted
 from ui.conversation import whose
-from ui.conversation.deciding import disputes, stale, to_decide
-from ui.conversation.forgetting import ask_about, user_memory
-from ui.conversation.memory_rows import found_rows, rows, said_rows
+from ui.conversation.forgetting import ask_about, ask_to_forget, user_memory
+from ui.conversation.memory_rows import Row, found_rows, rows, said_rows
+from ui.conversation.source import FORGOTTEN_SINCE, ask_for_source, open_turn
 from ui.memory.graph_page import graph_page
-from ui.memory.listing import listed_rows
-from ui.memory.policies import policies
-from ui.shared import links, messages, process, state, style
+from ui.memory.settings import memory_settings
+from ui.shared import components, links, messages, process, state, style
+from ui.shared.dialogs import end_dialog, open_dialog
+from ui.shared.state import sent
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
-LIST, DECIDE, GRAPH, POLICIES = "List", "To decide", "Graph", "Settings"
-VIEWS = (LIST, DECIDE, GRAPH, POLICIES)
+LIST, GRAPH, SETTINGS = "List", "Graph", "Settings"
 SEARCH, DAYS = "memory-search", "forget-days"
 PAGE = 40
-"""Memories that are listed at first, and once more each time that more are asked for."""
+"""Memories that are listed at first, and more each time."""
+LONGEST = 4000  # characters of an edited memory
 EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that …”."
 OFF = "Nothing is kept now. To have something kept, choose another way to remember under *Settings* above."
 NO_FACT = (
     "No fact about you is kept yet; to have one kept, say in the chat: “Remember that …”. "
     "{said} found again when you ask: search above, or filter by day."
 )
-ONLY_FACTS = "Of what was said only what was kept as a fact is recalled."
 NOT_FOUND = "Nothing that is remembered is like that. Try other words, or a longer time."
 
 
 @dataclass(slots=True)
 class ShownMemories:
-    """How much of the list this session has asked for."""
+    """How many pages of the list this session shows."""
 
     pages: int = 1
 
@@ -58,43 +58,27 @@ def page() -> None:
     with st.container(key="page"):
         st.header("Memory", anchor=False)
         messages.show_notice()
-        unchecked = _look_at_documents()
         listed = [memory for memory in user_memory().list() if memory.tier != "static"]
-        if unchecked:  # and the list can be read: else its error, which is mostly the same, is all there is
-            st.warning(plain(unchecked), icon=messages.ERROR_ICON)
         view = _view(listed)
         with st.container(key="memory-view"):
             match view:
-                case "To decide":
-                    to_decide(listed)
                 case "Graph":
                     graph_page()
                 case "Settings":
-                    policies()
+                    memory_settings()
                 case _:
                     _remembered(listed)
 
 
-def _look_at_documents() -> str:
-    """What documents no longer say is marked before it is shown; what prevented that, "" = nothing."""
-    try:
-        user_memory().check_documents()
-    except AthenaError as error:
-        return str(error)
-    return ""
-
-
 def _view(listed: Sequence[Memory]) -> str:
-    """Which part is shown, chosen above it, with what this is about."""
-    open_ = len(disputes(listed)) + len(stale(listed))
+    """Draw the choice of the view; return the chosen one. The graph is offered where there is one."""
     memory = user_memory()
-    says = memory.preset.says if memory.recalls_turns else memory.preset.says.replace(FOUND, ONLY_FACTS)
     counts = f"{counted(len(listed), 'fact')} and {counted(len(memory.turns.own()), 'message')}"
-    st.caption(f"{counts} of **{plain(whose.user())}** · {plain(says)}")
+    st.caption(f"{counts} of **{plain(whose.user())}** · {plain(memory.preset.says)}")
+    views = [LIST, *([GRAPH] if memory.index.entities else []), SETTINGS]
     picked = st.segmented_control(
-        "Show", VIEWS, default=LIST, required=True, key="memory-shown", label_visibility="collapsed",
-        format_func=lambda name: f"{name} ({open_})" if name == DECIDE and open_ else name,
-    )  # fmt: skip
+        "Show", views, default=LIST, required=True, key="memory-shown", label_visibility="collapsed"
+    )
     return str(picked or LIST)
 
 
@@ -124,7 +108,7 @@ def _remembered(listed: Sequence[Memory]) -> None:
 
 
 def _filters() -> Which:
-    """Which of it is looked for: by the day it was said, and who said it."""
+    """Draw the filters by day and speaker; return them."""
     turns = user_memory().turns
     with st.popover("Filter", icon=":material/filter_list:"):
         begun = st.date_input("From", value=None, key="said-from")
@@ -167,10 +151,11 @@ def _found(query: str, which: Which, listed: Sequence[Memory], *, history: bool)
 
 
 def _empty() -> None:
-    if not user_memory().preset.recalls:
+    memory = user_memory()
+    if not memory.preset.recalls:
         st.markdown(OFF)
         return
-    said = len(user_memory().turns.own()) if user_memory().recalls_turns else 0
+    said = len(memory.turns.own())
     verb = "is" if said == 1 else "are"
     st.text(NO_FACT.format(said=f"{counted(said, 'message')} of yours {verb}") if said else EMPTY)
     links.link("chat", "Go to the chat", icon=":material/forum:")
@@ -178,6 +163,9 @@ def _empty() -> None:
 
 def _show(pages: int) -> None:
     state.kept(ShownMemories).pages = pages
+
+
+# -- forgetting many ---------------------------------------------------------------------------------------
 
 
 def _forget_many(query: str, *, found: bool) -> None:
@@ -204,3 +192,73 @@ def _ask_about_older() -> None:
 
 def _ask_about_everything() -> None:
     ask_about(lambda memory: memory.forgetting(everything=True), everything=True)
+
+
+# -- a list with its buttons -------------------------------------------------------------------------------
+
+
+def listed_rows(listed: Sequence[Row], *, key: str, otherwise: str) -> None:
+    """Draw rows of facts or messages; `otherwise` where there are none."""
+    if not listed:
+        st.markdown(otherwise)
+        return
+    clicked = components.memories(
+        key=key,
+        data={"rows": list(listed)},
+        on_source_change=lambda: _show_source(key),
+        on_edit_change=lambda: _edit(key),
+        on_forget_change=lambda: _forget(key),
+        on_pin_change=lambda: _pin(key),
+        on_open_change=lambda: None,
+        on_keep_change=lambda: _keep(key),
+    )
+    if clicked.open:
+        open_turn(str(clicked.open["id"]))
+
+
+def _show_source(key: str) -> None:
+    if wanted := sent(key, "source"):
+        ask_for_source(str(wanted["id"]))
+
+
+def _edit(key: str) -> None:
+    if wanted := sent(key, "edit"):
+        open_dialog("Edit this memory", partial(edit, str(wanted["id"])))
+
+
+def _forget(key: str) -> None:
+    if wanted := sent(key, "forget"):
+        ask_to_forget([str(wanted["id"])])
+
+
+@messages.noticed
+def _pin(key: str) -> None:
+    if wanted := sent(key, "pin"):
+        user_memory().pin(str(wanted["id"]), pinned=bool(wanted["pressed"]))
+
+
+@messages.noticed
+def _keep(key: str) -> None:
+    if wanted := sent(key, "keep"):
+        kept = user_memory().keep_said(str(wanted["id"]))
+        st.toast(
+            "Kept as a fact." if kept.added else "That is known already.", icon=":material/bookmark_added:"
+        )
+
+
+def edit(memory_id: str) -> None:
+    """Draw the dialog that changes a memory's text."""
+    memory = user_memory()
+    kept = memory.index.memories.get(memory_id)
+    if kept is None:
+        st.text(FORGOTTEN_SINCE)
+        return
+    text = st.text_area("Text", value=kept.text, key=f"edit-{memory_id}", max_chars=LONGEST)
+    st.caption("Its old words are gone from the memory. What you said in the conversation stays as it is.")
+    if messages.confirmed(no="Cancel", yes="Save", key="edit"):
+        try:
+            memory.edit(memory_id, text)
+        except AthenaError as error:
+            messages.show_error(error.problem, error.fix)
+            return
+        end_dialog()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory.recalling import graph
+from memory import graph
 from pipeline.words import counted
 from ui.shared.words import local_time, one_line, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from memory.recalling.user_index import UserIndex
+    from memory.index import UserIndex
     from pipeline.stores.memories import Entity, Relation
 
 View = dict[str, Any]

@@ -73,9 +73,6 @@ ANSWERS = (
 MEMORY = (
     Field("memory", "radio", "Way to remember", "What is kept stays, whichever is chosen.",
           options=tuple(PRESETS), says=tuple(preset.says for preset in PRESETS.values())),
-    Field("memory_recall", "radio", "What is recalled", "What is said stays in its conversation with either.",
-          options=("all", "asked"), says=("All that was said and answered, and the facts.",
-                                          "Only what was kept as a fact.")),
 )  # fmt: skip
 
 

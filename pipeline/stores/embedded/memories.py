@@ -80,12 +80,6 @@ class EmbeddedMemories:
             rows = connection.execute("SELECT DISTINCT user FROM memory ORDER BY user").fetchall()
         return [name for (name,) in rows]
 
-    def users_citing(self, sources: Collection[str]) -> list[str]:
-        """The users of whom a memory comes from one of these documents, by name."""
-        query = f"SELECT DISTINCT user {_NAMING} AND kind = 'memory' ORDER BY user"
-        with self._pool.borrow() as connection:
-            return [name for (name,) in connection.execute(query, (_json(sources),)).fetchall()]
-
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
         with self._pool.borrow() as connection:

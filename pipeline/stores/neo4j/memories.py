@@ -63,10 +63,6 @@ class MemoriesWithGraph:
         """All users of whom something is remembered, by name."""
         return self._memories.users()
 
-    def users_citing(self, sources: Collection[str]) -> list[str]:
-        """The users of whom a memory comes from one of these documents, by name."""
-        return self._memories.users_citing(sources)
-
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
         return self._memories.version(user)

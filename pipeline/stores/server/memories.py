@@ -51,15 +51,6 @@ class ServerMemories:
         with self._database() as database:
             return sorted(database["memories"].distinct("user", {"gone": False}))
 
-    def users_citing(self, sources: Collection[str]) -> list[str]:
-        """The users of whom a memory comes from one of these documents, by name."""
-        found: set[str] = set()
-        with self._database() as database:
-            for some in chunks([source for source in sources if source]):
-                where = {"gone": False, "kind": "memory", "named": {"$in": some}}
-                found.update(database["memories"].distinct("user", where))
-        return sorted(found)
-
     def version(self, user: str) -> int:
         """A number that grows with each change of this user's rows; 0 for somebody unknown."""
         with self._database() as database:

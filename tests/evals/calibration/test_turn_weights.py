@@ -6,8 +6,8 @@ import pytest
 
 from evals.calibration.turn_weights import Asker, CachedEncoder, as_one, chosen, left_out, variants
 from evals.conversations import Asked, Conversation
-from memory.recalling.turn_index import Turn
-from memory.recalling.turn_search import WEIGHTS, Weights
+from memory.turn_index import Turn
+from memory.turn_search import WEIGHTS, Weights
 from tests.fakes import FakeEncoder
 
 

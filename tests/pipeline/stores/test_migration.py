@@ -188,10 +188,10 @@ def test_memories_arrive_with_their_history_and_whose_they_are(source: Pair, tar
     source[2].apply(
         "ann",
         MemoryChanges(
-            memories=(tea, memory("Milk.", id="milk", expired_at=5.0)),
+            memories=(tea, memory("Milk.", id="milk", ended_at=5.0)),
             entities=(Entity(id="e", user="ann", name="Ann"),),
             mentions=(Mention(id="m", user="ann", entity_id="e", at=1.0, memory_id="tea"),),
-            events=(event("tea", "ADD", 1.0), event("milk", "INVALIDATE", 5.0)),
+            events=(event("tea", "ADD", 1.0), event("milk", "REPLACE", 5.0)),
         ),
     )
     source[2].apply("bob", adding(memory("Coffee.", user="bob")))

@@ -14,13 +14,10 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from memory import transfer
-from memory.deciding import edits
-from memory.deciding.decisions import sides_of
-from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
 from pipeline.steps.records import Step
-from pipeline.stores.memories import Memory, MemorySource
+from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
 from tests.ui.test_pages import component_data, texts
@@ -36,7 +33,20 @@ HARBOUR = "The staging server listens on port 8443."
 
 def kept(athena: Athena, *told: str) -> list[str]:
     """Have these remembered; the ids."""
-    return [known for text in told for known in athena.memory.add(text).data["added"]]
+    return [known for text in told for known in athena.memory.add(text).added]
+
+
+def replaced(athena: Athena) -> tuple[str, str]:
+    """Two memories, of which the second took the place of the first; their ids."""
+    old = memory("I live in Graz.", user="local", ended_at=2.0, replaced_by="new")
+    new = memory("I live in Linz.", user="local", id="new")
+    athena.memories.apply("local", adding(old, new))
+    return old.id, new.id
+
+
+def found_once(known: str) -> dict[str, object]:
+    """A recalled memory as a step records it."""
+    return {"memory_id": known, "score": 0.9, "recency": 1.0, "importance": 0.5, "relevance": 0.64}
 
 
 def listed(app: AppTest) -> list[str]:
@@ -77,8 +87,7 @@ def test_empty_says_what_to_say(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="memory")
     assert "Remember that …" in texts(app)
     assert "Names are no protection" in texts(app)
-    assert "Nothing is to be decided" in texts(show(app, "To decide"))
-    assert "Nobody and nothing was spoken of yet" in texts(show(app, "Graph"))
+    assert app.segmented_control(key="memory-shown").options == ["List", "Settings"]
 
 
 def test_what_is_remembered_is_listed_with_why_and_where_from(athena: Athena, run_app: Run) -> None:
@@ -88,7 +97,7 @@ def test_what_is_remembered_is_listed_with_why_and_where_from(athena: Athena, ru
     [row] = component_data(run_app(athena, page="memory"), "memories")[0]["rows"]
     assert (row["text"], row["why"], row["source"]) == (HARBOUR, "You asked to remember it.", "Your words")
     assert row["importance"] == 7
-    assert [act["name"] for act in row["acts"]] == ["edit", "pin", "contradicts", "forget"]
+    assert [act["name"] for act in row["acts"]] == ["edit", "pin", "forget"]
     app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({given.id!r})")
     [shown] = component_data(app, "document")
     assert shown["tree"] == [{"t": "p", "k": "said", "c": ["Remember that ", {"t": "mark", "c": [HARBOUR]}]}]
@@ -138,7 +147,7 @@ def test_one_user_never_sees_anothers(athena: Athena, run_app: Run) -> None:
 
 
 def test_past_ones_are_shown_on_request(athena: Athena, run_app: Run) -> None:
-    kept(athena, "I live in Graz.", "I live in Linz.")
+    replaced(athena)
     app = run_app(athena, page="memory")
     assert listed(app) == ["I live in Linz."]
     app.toggle(key="memory-history").set_value(True).run()
@@ -154,7 +163,6 @@ def test_forgetting_shows_what_goes_along_and_overwrites_the_words(athena: Athen
     athena.memories.apply("local", adding(given, made))
     app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
     assert "2 facts will be gone" in texts(app)
-    assert "goes along" in texts(app)
     assert made.text in texts(app)
     app.button(key="discard-memory").click().run()
     assert athena.memory.list() == list(athena.memory.static)
@@ -217,24 +225,9 @@ def test_memories_that_cannot_be_read_are_one_error(
     assert not app.warning
 
 
-def test_documents_that_cannot_be_compared_are_said_above_the_list(
-    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any) -> None:
-        raise StoreError("Neo4j does not answer.", "Start it.")
-
-    kept(athena, HARBOUR)
-    monkeypatch.setattr(UserMemory, "check_documents", refuse)
-    app = run_app(athena, page="memory")
-    assert [warning.value.replace("\\", "") for warning in app.warning] == [
-        "Neo4j does not answer. Start it."
-    ]
-    assert listed(app) == [HARBOUR]
-
-
 def test_an_edit_is_kept_and_a_secret_is_not(athena: Athena) -> None:
     [known] = kept(athena, HARBOUR)
-    app = dialog(athena, f"from ui.memory.listing import edit\nedit({known!r})")
+    app = dialog(athena, f"from ui.memory.page import edit\nedit({known!r})")
     app.text_area(key=f"edit-{known}").set_value("My password is hunter2secret!").run()
     app.button(key="discard-edit").click().run()
     assert "never kept" in texts(app)
@@ -243,64 +236,6 @@ def test_an_edit_is_kept_and_a_secret_is_not(athena: Athena) -> None:
     app.button(key="discard-edit").click().run()
     assert not app.exception
     assert athena.memory.get(known).text == "It listens on port 9443."
-
-
-def sides(athena: Athena) -> tuple[Memory, Memory]:
-    """A dispute of two sides."""
-    one, other = (memory(f"The tank holds {litres} l.", user="local", disputed="d") for litres in (40, 60))
-    athena.memories.apply("local", adding(one, other))
-    return one, other
-
-
-@pytest.mark.parametrize("kept_side", [0, 1])
-def test_a_dispute_is_decided_for_a_side(athena: Athena, run_app: Run, kept_side: int) -> None:
-    both = sides(athena)
-    app = show(run_app(athena, page="memory"), "To decide")
-    assert "Which is right?" in "".join(item.value for item in app.subheader)
-    app.button(key=f"right-{both[kept_side].id}").click().run()
-    assert not app.exception
-    [left] = [item for item in athena.memory.list() if item.tier != "static"]
-    assert (left.id, left.disputed) == (both[kept_side].id, "")
-    assert "Nothing is to be decided" in texts(app)
-
-
-def test_both_sides_of_a_dispute_can_be_right(athena: Athena, run_app: Run) -> None:
-    both = sides(athena)
-    app = show(run_app(athena, page="memory"), "To decide")
-    group = next(button.key for button in app.button if (button.key or "").startswith("both-"))
-    app.button(key=group).click().run()
-    left = [item for item in athena.memory.list() if item.tier != "static"]
-    assert {item.id for item in left} == {item.id for item in both}
-    assert not any(item.disputed for item in left)
-
-
-def test_what_a_document_no_longer_says_is_decided(athena: Athena, run_app: Run) -> None:
-    source = MemorySource(source="valves.md", start=0, end=4, quote="not there", file_hash="before")
-    given = memory("CB-9 is closed first.", user="local", origin="document", sources=(source,))
-    athena.memories.apply("local", adding(given))
-    app = show(run_app(athena, page="memory"), "To decide")
-    assert "Still true?" in "".join(item.value for item in app.subheader)
-    app.button(key=f"still-{given.id}").click().run()
-    assert not app.exception
-    left = athena.memory.get(given.id)
-    assert (left.stale, left.sources) == (False, ())
-    athena.memory.check_documents()
-    assert not athena.memory.get(given.id).stale
-
-
-def test_a_decision_that_cannot_be_written_is_said(
-    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, _ = sides(athena)
-    app = show(run_app(athena, page="memory"), "To decide")
-
-    def refuse(*_: Any, **__: Any) -> int:
-        raise StoreError("Cannot write 'athena.sqlite': it is read-only.", "Copy it.")
-
-    monkeypatch.setattr(type(athena.memories), "apply", refuse)
-    app.button(key=f"right-{one.id}").click().run()
-    assert not app.exception
-    assert "it is read-only" in texts(app).replace("\\", "")
 
 
 def test_the_graph_the_ranking_and_the_stream_are_drawn(athena: Athena, run_app: Run) -> None:
@@ -323,18 +258,25 @@ def of(app: AppTest, kind: str, key: str) -> Any:
 def test_how_much_is_remembered_is_chosen_and_less_is_confirmed(athena: Athena, run_app: Run) -> None:
     app = show(run_app(athena, page="memory"), "Settings")
     of(app, "radio", "memory").set_value("agent").run()
-    of(app, "radio", "memory_recall").set_value("asked").run()
     app.button(key="save-memory").click().run()
-    assert (athena.memory.options.memory, athena.memory.options.memory_recall) == ("agent", "asked")
-    [says] = [caption.value for caption in app.caption if " of **" in caption.value]
-    assert "Of what was said only what was kept as a fact is recalled" in says
-    assert "All that was said" not in says
+    assert athena.memory.options.memory == "agent"
     of(app, "radio", "memory").set_value("none").run()
     app.button(key="save-memory").click().run()
     assert athena.memory.preset.name == "agent"
     app.button(key="discard-less").click().run()
     assert athena.memory.preset.name == "none"
     assert "Nothing is kept now" in texts(show(app, "List"))
+
+
+def test_the_share_of_answers_with_a_memory_is_shown(athena: Athena, run_app: Run) -> None:
+    app = show(run_app(athena, page="memory"), "Settings")
+    assert "No answer has looked anything up yet" in texts(app)
+    conversation = athena.conversations.create("Ports").info.id
+    for recalled in ([found_once("m")], []):
+        steps = (Step("recall", data={"recalled": recalled}),)
+        athena.conversations.save_turn(conversation, replace(answered(), steps=steps))
+    app = show(run_app(athena, page="memory"), "Settings")
+    assert "in 1 of the last 2 answers (50%)" in texts(app)
 
 
 def test_what_the_environment_sets_cannot_be_chosen(
@@ -362,10 +304,10 @@ def test_what_was_said_is_found_filtered_kept_and_forgotten(athena: Athena, run_
     assert listed(app) == ["I play the cello."]
     app.date_input(key="said-to").set_value(date(2020, 1, 1)).run()
     assert listed(app) == []
-    edits.keep_said(athena.memory, row["id"])
+    athena.memory.keep_said(row["id"])
     [fact] = [item for item in athena.memory.list() if item.tier != "static"]
-    assert (fact.text, fact.sources[0].turn_id) == (HARBOUR.rstrip("."), row["id"])
-    app = forgetting(athena, f"memory.forgetting(turns=[{row['id']!r}])")
+    assert (fact.text, fact.sources[0].turn_id) == (HARBOUR, row["id"])
+    app = forgetting(athena, f"memory.forgetting([{row['id']!r}])")
     assert "1 fact and 1 message will be gone" in texts(app)
     assert "Messages are deleted with their answers" in texts(app)
     app.button(key="discard-memory").click().run()
@@ -386,29 +328,6 @@ def test_everything_is_forgotten_where_only_messages_are_there(athena: Athena, r
     assert athena.conversations.get(conversation).turns[0].question == HARBOUR
 
 
-def test_a_dispute_is_made(athena: Athena) -> None:
-    one, other = kept(athena, HARBOUR, "The harbour is closed.")
-    app = dialog(athena, f"from ui.conversation.deciding import contradicting\ncontradicting({one!r})")
-    app.selectbox(key="contradicted").select(other).run()
-    app.button(key="discard-contradict").click().run()
-    assert {side.id for side in sides_of(athena.memory.index, athena.memory.get(one))} == {one, other}
-
-
-def test_two_names_become_one(athena: Athena) -> None:
-    kept(athena, "Ada Lovelace works at Siemens.", "Augusta King lives in Vienna.")
-    index = athena.memory.index
-    ada, augusta = (index.entity_named(name) for name in ("Ada Lovelace", "Augusta King"))
-    assert ada
-    assert augusta
-    app = dialog(athena, f"from ui.memory.graph_page import merging\nmerging({ada.id!r}, {augusta.id!r})")
-    app.button(key="discard-merge").click().run()
-    assert not app.exception
-    one = athena.memory.index.entity_named("Augusta King")
-    assert one
-    assert (one.id, one.name) == (ada.id, "Ada Lovelace")
-    assert augusta.id not in athena.memory.index.entities
-
-
 def test_a_recalled_turn_is_shown_with_its_day_and_in_its_conversation(athena: Athena, run_app: Run) -> None:
     conversation = athena.conversations.create("Ports").info.id
     turn = athena.conversations.save_turn(conversation, answered(HARBOUR))
@@ -422,7 +341,7 @@ def test_a_recalled_turn_is_shown_with_its_day_and_in_its_conversation(athena: A
 
 
 def test_what_was_replaced_is_said_and_undone(athena: Athena, run_app: Run) -> None:
-    old, new = kept(athena, "I live in Graz.", "I live in Linz.")
+    old, new = replaced(athena)
     conversation = athena.conversations.create("Homes").info.id
     step = Step("remember", data={"added": [new], "replaced": [new]})
     athena.conversations.save_turn(conversation, replace(answered("I live in Linz."), steps=(step,)))
@@ -430,7 +349,7 @@ def test_what_was_replaced_is_said_and_undone(athena: Athena, run_app: Run) -> N
     assert [(item["text"], item["others"]) for item in view["changed"]] == [
         ("I live in Linz.", ["I live in Graz."])
     ]
-    edits.undo_replacement(athena.memory, new)
+    athena.memory.undo(new)
     assert [item.id for item in athena.memory.list() if item.tier != "static"] == [old]
     [view] = component_data(run_app(athena, c=conversation), "turn")
     assert [item["undone"] for item in view["changed"]] == [True]
@@ -452,7 +371,7 @@ def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athe
 
 def importing(athena: Athena, data: str) -> AppTest:
     """What follows once a file was chosen."""
-    return dialog(athena, f"from ui.memory.policies import _confirm_import\n_confirm_import({data!r})")
+    return dialog(athena, f"from ui.memory.settings import _confirm_import\n_confirm_import({data!r})")
 
 
 def test_what_was_recalled_is_shown_apart_and_a_forgotten_one_as_forgotten(
@@ -490,20 +409,9 @@ def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None
 
 
 def test_the_inspector_fills_in_what_was_recalled_and_kept(athena: Athena, run_app: Run) -> None:
-    from pipeline.steps.records import Step
-
     [known] = kept(athena, HARBOUR)
     steps = (
-        Step(
-            "recall",
-            data={
-                "recalled": [
-                    {"memory_id": known, "score": 0.9, "recency": 1.0, "importance": 0.5, "relevance": 0.6}
-                ],
-                "considered": 1,
-                "threshold": 0.4,
-            },
-        ),
+        Step("recall", data={"recalled": [found_once(known)], "considered": 1, "threshold": 0.4}),
         Step(
             "prompt",
             data={"messages": [{"role": "user", "text": f"Just so you know: [memory {known}]"}], "tokens": 9},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from memory.recalling.user_index import UserIndex
+from memory.index import UserIndex
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
 from tests.contracts.memories import memory
 from ui.memory import picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.recalling.recall import FoundMemory
+from memory.recall import FoundMemory
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import memory
 from ui.conversation.memory_rows import found_rows, row, rows, source_label
@@ -17,7 +17,7 @@ DAY = 86_400.0
     [
         ((), ""),
         ((MemorySource(turn_id="t", quote="a"),), "Your words"),
-        ((MemorySource(turn_id="t"), MemorySource(turn_id="u")), "Your words, 2 times"),
+        ((MemorySource(turn_id="t"), MemorySource(source="valves.md")), "Your words"),
         ((MemorySource(source="valves.md"),), "valves.md"),
         ((MemorySource(memory_id="m"),), "Made of 1 memory"),
         ((MemorySource(quote="of a deleted conversation"),), "Your words"),
@@ -28,9 +28,9 @@ def test_where_it_comes_from(sources: tuple[MemorySource, ...], label: str) -> N
 
 
 def test_what_must_be_known_of_it() -> None:
-    told = row(memory(disputed="d", stale=True, trusted=False, invalid_at=9 * DAY))
+    told = row(memory(trusted=False, ended_at=9 * DAY))
     assert [mark["words"] for mark in told["marks"]] == [
-        "no longer true", "disputed", "its document changed", "reads like an instruction: never acted on",
+        "no longer true", "reads like an instruction: never acted on",
     ]  # fmt: skip
     assert row(memory())["marks"] == []
 
@@ -45,10 +45,8 @@ def test_the_personas_memories_are_immutable_and_imported_ones_can_be_forgotten(
 def test_since_when() -> None:
     noon = 12 * 3600.0
     assert row(memory(created_at=noon))["when"].startswith("1970-01-01 ")
-    told = row(memory(created_at=9 * DAY + noon, valid_at=2 * DAY + noon, invalid_at=5 * DAY + noon))
-    assert told["when"] == "since 1970-01-03 until 1970-01-06, known 1970-01-10"
-    told = row(memory(created_at=9 * DAY + noon, valid_at=0.0, invalid_at=5 * DAY + noon))
-    assert told["when"] == "until 1970-01-06, known 1970-01-10"
+    told = row(memory(created_at=2 * DAY + noon, ended_at=5 * DAY + noon))
+    assert told["when"].endswith(" until 1970-01-06")
 
 
 def test_the_score_and_what_it_is_made_of() -> None:

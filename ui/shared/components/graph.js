@@ -1,5 +1,4 @@
-// Whom and what was spoken of, drawn: a click or Enter on one draws what is around it; one that is dragged onto
-// another may be the same.
+// The graph of entities: a click or Enter on one draws what is around it.
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEAST_HEIGHT = 440, MOST_HEIGHT = 560, LEAST_RADIUS = 6, MOST_RADIUS = 14, PHONE_RADIUS = 9, PHONE = 600;
@@ -9,7 +8,6 @@ export default function (component) {
   const { data, parentElement } = component;
   const trigger = sender(component);
   const send = (id) => trigger("open", { id });
-  send.merge = (id, other) => trigger("merge", { id, other });
   const root = mounted(parentElement, "graph", data, (node) => draw(node, data, send));
   const observer = new ResizeObserver(() => {
     if (root.clientWidth && root.drawn !== Math.round(root.clientWidth)) draw(root, data, send);
@@ -69,8 +67,7 @@ function circle(node, data, at, send) {
   shape("circle", { class: "touch", cx: node.px, cy: node.py, r: node.radius + 6 }),
   shape("circle", { class: "dot", cx: node.px, cy: node.py, r: node.radius }));
   const open = () => send(node.id === data.chosen ? "" : node.id);
-  const dropped = draggable(group, send.merge);
-  group.addEventListener("click", () => dropped() || open());
+  group.addEventListener("click", open);
   group.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
@@ -82,37 +79,6 @@ function circle(node, data, at, send) {
     group.addEventListener(name, () => light(on));
   }
   return group;
-}
-
-// A node follows a mouse that holds it, and goes back; returns whether the last click was the end of that.
-function draggable(group, merge) {
-  let from = null, moved = false;
-  const over = () => group.parentNode.querySelector(".node.over");
-  const end = () => { from = null; over()?.classList.remove("over"); group.removeAttribute("transform"); group.classList.remove("held"); };
-  group.addEventListener("pointerdown", (event) => {
-    moved = false;
-    if (event.pointerType !== "mouse" || event.button) return;
-    from = [event.clientX, event.clientY];
-    group.setPointerCapture(event.pointerId);
-  });
-  group.addEventListener("pointermove", (event) => {
-    if (!from) return;
-    const [x, y] = [event.clientX - from[0], event.clientY - from[1]];
-    moved = moved || Math.hypot(x, y) > 6;
-    if (!moved) return;
-    group.classList.add("held");
-    group.setAttribute("transform", `translate(${x} ${y})`);
-    over()?.classList.remove("over");
-    const below = group.getRootNode().elementFromPoint(event.clientX, event.clientY)?.closest?.(".node");
-    if (below && below !== group) below.classList.add("over");
-  });
-  group.addEventListener("pointerup", () => {
-    const other = over()?.dataset.id;
-    end();
-    if (other) merge(group.dataset.id, other);
-  });
-  group.addEventListener("pointercancel", end);
-  return () => moved;
 }
 
 // Names lie above all circles: none is covered.

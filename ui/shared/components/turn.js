@@ -169,13 +169,12 @@ function related(data) {
   return element("section", { class: "recalled", "aria-label": "How it relates" }, label, list);
 }
 
-// What a fact of this turn took the place of, with the way back; or what it contradicts, to be decided.
+// What a fact of this turn took the place of, with the way back.
 function changed(data, send) {
   return data.changed.map((fact) => {
-    const [symbol, does, label] = fact.disputed ? ["help", "decide", "Decide"] : ["history", "undo", "Undo"];
-    const act = element("button", { class: "tool", disabled: data.busy, onclick: once(() => send(does, { memory: fact.id })) },
-      icon(fact.disputed ? "rule" : "undo"), label);
-    return element("div", { class: "note changed" }, icon(symbol), element("div", {}, story(fact, data.of_memory)),
+    const act = element("button", { class: "tool", disabled: data.busy, onclick: once(() => send("undo", { memory: fact.id })) },
+      icon("undo"), "Undo");
+    return element("div", { class: "note changed" }, icon("history"), element("div", {}, story(fact, data.of_memory)),
       fact.undone ? null : act);
   });
 }
@@ -184,8 +183,8 @@ function changed(data, send) {
 function story(fact, told) {
   const others = fact.others.join("; ");
   if (fact.undone) return `Undone; this holds again: ${others}`;
-  if (told) return fact.disputed ? "Which is right?" : "Not what you meant?";
-  return `Remembered: ${fact.text}. ${fact.disputed ? "This contradicts" : "Instead of"}: ${others}`;
+  if (told) return "Not what you meant?";
+  return `Remembered: ${fact.text}. Instead of: ${others}`;
 }
 
 // What was said before and was searched for with the question, and the way to ask without it.

@@ -46,7 +46,7 @@ with closing(open_data(folder)) as athena:
 """
 REMEMBER = """
 from athena.stores import open_conversations, open_memories
-from memory.conversing.chat import UNWRITABLE
+from memory.chat import UNWRITABLE
 from pipeline.steps.records import Step, data_of, last_step
 with closing(open_data(folder, memory="agent")) as athena:
     print([memory.text for memory in athena.memory.list() if memory.tier != "static"])

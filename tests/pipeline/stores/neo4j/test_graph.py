@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contracts.test_memory_graph import changes_at_random
 
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import Entity, MemoryChanges, Mention, Relation
 from pipeline.stores.neo4j.graph import Neo4jGraph, Owner
 from pipeline.stores.neo4j.memories import MemoriesWithGraph
 from tests.contracts.memories import memory
-from tests.contracts.test_memory_graph import changes_at_random
 from tests.server_stores import NEO4J_URL, with_neo4j
 
 pytestmark = pytest.mark.server

@@ -1,0 +1,333 @@
+"""`athena memory`: list, search, add, edit, pin, forget, export and import memories."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from athena.cli.options import AsJson, DataDir, Llm, User
+from athena.cli.running import opened, out, show
+from pipeline.errors import AthenaError
+from pipeline.given_files import DATA_BYTES, read_given
+from pipeline.words import harmless
+
+if TYPE_CHECKING:
+    from memory.forgetting import Forgetting
+    from memory.keeping import Kept
+    from memory.recall import FoundMemory
+    from memory.turn_index import FoundTurn, Turn
+    from memory.turns import Which
+    from memory.user_memory import UserMemory
+    from pipeline.stores.memories import Memory
+
+app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_args_is_help=True)
+
+LINE = 160  # characters of a memory in a list; `--json` has all of them
+
+MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
+History = Annotated[bool, typer.Option("--history", help="Also memories that have ended.")]
+Since = Annotated[str | None, typer.Option("--from", metavar="DATE", help="From this day on.")]
+Until = Annotated[str | None, typer.Option("--to", metavar="DATE", help="Until this day.")]
+Speaker = Annotated[
+    str, typer.Option("--speaker", metavar="WHO", help="you, assistant, or a name that messages begin with.")
+]
+
+
+@contextmanager
+def memory_of(user: str | None, data_dir: Path | None, **flags: Any) -> Iterator[UserMemory]:
+    """Open the memory of a user; its errors end the command clearly."""
+    with opened(data_dir, user=user, **flags) as athena:
+        yield athena.memory
+
+
+@app.command("list")
+def list_(
+    history: History = False, user: User = None, data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """List what is remembered, the pinned first, then the latest."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir) as memory:
+        kept = memory.list(history=history)
+        show(as_json, [memory_shape(item) for item in kept], lambda: memories_text(kept))
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option(min=1, help="Most facts, and most messages, to show.")] = 10,
+    since: Since = None,
+    until: Until = None,
+    speaker: Speaker = "",
+    history: History = False,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search the facts, by recency, importance and relevance, and the messages."""
+    from memory.shapes import found_shape, turn_shape
+
+    _refuse_empty(query, "search for")
+    with memory_of(user, data_dir) as memory:
+        which = _which(since, until, speaker)
+        facts = [
+            item for item in memory.search(query, limit=limit, history=history) if which.has_fact(item.memory)
+        ]
+        said = memory.find_said(query, which=which, limit=limit)
+        shapes = [*map(found_shape, facts), *map(turn_shape, said)]
+        show(as_json, shapes, lambda: found_text(facts, said))
+
+
+@app.command()
+def add(
+    text: Annotated[str, typer.Argument(help="What to remember.")],
+    llm: Llm = None,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remember something, word for word."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir, llm=llm) as memory:
+        step = memory.add(text)
+        kept = [memory.get(item) for item in (*step.added, *step.known)]
+        shapes = [memory_shape(item) for item in kept]
+        outcome = {"added": step.added, "known": step.known, "replaced": step.replaced}
+        shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": outcome}
+        show(as_json, shape, lambda: added_text(step, kept))
+
+
+@app.command()
+def edit(
+    memory_id: MemoryId,
+    text: Annotated[str, typer.Argument(help="Its new text.")],
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a memory's text; its id stays, its old text is erased."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir) as memory:
+        edited = memory.edit(memory_id, text)
+        show(as_json, memory_shape(edited), lambda: memories_text([edited], whole=True))
+
+
+@app.command()
+def pin(
+    memory_id: MemoryId,
+    unpin: Annotated[bool, typer.Option("--unpin", help="End the protection.")] = False,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Protect a memory from being summarised or forgotten by age."""
+    from memory.shapes import memory_shape
+
+    with memory_of(user, data_dir) as memory:
+        pinned = memory.pin(memory_id, pinned=not unpin)
+        show(as_json, memory_shape(pinned), lambda: memories_text([pinned], whole=True))
+
+
+@app.command()
+def forget(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Of facts and messages.")] = None,
+    search: Annotated[str | None, typer.Option(help="All that this search finds.")] = None,
+    older_than: Annotated[
+        float | None, typer.Option(min=0, metavar="DAYS", help="All that is older; pinned facts stay.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All facts, messages and names.")] = False,
+    keep_words: Annotated[
+        bool, typer.Option("--keep-words", help="Leave the words in the conversations, not found again.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; else only show what would go.")] = False,
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forget facts, what was made of them, and messages."""
+    from memory.shapes import memory_shape, said_shape
+
+    if sum([bool(ids), search is not None, older_than is not None, everything]) != 1:
+        raise typer.BadParameter("say what: ids, --search QUERY, --older-than DAYS or --all.")
+    if search is not None:
+        _refuse_empty(search, "forget")
+    with memory_of(user, data_dir) as memory:
+        found = memory.forgetting(
+            ids or (), search=search or "", older_than=older_than, everything=everything
+        )
+        if not yes:
+            gone = [memory_shape(item) for item in found.memories]
+            gone += [{"id": damaged, "damaged": True} for damaged in found.damaged]
+            gone += map(said_shape, found.turns)
+            show(as_json, {"would_forget": gone}, lambda: would_forget_text(found))
+            return
+        memory.forget(found, words=not keep_words)
+        done = [*found.ids, *map(said_shape, found.turns)]
+        number = len(found.ids) + len(found.turn_ids)
+        show(as_json, {"forgotten": done}, lambda: f"{number} forgotten.")
+
+
+@app.command()
+def export(
+    path: Annotated[Path | None, typer.Argument(help="A file to write; else it is printed.")] = None,
+    form: Annotated[
+        Literal["json", "markdown"], typer.Option("--format", help="json can be imported.")
+    ] = "json",
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write out all memories."""
+    from memory import transfer
+
+    with memory_of(user, data_dir) as memory:
+        text = transfer.export(memory, form="json" if as_json else form)
+        if path is None:
+            text = harmless(text) if sys.stdout.isatty() and not as_json else text
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            return
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise AthenaError(f"Cannot write '{path}': {error.strerror}.", "Name another file.") from error
+        show(as_json, {"path": str(path)}, lambda: f"Written to {path}.")
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="An export, or JSON with documents, metadatas and ids.")],
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import an export with the same ids and times; known memories stay as they are."""
+    from memory import transfer
+
+    with memory_of(user, data_dir) as memory:
+        try:
+            data = read_given(path, most_bytes=DATA_BYTES)
+        except OSError as error:
+            raise AthenaError(f"Cannot read '{path}': {error.strerror}.", "Check the path.") from error
+        except UnicodeDecodeError as error:
+            raise AthenaError(
+                f"'{path}' is not an export of memories: not UTF-8.", "Check the file."
+            ) from error
+        number = transfer.imported(memory, data)
+        nothing = "0 imported: all of it is there already."
+        show(as_json, {"imported": number}, lambda: f"{number} imported." if number else nothing)
+
+
+def _which(since: str | None, until: str | None, speaker: str) -> Which:
+    from memory.times import read_date
+    from memory.turns import Which
+
+    begun = None if since is None else read_date(since, name="--from", begin=True)
+    ended = None if until is None else read_date(until, name="--to")
+    return Which(since=begun, until=ended, speaker=speaker)
+
+
+def _refuse_empty(text: str, what: str) -> None:
+    if not any(map(str.isalnum, text)):
+        raise typer.BadParameter(f"there is nothing to {what} in it.")
+
+
+# -- texts for the terminal ------------------------------------------------------------------------------
+
+
+def memories_text(memories: Sequence[Memory], *, whole: bool = False) -> RenderableType:
+    """Return memories as a table: the beginning of each, or the `whole`."""
+    if not memories:
+        return Text("Nothing is remembered.", style="dim")
+    table = _table("id", "memory", "since", "")
+    for memory in memories:
+        said = memory.text if whole else _line(memory.text)
+        table.add_row(memory.id[:8], Text(said), _day(memory), Text(", ".join(_notes(memory)), "dim"))
+    return table
+
+
+def found_text(found: Sequence[FoundMemory], said: Sequence[FoundTurn]) -> RenderableType:
+    """Return found facts and messages as tables."""
+    if not (found or said):
+        return Text("Nothing is remembered about that.", style="dim")
+    facts = _table("score", "relevance", "id", "memory", "")
+    for item in found:
+        notes = Text(", ".join(_notes(item.memory)), "dim")
+        scores = f"{item.score:.2f}", f"{item.relevance:.2f}"
+        facts.add_row(*scores, item.memory.id[:8], Text(_line(item.memory.text)), notes)
+    tables = [facts] if found else []
+    return Group(*tables, *([_said_table([item.turn for item in said])] if said else []))
+
+
+def added_text(step: Kept, kept: Sequence[Memory]) -> RenderableType:
+    """Return what was kept, and what it replaced."""
+    if not step.added:
+        return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")
+    lines = [f"Remembered: {memory.text}" for memory in kept]
+    if step.replaced:
+        lines.append("It takes the place of what was known; `athena memory list --history` has both.")
+    if step.untrusted:
+        lines.append("It reads like an instruction: kept, and never acted on.")
+    return Text("\n".join(lines))
+
+
+def would_forget_text(forgotten: Forgetting) -> RenderableType:
+    """Return what would be forgotten, and how to confirm it."""
+    if not forgotten:
+        return Text("There is nothing to forget.", style="dim")
+    if forgotten.memories:
+        out.print(memories_text(forgotten.memories))
+    if forgotten.turns:
+        out.print(_said_table(forgotten.turns))
+        out.print("Messages are deleted with their answers; --keep-words leaves them to read.")
+    if forgotten.damaged:
+        out.print(f"damaged, and not to be read: {', '.join(forgotten.damaged)}")
+    return Text("Nothing is forgotten yet: add --yes.", style="yellow")
+
+
+def _said_table(turns: Sequence[Turn]) -> Table:
+    from memory.times import local_day
+
+    table = _table("said", "by", "message")
+    for turn in turns:
+        table.add_row(local_day(turn.at), Text(turn.who), Text(_line(turn.text)))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE, show_header=any(columns))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE else f"{line[: LINE - 1].rstrip()}…"
+
+
+def _day(memory: Memory) -> str:
+    from memory.times import local_day
+
+    until = f" to {local_day(memory.ended_at)}" if memory.ended_at is not None else ""
+    return local_day(memory.created_at) + until
+
+
+def _notes(memory: Memory) -> list[str]:
+    notes = {
+        memory.tier.replace("_", "-"): memory.tier != "long_term",
+        memory.kind: memory.kind != "fact",
+        "pinned": memory.pinned,
+        "not trusted": not memory.trusted,
+    }
+    return [name for name, holds in notes.items() if holds]

@@ -1,0 +1,209 @@
+"""One user's memory in a chat: fulfils the pipeline's `ChatMemory`."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memory import graph
+from memory.finishing import NOTHING_ASKED, step_of_kept
+from memory.keeping import Kept, Said, left_out, secret_kinds
+from memory.questions import asked_part, asks, leans, states
+from memory.recall import Reading, within
+from memory.replying import reply_to
+from memory.requests import is_tool_request, request_in
+from memory.upkeep import summary
+from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
+from pipeline.steps.records import Step
+
+if TYPE_CHECKING:
+    from memory.finishing import Finishing
+    from memory.telling import Told
+    from memory.user_memory import UserMemory
+    from pipeline.answering.turns import FinishedTurn
+    from pipeline.messages import Message
+
+PRIVATE = "the conversation is private: nothing of it is kept"
+NOTHING_KEPT = "the memory is switched off in its settings"
+ONLY_THIS = "only this conversation is remembered, and nothing after it: the memory's settings say so"
+UNWRITABLE = "the data folder can only be read: nothing is kept"
+TOOLS = "the message calls a tool"
+AFTER = "after the answer is shown"
+BRIEFLY_S = 0.5  # waited for the message before to be remembered
+PATIENCE_S = 10.0  # the same before a request, where a model may still be reading
+SUMMARIES = 64  # conversations whose summary is kept
+
+
+@dataclass(frozen=True, slots=True)
+class RememberingChat:
+    """Recalls before an answer and remembers after it; a private chat keeps nothing."""
+
+    finishing: Finishing
+    why_private: str = ""  # why nothing of this conversation is kept; "" = it is
+    left: OrderedDict[str, tuple[int, str]] = field(default_factory=OrderedDict)  # summaries by first message
+
+    @property
+    def memory(self) -> UserMemory:
+        """The user's memory."""
+        return self.finishing.memory
+
+    @property
+    def uses_history(self) -> bool:
+        """Whether the conversation goes into the prompt."""
+        return self.memory.preset.history
+
+    @property
+    def _why_nothing(self) -> str:
+        """Why the preset recalls nothing and takes no requests; "" where it does."""
+        preset = self.memory.preset
+        return "" if preset.recalls else ONLY_THIS if preset.history else NOTHING_KEPT
+
+    def concerns(self, message: str, *, conversation_id: str = "", turn_id: str = "") -> bool:  # noqa: ARG002
+        """Tell whether a message is a request to the memory: "remember that …"."""
+        return request_in(message) is not None
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the texts of memories by id; forgotten ones are left out."""
+        return self.memory.texts(ids)
+
+    def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
+        """Return the ids of what the user said, or the persona says."""
+        return frozenset(filter(self.memory.is_of_user, ids))
+
+    # -- before the answer --------------------------------------------------------------------------
+
+    def reply(self, message: str, *, conversation_id: str = "", turn_id: str) -> MemoryReply:  # noqa: ARG002
+        """Do what a request asks of the memory, and return the reply."""
+        began, started = time.time(), time.perf_counter()
+        request = request_in(message)
+        assert request is not None  # noqa: S101  (`concerns` was asked first)
+        keeps = request.kind == "remember"
+        if why := self._why_nothing or (self.why_private if keeps else ""):
+            kept = Kept(status="skipped", detail=why)
+            text, ids = f"{why[0].upper()}{why[1:]}.", tuple[str, ...]()
+        else:
+            if not keeps and not self.why_private:
+                self.finishing.after.finish(within_s=PATIENCE_S)
+            said = Said(message=message, turn_id=turn_id, at=self.memory.clock())
+            text, ids, kept = reply_to(self.memory, request, said)
+        step = step_of_kept(kept, self.memory.preset.name)
+        step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
+        return MemoryReply(text=text, recalled=ids, step=step)
+
+    def recall(
+        self, message: str, *, question: str, left: Sequence[Message] = (), turn_id: str = ""
+    ) -> Recollection:
+        """Return what is remembered about a message; its own turn is left out.
+
+        `question` is the message as it stands alone; `left` are the messages that the prompt has no room for.
+        """
+        preset, memory = self.memory.preset, self.memory
+        static = tuple(
+            Recalled(id=item.id, text=item.text, importance=item.importance)
+            for item in (memory.static if preset.name != "none" else ())
+        )
+        summed = self._summary([item.text for item in left if item.role == "user"]) if preset.history else ""
+        always = Recollection(preset=preset.name, static=static, left=summed)
+        if why := self._why_nothing:
+            return replace(always, detail=why)
+        if preset.exchange and is_tool_request(message):
+            return replace(always, detail=TOOLS)
+        if not self.why_private and memory.find_model() is None:  # without a model it takes milliseconds
+            self.finishing.after.finish(within_s=BRIEFLY_S)
+        found, reading = memory.read(question)
+        told = self._told(message, question, reading, turn_id)
+        recalled = tuple(item.recalled for item in found)
+        around = self._around(reading, question)
+        texts = [item.text for item in (*static, *recalled, *told.turns, *around)]
+        room = within(texts, tokens=memory.options.memory_tokens) - len(static) - len(recalled)
+        turns = told.turns[: max(0, room)]
+        return replace(
+            always,
+            memories=recalled,
+            graph=around[: max(0, room - len(turns))],
+            turns=turns,
+            told=told.text,
+            told_ids=told.shown,
+            verdict=told.verdict,
+            probability=told.probability,
+            asks=asks(message),
+            noted=not self.why_private and states(message) and not secret_kinds(message),
+            personal=told.personal,
+            asked=told.asked,
+            exchange=preset.exchange,
+            considered=reading.considered,
+            threshold=memory.threshold,
+        )
+
+    def _told(self, message: str, question: str, reading: Reading, turn_id: str) -> Told:
+        """Return the memory's answer to the message, or to its question where that is more certain."""
+        wordings = [asked_part(message), *([question] if leans(message) and question != message else [])]
+        told = (
+            self.memory.told(text, reading=reading if text == question else None, without=[turn_id])
+            for text in wordings
+        )
+        return max(told, key=lambda found: found.probability)
+
+    def _around(self, reading: Reading, question: str) -> tuple[Recalled, ...]:
+        """Return relations, and entities that stand in none of them, as many as the preset recalls."""
+        preset, memory = self.memory.preset, self.memory
+        relations = memory.relations_for(question, reading.around)
+        related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
+        index = memory.index
+        with index.lock:
+            best = graph.best_known(index, now=memory.clock(), most=preset.best_known)
+            entities = {item.id: item for item in (*reading.around.entities, *best)}
+            alone = [item for item in entities.values() if item.id not in related or item.attributes]
+            return (
+                *(Recalled(id=item.id, text=graph.sentence(index, item)) for item in relations),
+                *(Recalled(id=it.id, text=graph.described(it)) for it in alone[: preset.entities]),
+            )
+
+    def _summary(self, said: Sequence[str]) -> str:
+        """Return the summary of the user's messages that left the window.
+
+        A model writes it after the answer, for the next message; until then there are their first words.
+        """
+        if not said:
+            return ""
+        known, text = self.left.get(said[0], (0, ""))
+        if known < len(said) and self.memory.find_model() is not None:
+            self.finishing.after.add(partial(self._summarise, tuple(said)))
+        return text or summary(said)
+
+    def _summarise(self, said: Sequence[str]) -> None:
+        if self.left.get(said[0], (0, ""))[0] < len(said):
+            self.left[said[0]] = len(said), summary(said, complete=self.memory.find_model())
+            while len(self.left) > SUMMARIES:
+                self.left.popitem(last=False)
+
+    # -- after the answer ---------------------------------------------------------------------------
+
+    def planned(self, message: str) -> Step:
+        """Return the record of the step that will follow the answer."""
+        preset, kinds = self.memory.preset, secret_kinds(message)
+        step = Step("remember", data={"preset": preset.name, "secrets": [*kinds]})
+        if self.why_private:
+            return replace(step, status="skipped", detail=self.why_private)
+        if not preset.unasked:
+            why = self._why_nothing or NOTHING_ASKED
+            return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
+        detail = " ".join(filter(None, [AFTER, left_out(kinds)]))
+        return replace(step, detail=detail, data={**step.data, "pending": True})
+
+    def begin(self, turn_id: str) -> None:
+        """Do nothing: a turn that two processes remember is kept once."""
+
+    def give_up(self, turn_id: str) -> None:
+        """Do nothing."""
+
+    def remember(self, turn: FinishedTurn) -> None:
+        """Keep, soon, what there is to keep of a turn."""
+        if not self.why_private and turn.answer.turn_id:
+            self.finishing.after.add(self.memory.turns.follow)
+            passage = next((item.section.text for item in turn.passages), "")
+            self.finishing.remember(turn.answer, passage)

@@ -1,0 +1,146 @@
+"""Forgetting: which memories, turns and names go, and which words are overwritten in turns that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory.entities import normalised
+from memory.ids import ANSWER, new_id
+from pipeline.analysis import analyse
+from pipeline.errors import AthenaError, UnknownMemory
+from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent, Mention, Relation
+from pipeline.terms import content_terms
+
+if TYPE_CHECKING:
+    from memory.index import UserIndex
+    from memory.turn_index import Turn
+    from pipeline.stores.memories import Entity
+
+DAY_S = 86_400.0
+SHORT_ID = 8  # first letters of an id that may stand for it
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What would be forgotten: memories with those made of them, unreadable rows, and turns."""
+
+    memories: tuple[Memory, ...] = ()
+    damaged: tuple[str, ...] = ()  # ids of rows that cannot be read
+    turns: tuple[Turn, ...] = ()
+    hidden: tuple[str, ...] = ()  # ids of turns that go along, which a search never finds
+    everything: bool = False  # the graph goes, too
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.damaged or self.turns)
+
+    @property
+    def turn_ids(self) -> tuple[str, ...]:
+        """Return the ids of the stored turns that go."""
+        return tuple(dict.fromkeys(turn.id.removesuffix(ANSWER) for turn in self.turns))
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of the memories and of the unreadable rows."""
+        return (*(memory.id for memory in self.memories), *self.damaged)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the words that are overwritten in the turns that stay, the longest first."""
+        said = {source.quote for memory in self.memories for source in memory.sources if source.turn_id}
+        said |= {memory.text for memory in self.memories if memory.origin == "user"}
+        return tuple(sorted((text for text in said if text.strip()), key=lambda text: (-len(text), text)))
+
+
+def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
+    """Return the memories of these ids with those made of them; raises `AthenaError` for an unknown id."""
+    given = tuple(dict.fromkeys(ids))
+    damaged = tuple(known for known in given if known in index.damaged)
+    found = [known_memory(index, memory_id) for memory_id in given if memory_id not in damaged]
+    gone = {memory.id for memory in found}
+    while made := [
+        memory
+        for memory in index.memories.values()
+        if memory.id not in gone and any(source.memory_id in gone for source in memory.sources)
+    ]:
+        found += made
+        gone |= {memory.id for memory in made}
+    return Forgetting(tuple(found), damaged)
+
+
+def known_memory(index: UserIndex, memory_id: str) -> Memory:
+    """Return the memory of an id or of its first letters; raises `AthenaError` for none and for several."""
+    if memory := index.memories.get(memory_id):
+        return memory
+    if memory_id in index.damaged:
+        raise AthenaError(
+            f"Memory '{memory_id}' is damaged: it cannot be read.",
+            "Put back a copy of the data folder, or forget it.",
+        )
+    found = [known for known in list(index.memories) if memory_id and known.startswith(memory_id)]
+    if len(found) == 1 and len(memory_id) >= SHORT_ID:
+        return index.memories[found[0]]
+    raise UnknownMemory(
+        f"No memory '{memory_id}' is kept of '{index.user}'.", "It may have been forgotten: look at the list."
+    )
+
+
+def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
+    """Return the ids of the memories with the most words of a query."""
+    wanted = set(content_terms(query))
+    shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
+    most = max(shared, default=0)
+    return [memory.id for memory, count in zip(found, shared, strict=True) if count == most]
+
+
+def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
+    """Return the memories that were made of what was said in these turns."""
+    wanted, known = frozenset(turn_ids), index.memories.values()
+    return [item for item in known if any(source.turn_id in wanted for source in item.sources)]
+
+
+def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[Forgetting, MemoryChanges]:
+    """Return what is left to forget, with what was made of it since, and the rows that go.
+
+    Names go with the memories and turns, unless something else mentions them.
+    """
+    there = {*index.memories, *index.damaged}
+    left = forgetting(index, [known for known in forgotten.ids if known in there])
+    gone = set(left.ids)
+    events = (
+        MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
+        for known in sorted(gone)
+    )
+    removed = gone | named_by(index, left.memories, turn_ids=forgotten.turn_ids)
+    if forgotten.everything:
+        removed |= {*index.entities, *index.mentions, *index.relations, *index.damaged}
+    changes = MemoryChanges(events=tuple(events), removed=tuple(sorted(removed)))
+    return replace(left, turns=forgotten.turns), changes
+
+
+def named_by(index: UserIndex, memories: Sequence[Memory], *, turn_ids: Collection[str] = ()) -> set[str]:
+    """Return the ids of the mentions and relations of memories and turns, and of entities left unnamed."""
+    gone = {memory.id for memory in memories}
+    sources = {source.turn_id for memory in memories for source in memory.sources} - {""}
+    text = " ".join(normalised(memory.text) for memory in memories)
+    spoken = {entity.id for entity in index.entities.values() if _is_named(entity, text)}
+    rows: list[Mention | Relation] = [*index.mentions.values(), *index.relations.values()]
+    named = {
+        row.id
+        for row in rows
+        if row.memory_id in gone
+        or row.turn_id in turn_ids
+        or (row.turn_id in sources and spoken & _ends(row))
+    }
+    left: set[str] = set().union(*(_ends(row) for row in rows if row.id not in named))
+    return named | (set(index.entities) - left)
+
+
+def _is_named(entity: Entity, text: str) -> bool:
+    return any(normalised(name) in text for name in (entity.name, *entity.aliases) if name)
+
+
+def _ends(row: Mention | Relation) -> set[str]:
+    """Return the ids of the entities of a mention or a relation."""
+    return {row.entity_id} if isinstance(row, Mention) else {row.subject_id, row.object_id}

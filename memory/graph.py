@@ -1,0 +1,157 @@
+"""The graph of entities: neighbourhoods, the stream of mentions, best known entities, themes over time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pipeline.analysis import analyse
+
+if TYPE_CHECKING:
+    from memory.index import UserIndex
+    from pipeline.stores.memories import Entity, Mention, Relation
+
+MOST_NEIGHBOURS = 200
+HALF_LIFE_S = 30 * 86_400.0  # of a mention's weight in `best_known`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """What is within some relations of the entities that were asked for."""
+
+    entities: tuple[Entity, ...] = ()  # nearest first
+    distances: dict[str, int] = field(default_factory=dict)  # by id of entity; 0 = asked for
+    relations: tuple[Relation, ...] = ()  # latest first
+    direct: tuple[str, ...] = ()  # ids of memories that name what was asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One entity, how often it was mentioned, and when last."""
+
+    entity: Entity
+    mentions: int
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """How often an entity was mentioned in two periods."""
+
+    entity: Entity
+    before: int
+    after: int
+
+
+def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
+    """Return everything within `depth` relations of any of the entities, in either direction.
+
+    Relations of memories that have ended, or are not trusted, are left out.
+    """
+    gone = {memory.id for memory in graph.memories.values() if not (memory.live and memory.trusted)}
+    distances = {known: 0 for known in entity_ids if known in graph.entities}
+    asked, edge = [*distances], [*distances]
+    found: dict[str, Relation] = {}
+    for distance in range(1, depth + 1):
+        further: list[str] = []
+        for relation in (one for here in edge for one in graph.relations_of(here)):
+            if relation.memory_id in gone:
+                continue
+            found[relation.id] = relation
+            for there in (relation.subject_id, relation.object_id):
+                if there not in distances and len(distances) < MOST_NEIGHBOURS:
+                    distances[there] = distance
+                    further.append(there)
+        edge = further
+    direct = [item.memory_id for known in asked for item in graph.mentions_of(known) if item.memory_id]
+    return Neighbourhood(
+        entities=tuple(graph.entities[known] for known in distances),
+        distances=distances,
+        relations=tuple(sorted(found.values(), key=lambda item: (-item.at, item.id))),
+        direct=tuple(dict.fromkeys(direct)),
+    )
+
+
+def stream(graph: UserIndex, *, entity_id: str = "") -> list[Mention]:
+    """Return the mentions of all entities or of one, latest first."""
+    found = (item for item in graph.mentions.values() if entity_id in ("", item.entity_id))
+    return sorted(found, key=lambda item: (-item.at, item.id))
+
+
+def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = float("inf")) -> list[Known]:
+    """Return the entities with their mentions in a period, the most frequent first, then the latest."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for mention in graph.mentions.values():
+        if since <= mention.at < until and mention.entity_id in graph.entities:
+            times[mention.entity_id].append(mention.at)
+    known = [
+        Known(entity=graph.entities[entity], mentions=len(said), last_at=max(said))
+        for entity, said in times.items()
+    ]
+    return sorted(known, key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
+
+
+def best_known(graph: UserIndex, *, now: float, most: int) -> list[Entity]:
+    """Return the entities that are mentioned most often and most recently, best first.
+
+    Each mention counts 1, halved for every 30 days that have passed since.
+    """
+    weights: dict[str, float] = defaultdict(float)
+    for mention in graph.mentions.values():
+        if mention.entity_id in graph.entities:
+            weights[mention.entity_id] += 0.5 ** (max(0.0, now - mention.at) / HALF_LIFE_S)
+    best = sorted(weights, key=lambda known: (-weights[known], graph.entities[known].name))
+    return [graph.entities[known] for known in best[:most]]
+
+
+def fitting(graph: UserIndex, around: Neighbourhood, terms: Collection[str]) -> list[Relation]:
+    """Return the relations of a neighbourhood, each once: most common terms first, then nearest, latest."""
+    wanted = frozenset(terms)
+
+    def rank(relation: Relation) -> tuple[int, int, float]:
+        shared = len(wanted.intersection(analyse(sentence(graph, relation))))
+        return -shared, distance_of(around, relation), -relation.at
+
+    said = {(item.subject_id, item.label, item.object_id): item for item in reversed(around.relations)}
+    return sorted(said.values(), key=rank)
+
+
+def distance_of(around: Neighbourhood, relation: Relation) -> int:
+    """Return the smaller distance of a relation's two ends."""
+    ends = (relation.subject_id, relation.object_id)
+    return min(around.distances.get(end, MOST_NEIGHBOURS) for end in ends)
+
+
+def changes(graph: UserIndex, *, before: tuple[float, float], after: tuple[float, float]) -> list[Change]:
+    """Return the entities mentioned differently often in two periods, the greatest change first."""
+    first, second = (
+        {known.entity.id: known.mentions for known in entity_knowledge(graph, since=begun, until=ended)}
+        for begun, ended in (before, after)
+    )
+    found = [
+        Change(entity=graph.entities[entity], before=first.get(entity, 0), after=second.get(entity, 0))
+        for entity in first.keys() | second.keys()
+        if first.get(entity, 0) != second.get(entity, 0)
+    ]
+    return sorted(found, key=lambda item: (-abs(item.after - item.before), item.entity.name))
+
+
+def themes(
+    graph: UserIndex, *, since: float = 0.0, until: float = float("inf"), most: int = 10
+) -> list[Known]:
+    """Return the entities that a period was about."""
+    return entity_knowledge(graph, since=since, until=until)[:most]
+
+
+def sentence(graph: UserIndex, relation: Relation) -> str:
+    """Return a relation in words."""
+    subject, thing = graph.entities.get(relation.subject_id), graph.entities.get(relation.object_id)
+    return f"{subject.name if subject else '?'} {relation.label} {thing.name if thing else '?'}"
+
+
+def described(entity: Entity) -> str:
+    """Return an entity's name with its attributes: "Karl (job: pilot)"."""
+    details = ", ".join(f"{key}: {value}" for key, value in entity.attributes.items())
+    return f"{entity.name} ({details})" if details else entity.name

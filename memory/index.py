@@ -1,0 +1,205 @@
+"""All stored rows of one user in the process: by id, text, word, vector and name.
+
+The index is built from the store and follows its versions; it is never written to a file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.entities import normalised
+from memory.ids import plain
+from memory.texts import Texts
+from pipeline.analysis import analyse
+from pipeline.errors import MemoriesChanged, StoreError
+from pipeline.stores.memories import Memories, Memory, MemoryChanges, UserMemories
+
+if TYPE_CHECKING:
+    from pipeline.models.base import Encoder
+    from pipeline.stores.memories import Entity, Mention, Relation
+
+TRIES = 8
+MOST_USERS = 64  # whose indexes are kept; a user of 10,000 memories takes some 40 MB
+
+_FOUND_BY = attrgetter("text", "embedding", "subject", "predicate")
+
+
+class UserIndex:
+    """One user's rows at one version; use it under its `lock`."""
+
+    def __init__(self, known: UserMemories) -> None:
+        self.lock = threading.RLock()
+        self.user = known.user
+        self.version = known.version
+        self.damaged = known.damaged  # ids of rows that cannot be read
+        self.memories: dict[str, Memory] = {}  # in the order of their creation
+        self.entities: dict[str, Entity] = {}
+        self.mentions: dict[str, Mention] = {}
+        self.relations: dict[str, Relation] = {}
+        self.texts = Texts()  # one for each memory, in their order
+        self._names: dict[str, str] = {}  # ids of entities by normalised name
+        self._said: dict[str, set[str]] = defaultdict(set)  # ids of memories by plain text
+        self._about: dict[tuple[str, str], set[str]] = defaultdict(set)  # by subject and predicate
+        self._mentioned: dict[str, set[str]] = defaultdict(set)  # ids of mentions by entity
+        self._related: dict[str, set[str]] = defaultdict(set)  # ids of relations by entity
+        rows = MemoryChanges(
+            memories=tuple(sorted(known.memories, key=lambda memory: (memory.created_at, memory.id))),
+            entities=known.entities,
+            mentions=known.mentions,
+            relations=known.relations,
+        )
+        self.follow(rows, version=known.version)
+
+    def goes_on_with(self, changes: MemoryChanges) -> bool:
+        """Tell whether changes only add rows or end them: else the index must be built again."""
+        before = ((self.memories.get(memory.id), memory) for memory in changes.memories)
+        return not changes.removed and all(
+            old is None or _FOUND_BY(old) == _FOUND_BY(new) for old, new in before
+        )
+
+    def follow(self, changes: MemoryChanges, *, version: int) -> None:
+        """Add what the store has written."""
+        for memory in changes.memories:
+            if memory.id not in self.memories:
+                vector = np.frombuffer(memory.embedding, dtype=np.float32).reshape(1, -1)
+                self.texts.add([analyse(memory.text)], vector)
+                self._said[plain(memory.text)].add(memory.id)
+                self._about[memory.subject, memory.predicate].add(memory.id)
+            self.memories[memory.id] = memory
+        for entity in changes.entities:
+            self.entities[entity.id] = entity
+            for name in (entity.name, *entity.aliases):
+                self._names.setdefault(normalised(name), entity.id)
+        for mention in changes.mentions:
+            self.mentions[mention.id] = mention
+            self._mentioned[mention.entity_id].add(mention.id)
+        for relation in changes.relations:
+            self.relations[relation.id] = relation
+            for end in (relation.subject_id, relation.object_id):
+                self._related[end].add(relation.id)
+        self.version = version
+
+    def with_text(self, text: str) -> list[Memory]:
+        """Return the memories with the same text but for case, spaces and the full stop; ended ones, too."""
+        return [self.memories[found] for found in sorted(self._said.get(plain(text), ()))]
+
+    def about(self, subject: str, predicate: str) -> list[Memory]:
+        """Return the live memories of a subject and a predicate, oldest first."""
+        found = (self.memories[known] for known in self._about.get((subject, predicate), ()))
+        return sorted((item for item in found if item.live), key=lambda item: (item.created_at, item.id))
+
+    def entity_named(self, name: str) -> Entity | None:
+        """Return the entity of a normalised name or alias."""
+        return self.entities.get(self._names.get(normalised(name), ""))
+
+    def relations_of(self, entity_id: str) -> list[Relation]:
+        """Return the relations that an entity is the subject or the object of."""
+        return [self.relations[found] for found in sorted(self._related.get(entity_id, ()))]
+
+    def mentions_of(self, entity_id: str) -> list[Mention]:
+        """Return the mentions of an entity."""
+        return [self.mentions[found] for found in sorted(self._mentioned.get(entity_id, ()))]
+
+
+class Indexes:
+    """The indexes of all users; safe to use from several threads."""
+
+    def __init__(self, memories: Memories, *, encoder: Callable[[], Encoder]) -> None:
+        self.memories = memories
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._of: dict[str, UserIndex] = {}
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self._encoder()
+
+    def of(self, user: str) -> UserIndex:
+        """Return the index of a user, built again where another process has written."""
+        index = self._of.get(user)
+        if index is None or index.version != self.memories.version(user):
+            index = UserIndex(self._loaded(user))
+            with self._lock:
+                self._of.pop(user, None)
+                while len(self._of) >= MOST_USERS:
+                    self._of.pop(next(iter(self._of)))
+                self._of[user] = index
+        return index
+
+    def _loaded(self, user: str) -> UserMemories:
+        """Load a user's rows; embed memories that this model has not embedded, and store their vectors."""
+        known, name = self.memories.load(user), self.encoder.name
+        new = self.embedded(
+            [item for item in known.memories if not item.embedding or item.embedded_by != name]
+        )
+        if not new:
+            return known
+        try:
+            version = self.memories.apply(user, MemoryChanges(memories=tuple(new)), expected=known.version)
+        except StoreError:  # another process wrote, or nothing can be written: the vectors stay here
+            version = known.version
+        rows = {memory.id: memory for memory in (*known.memories, *new)}
+        return replace(known, version=version, memories=tuple(rows.values()))
+
+    def embedded(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Return the memories with their vectors."""
+        if not memories:
+            return []
+        encoder = self.encoder
+        vectors = encoder.encode_passages([memory.text for memory in memories])
+        return [
+            replace(memory, embedding=vector.astype("float32").tobytes(), embedded_by=encoder.name)
+            for memory, vector in zip(memories, vectors, strict=True)
+        ]
+
+    def change(self, user: str, decide: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
+        """Write what `decide` returns for the user's rows; decide again where another process was first.
+
+        Raises `MemoriesChanged` after several tries.
+        """
+
+        def write(index: UserIndex) -> MemoryChanges:
+            expected = index.version
+            if changes := decide(index):
+                version = self.memories.apply(user, changes, expected=expected)
+                if index.goes_on_with(changes):
+                    index.follow(changes, version=version)
+            return changes
+
+        return self._written(user, write)
+
+    def erase(
+        self,
+        user: str,
+        decide: Callable[[UserIndex], tuple[MemoryChanges, Sequence[str]]],
+        *,
+        turns: Collection[str] = (),
+    ) -> MemoryChanges:
+        """As `change`; afterwards no file of the store holds the removed rows, the words or the turns."""
+
+        def write(index: UserIndex) -> MemoryChanges:
+            expected = index.version
+            changes, words = decide(index)
+            if changes or words or turns:
+                with self._lock:
+                    self._of.pop(user, None)  # the store is read again at the next use
+                self.memories.forget(user, changes, words=words, turns=turns, expected=expected)
+            return changes
+
+        return self._written(user, write)
+
+    def _written(self, user: str, write: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
+        for _ in range(TRIES):
+            index = self.of(user)
+            with index.lock, suppress(MemoriesChanged):
+                return write(index)
+        raise MemoriesChanged("Other processes keep writing to these memories.", "Try again.")

@@ -1,0 +1,91 @@
+"""Simple signs in a message: does it ask, does it correct the one before, is it about the user?
+
+English only. Without these signs everything still works: a message is then searched and told like any other.
+"""
+
+from __future__ import annotations
+
+import re
+
+MOST_KEYWORDS = 3  # words of a message that only names what is looked for, as "bunk number"
+MOST_CORRECTION = 8  # words of a message that only corrects the one before
+
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_LEAD = r"\W*(?:(?:hey|hi|hello|ok|okay|so|and|but|btw|well|please|pls|sorry|again)\b[,.!]*\s+)*"
+_QUESTION = re.compile(
+    rf"{_LEAD}(?:wh?at|which|who|whom|whose|when|wh?ere|why|how|do|does|did|is|are|am|was|were|has|have|had|can"
+    r"|could|should|shall|will|would|may|must|tell|show|list|remind(?! me (?:i|that|to)\b)|repeat|explain"
+    r"|describe|find|compare|(?:what|where|who|when|how)['’]?s)\b",
+    re.IGNORECASE,
+)
+_ABOUT_ME = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i['’](?:m|ve|d|ll)|im|ive)\b", re.IGNORECASE)
+_HOW_TO = re.compile(
+    r"\bhow (?:(?:long|often|much|many) )?(?:do|can|could|should|would|must|to|have|am)(?: (?:i|we))?\b"
+    r"|\b(?:can|could|should|may|must|shall) (?:i|we)\b|\b(?:tell|show|give|teach|help) (?:me|us)\b",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"\W*(?:sorry|oops|no|nope|actually|correction|wait|i mea?nt?|make (?:it|that))\b"
+    r"|.*\bnot \w+\W*(?:sorry)?\W*$|.*\b(?:sorry|i mea?nt)\W*$",
+    re.IGNORECASE,
+)
+_OF_TALK = re.compile(
+    r"\b(?:i|we|you)(?: \w+)? (?:ask|sa(?:y|id)|t(?:ell|old)|mention|answer|suggest|recommend|advise)",
+    re.IGNORECASE,
+)
+_OF_ANSWERS = re.compile(
+    r"\byou(?: \w+)? (?:sa(?:y|id)|t(?:ell|old)|mention|answer|suggest|recommend|advise|explain)"
+    r"|\byour (?:\w+ )?(?:answer|advice|suggestion|recommendation)",
+    re.IGNORECASE,
+)
+_LEANS = re.compile(
+    r"\b(?:he|she|it|they|him|her|his|its|their|them|that|this|those|these|there|one|ones)\b|^\W*and\b",
+    re.IGNORECASE,
+)
+
+
+def asks(message: str) -> bool:
+    """Tell whether a message is a question."""
+    return "?" in message or _QUESTION.match(message) is not None
+
+
+def only_asks(message: str) -> bool:
+    """Tell whether every sentence of a message is a question."""
+    return all(map(asks, filter(None, map(str.strip, _SENTENCE.split(message)))))
+
+
+def asked_part(message: str) -> str:
+    """Return the sentences of a message that end with a question mark; all of it where none does."""
+    asked = [sentence for sentence in _SENTENCE.split(message) if sentence.rstrip().endswith("?")]
+    return " ".join(asked) or message
+
+
+def is_personal(message: str) -> bool:
+    """Tell whether a message is about the user: it says "I" or "my", but not in "how do I …"."""
+    return _ABOUT_ME.search(_HOW_TO.sub(" ", message)) is not None
+
+
+def states(message: str) -> bool:
+    """Tell whether a message says something about the user, and asks nothing."""
+    return _ABOUT_ME.search(message) is not None and not asks(message)
+
+
+def corrects(message: str) -> bool:
+    """Tell whether a message only corrects the one before it, in a few words: "sorry, 35"."""
+    words = message.split()
+    return 1 < len(words) <= MOST_CORRECTION and "?" not in message and _CORRECTS.match(message) is not None
+
+
+def is_of_talk(question: str) -> bool:
+    """Tell whether a question is about what was asked or said: "which hose did I ask you about?"."""
+    return _OF_TALK.search(question) is not None
+
+
+def is_of_answers(question: str) -> bool:
+    """Tell whether a question is about what the assistant said: "what did you recommend?"."""
+    return _OF_ANSWERS.search(question) is not None
+
+
+def leans(message: str) -> bool:
+    """Tell whether a message needs the one before it to be understood: "and what does he do?"."""
+    return _LEANS.search(message) is not None

@@ -1,0 +1,158 @@
+"""Recall of memories: candidates by vector, words and graph, scored by recency, importance and relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.entities import entities_in, normalised
+from memory.graph import Neighbourhood, neighbourhood
+from memory.options import MemoryOptions, Preset
+from pipeline.analysis import analyse
+from pipeline.answering.recollection import Recalled
+from pipeline.models.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from memory.index import UserIndex
+    from pipeline.models.base import Encoder
+    from pipeline.stores.memories import Memory
+
+DECAY = 0.995  # of recency, per hour
+HOUR_S = 3600.0
+CANDIDATES = 50  # memories that are checked for having all words of a query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemory:
+    """A memory with its score, and the parts of that score."""
+
+    memory: Memory
+    score: float
+    recency: float
+    relevance: float
+
+    @property
+    def recalled(self) -> Recalled:
+        """Return the same as the chat uses it."""
+        return Recalled(
+            id=self.memory.id,
+            text=self.memory.text,
+            score=self.score,
+            recency=self.recency,
+            importance=self.memory.importance,
+            relevance=self.relevance,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The result of one recall, best first."""
+
+    found: tuple[FoundMemory, ...] = ()
+    around: Neighbourhood = field(default_factory=Neighbourhood)
+    considered: int = 0
+
+
+def search(
+    index: UserIndex,
+    query: str,
+    *,
+    encoder: Encoder,
+    options: MemoryOptions,
+    now: float,
+    threshold: float,
+    keep: Callable[[Memory], bool],
+    depth: int = 0,
+    words_suffice: bool = False,
+) -> Reading:
+    """Return the memories about a query, best first: those with a cosine of at least `threshold`.
+
+    With `depth`, memories that name an entity of the query count, too, and the entities' neighbourhood is
+    read; where `words_suffice`, so do memories with all words of the query. `keep` filters the memories.
+    """
+    vector, terms = encoder.encode_query(query), set(analyse(query))
+    with index.lock:
+        memories, around = [*index.memories.values()], Neighbourhood()
+        if depth:
+            around = neighbourhood(index, named_in(index, query), depth=depth)
+        nearness = index.texts.similarities(vector)
+        relevance = {row: float(nearness[row]) for row in np.flatnonzero(nearness >= threshold).tolist()}
+        direct = frozenset(around.direct)
+        enough = [row for row, memory in enumerate(memories) if memory.id in direct]
+        if words_suffice and terms:
+            worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist()
+            enough += [row for row in worded if terms <= index.texts.terms_of(row)]
+        for row in enough:
+            relevance.setdefault(row, threshold)
+    found = [
+        weighed(memories[row], cosine, options=options, now=now)
+        for row, cosine in relevance.items()
+        if keep(memories[row])
+    ]
+    found.sort(key=lambda item: (-item.score, -item.memory.created_at, item.memory.id))
+    return Reading(found=tuple(found), around=around, considered=len(memories))
+
+
+def named_in(index: UserIndex, text: str) -> list[str]:
+    """Return the ids of the known entities that a text names, by shape or by their exact words."""
+    names = [normalised(entity.name) for entity in entities_in(text)]
+    words = normalised(text).replace("?", " ").replace(",", " ").replace("!", " ").split()
+    longest = 4
+    names += [
+        " ".join(words[start : start + size])
+        for size in range(longest, 0, -1)
+        for start in range(len(words) - size + 1)
+    ]
+    found = (index.entity_named(name) for name in names)
+    return list(dict.fromkeys(entity.id for entity in found if entity))
+
+
+def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float) -> FoundMemory:
+    """Return a memory with its weighted sum of recency, importance and relevance.
+
+    Relevance is the cosine, or 1/(1+d) with the distance d of the unit vectors. A memory without importance
+    scores by relevance alone.
+    """
+    hours = max(0.0, now - (memory.accessed_at or memory.created_at)) / HOUR_S
+    recency = 1.0 if hours <= 1 else DECAY**hours
+    relevance = cosine
+    if options.memory_relevance == "distance":
+        relevance = 1 / (1 + max(0.0, 2 - 2 * cosine) ** 0.5)
+    score = relevance
+    if memory.importance is not None:
+        score = (
+            options.memory_recency_weight * recency
+            + options.memory_importance_weight * memory.importance
+            + options.memory_relevance_weight * relevance
+        )
+    return FoundMemory(memory=memory, score=score, recency=recency, relevance=cosine)
+
+
+def recallable(found: Sequence[FoundMemory], preset: Preset) -> Sequence[FoundMemory]:
+    """Return the found memories that a preset recalls unasked, in the order of reading.
+
+    A cascading preset reads static memory first, then short-term, then long-term memory.
+    """
+    kept = [
+        item
+        for item in found
+        if item.memory.trusted
+        and item.score >= preset.least_score
+        and (item.memory.importance is None or item.memory.importance >= preset.least_importance)
+    ]
+    order = ("static", "short_term", "long_term") if preset.tier == "short_term" else ("static",)
+    kept.sort(key=lambda item: order.index(item.memory.tier) if item.memory.tier in order else len(order))
+    return kept[: preset.most]
+
+
+def within(texts: Sequence[str], *, tokens: int) -> int:
+    """Return how many of the texts, from the first on, fit a budget of tokens."""
+    left = tokens
+    for number, text in enumerate(texts):
+        left -= count_tokens(text) + 1
+        if left < 0:
+            return number
+    return len(texts)

@@ -1,0 +1,152 @@
+"""The memory's own answer to a question: facts that hold, and turns with their day and speaker.
+
+Every fact and turn stands in the text as `[memory ID]`, so that forgetting one reaches stored answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory.days import meant_day
+from memory.guard import reads_as_instruction
+from memory.questions import asks, is_of_talk
+from memory.times import date_words
+from memory.turn_index import FoundTurn, cut, only_asked
+from memory.turn_search import may_answer, verdict_of
+from pipeline.analysis import analyse
+from pipeline.answering.recollection import Recalled, named
+from pipeline.terms import content_terms
+
+if TYPE_CHECKING:
+    from memory.recall import FoundMemory
+    from memory.turn_index import Turn
+    from memory.turn_search import FoundTurns
+    from pipeline.steps.records import MemoryVerdict
+    from pipeline.stores.memories import Memory
+
+FACT_TELLS = 0.5  # relevance from which a fact leads; below it, turns lead
+MOST_FACTS = 3
+MOST_TURNS = 5
+RECALLED = 0.2  # probability from which turns go to a model although the memory does not answer with them
+NEAR = 0.45  # share of the best turn's score that another told turn needs
+ALIKE = 0.55  # share of the best cosine that another told turn needs
+LONGEST = 600  # characters of a turn that is told whole; of a longer one, its nearest piece
+INTRO = "I remember:"
+CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
+_PIECE = re.compile(r"(?P<turn>.+)-p(?P<piece>\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The memory's answer, and how certain it is."""
+
+    text: str = ""
+    shown: tuple[str, ...] = ()  # ids of the facts and turns in the text
+    turns: tuple[Recalled, ...] = ()  # for a model's prompt, told or not
+    verdict: MemoryVerdict = "not remembered"
+    probability: float = 0.0
+    personal: bool = False  # the question is about the user or somebody who speaks
+    asked: bool = False  # the text is a question of the user's
+
+
+def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, personal: bool) -> Told:
+    """Return the memory's answer: leading facts, then turns that these do not come from.
+
+    A fact with all content words of a personal question answers it for certain.
+    """
+    leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
+    exact = [item.memory for item in facts if personal and has_all(item.memory.text, question)]
+    leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
+    of_facts = 1.0 if exact else max((item.relevance for item in facts), default=0.0) if leading else 0.0
+    heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
+    nearest = max(turns.found, key=lambda item: item.similarity, default=None)
+    is_order = nearest is not None and nearest not in heard  # the nearest is an instruction: no answer
+    of_turns = turns.probability if turns.fit(personal=personal) and not is_order else 0.0
+    probability = max(of_turns, of_facts)
+    telling = [item for item in heard if may_answer(question, item.turn)]
+    shown = _shown(turns, telling, leading)
+    verdict = verdict_of(probability, personal=personal, uncertain=not leading and _is_of_another(turns))
+    lines = [_dated_line(memory.id, memory.created_at) for memory in leading]
+    lines = list(dict.fromkeys((*lines, *(line for item in shown for line in _turn_lines(item)))))
+    found = Told(
+        turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
+        probability=probability,
+        personal=personal,
+    )
+    if verdict == "not remembered" or not lines:
+        is_near = (personal and asks(question)) or turns.probability >= RECALLED
+        return found if is_near and not is_order else replace(found, turns=())
+    opening = CLOSEST_INTRO if verdict == "closest" else INTRO
+    return replace(
+        found,
+        text="\n\n".join([opening, "\n".join(lines)]),
+        shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
+        verdict=verdict,
+        asked=not leading and asks(shown[0].turn.text) and not is_of_talk(question),
+    )
+
+
+def has_all(text: str, question: str) -> bool:
+    """Tell whether a text has all content words of a question."""
+    return set(content_terms(question)) <= set(analyse(text))
+
+
+def _is_of_another(turns: FoundTurns) -> bool:
+    """Tell whether somebody else than the speaker whom the question names leads the search."""
+    return turns.signs is not None and turns.signs.side < 0
+
+
+def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
+    """Return the turns to tell: later ones about the same as the best, then the nearest.
+
+    `telling` are the found turns that state something.
+    """
+    sources = {source.turn_id for memory in facts for source in memory.sources}
+    best = max((item.score for item in telling), default=0.0)
+    nearest = max((item.similarity for item in telling), default=0.0)
+    near = [
+        item
+        for item in telling
+        if item.score >= NEAR * best
+        and (item.turn.speaker or item.similarity >= ALIKE * nearest)
+        and item.turn.id not in sources
+    ]
+    later = (item for item in (turns.later if near else ()) if item.turn.id not in sources)
+    lately = [item for item in later if not (reads_as_instruction(item.turn.text) or only_asked(item.turn))]
+    return list({item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}.values())
+
+
+def _recalled(item: FoundTurn) -> Recalled:
+    text = line_of(item.turn, item.piece)
+    return Recalled(id=item.turn.id, text=text, score=item.score, relevance=item.similarity)
+
+
+def _dated_line(known: str, at: float | None) -> str:
+    return f"- {named(known)}" + (f" ({date_words(at)})" if at else "")
+
+
+def _turn_lines(item: FoundTurn) -> list[str]:
+    """Return a turn's line, after the line of the message that corrected it."""
+    piece = item.piece if len(item.turn.text) > LONGEST else None
+    names = [item.corrected_by.id] if item.corrected_by else []
+    names.append(item.turn.id if piece is None else f"{item.turn.id}-p{piece}")
+    return [f"- {named(name)}" for name in names]
+
+
+def line_of(turn: Turn, piece: int | None = None) -> str:
+    """Return a turn with its day, its speaker, and the day that a relative day in it means."""
+    pieces = () if piece is None else cut(turn.text)
+    text = " ".join((pieces[piece] if piece is not None and piece < len(pieces) else turn.text).split())
+    who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
+    when = ", ".join(filter(None, [date_words(turn.at), who]))
+    meant = meant_day(text, turn.at)
+    return f"{when}: “{text}”{f' ({meant})' if meant else ''}"
+
+
+def turn_named(name: str) -> tuple[str, int | None]:
+    """Return the id of the turn that a stored name means, and the number of its piece."""
+    match = _PIECE.fullmatch(name)
+    return (match["turn"], int(match["piece"])) if match else (name, None)

@@ -1,0 +1,205 @@
+"""An index of one user's turns in the process: by word, by vector, and by their place in the conversation."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from memory.questions import corrects, only_asks
+from memory.texts import Texts
+from memory.times import date_words
+from pipeline.analysis import analyse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memory.texts import Scores
+
+    Numbers: TypeAlias = NDArray[np.intp]
+    Vectors: TypeAlias = NDArray[np.float32]
+
+Role = Literal["user", "assistant"]
+SPEAKERS = ("assistant", "you")
+
+NONE = -1  # the number of a turn that does not exist
+NEXT = 3  # following turns that are searched for a correction
+PIECE_WORDS = 60  # of one piece: a small embedding model was trained on texts of this size
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_DATED = re.compile(  # months and days with a capital: "may" is no month
+    r"\b(?i:yesterday|today|tonight|tomorrow|ago|since|last|next|(?:week|month|year)s?|weekends?|"
+    r"this (?:morning|evening)|spring|summer|autumn|winter|\d{4}|\d{1,2}(?:st|nd|rd|th))\b"
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Christmas|Easter)s?\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of a person (`user`; several persons have names) or of the assistant."""
+
+    id: str
+    session: str  # the conversation: neighbours are looked for within it
+    text: str
+    speaker: str = ""  # a name, where messages begin with names
+    role: Role = "user"
+    at: float | None = None  # seconds since the epoch
+
+    @property
+    def who(self) -> str:
+        """Return the speaker: "you", "assistant" or a name."""
+        return self.speaker or SPEAKERS[self.role == "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn as it is indexed: its pieces and their vectors of unit length, shape (pieces, dimensions)."""
+
+    turn: Turn
+    pieces: tuple[str, ...]
+    vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """A turn with its score for a question: higher is better, comparable within one search only."""
+
+    turn: Turn
+    score: float
+    similarity: float = 0.0  # cosine of its nearest piece and the question
+    piece: int | None = None  # the number of that piece, where there are several
+    corrected_by: Turn | None = None  # the speaker's next message, where it only corrects this one
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Facts about each turn beside its words: arrays of shape (turns,)."""
+
+    names: Mapping[str, int]
+    before: Numbers  # the turn before it in its session; `NONE` for the first
+    sessions: Numbers  # the session's number, from 0
+    speakers: Numbers  # the speaker's number in `names`
+    asking: Scores  # the share of its words that stand in questions
+    dated: Scores  # 1 for a turn that names a time, else 0
+    own: Scores  # 1 for a person's turn, 0 for the assistant's
+    times: NDArray[np.float64]  # seconds since the epoch; 0 where unknown
+
+
+class TurnIndex:
+    """Turns in the order in which they were added. Not safe for several threads at once."""
+
+    def __init__(self, said: Sequence[Spoken] = ()) -> None:
+        self.texts = Texts()
+        self.turns: list[Turn] = []
+        self.numbers: dict[str, int] = {}  # by id
+        self.names: dict[str, int] = {}
+        self._last: dict[str, tuple[int, int]] = {}  # by session: its number, and that of its last turn
+        self._columns: list[array[Any]] = [array(code) for code in "qqqfffd"]  # the layout
+        self.add(said)
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def add(self, said: Sequence[Spoken]) -> None:
+        """Add turns; they follow those of their sessions that are in the index."""
+        for spoken in said:
+            turn = spoken.turn
+            session, before = self._last.get(turn.session, (len(self._last), NONE))
+            self._last[turn.session] = session, len(self.turns)
+            row = (
+                before,
+                session,
+                self.names.setdefault(turn.speaker, len(self.names)),
+                asking_in(turn),
+                bool(_DATED.search(turn.text)),
+                turn.role == "user",
+                turn.at or 0.0,
+            )
+            for column, value in zip(self._columns, row, strict=True):
+                column.append(value)
+            day = date_words(turn.at)
+            self.texts.add([analyse(f"{text} {day}") for text in spoken.pieces], spoken.vectors)
+            self.numbers[turn.id] = len(self.turns)
+            self.turns.append(turn)
+
+    @property
+    def layout(self) -> Layout:
+        """Return the facts about each turn as arrays."""
+        return Layout(self.names, *map(np.array, self._columns))
+
+    def correction_of(self, number: int) -> Turn | None:
+        """Return the same speaker's next message, where it only corrects a turn: "sorry, 35"."""
+        turn = self.turns[number]
+        for after in self.turns[number + 1 : number + 1 + NEXT]:
+            if (after.session, after.speaker, after.role) == (turn.session, turn.speaker, "user"):
+                return after if corrects(after.text) else None
+        return None
+
+    def nearest_piece(self, number: int, vector: Vectors) -> int | None:
+        """Return the number of a turn's piece that is nearest to a vector; None where it is one piece."""
+        rows = self.texts.vectors_of(number)
+        return int(np.einsum("ij,j->i", rows, vector).argmax()) if len(rows) > 1 else None
+
+    def coverage(self, number: int, terms: Collection[str]) -> float:
+        """Return the share of the terms, weighted by rarity, in a turn and the turns beside it: 0 to 1."""
+        before = np.array(self._columns[0])
+        beside = {number, int(before[number]), *np.flatnonzero(before == number).tolist()} - {NONE}
+        there = frozenset[str]().union(*map(self.texts.terms_of, beside))
+        weights = {term: self.texts.rarity(term) for term in terms}
+        total = sum(weights.values())
+        return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0
+
+
+def only_asked(turn: Turn) -> bool:
+    """Tell whether a user's turn states nothing: all of it is questions."""
+    return turn.role == "user" and bool(turn.text.strip()) and only_asks(turn.text)
+
+
+def asking_in(turn: Turn) -> float:
+    """Return the share of a turn's words that stand in questions, 0 to 1."""
+    if only_asked(turn):
+        return 1.0
+    words = [(len(sentence.split()), _ends_asking(sentence)) for sentence in _sentences(turn.text)]
+    return sum(count for count, asked in words if asked) / max(1, sum(count for count, _ in words))
+
+
+def cut(text: str) -> tuple[str, ...]:
+    """Cut a turn into pieces of at most `PIECE_WORDS` words, between sentences where possible.
+
+    There is at least one. Questions are left out of a piece that also states something.
+    """
+    groups: list[list[str]] = [[]]
+    size = 0
+    for part in (part for sentence in _sentences(text) for part in _parts(sentence)):
+        count = len(part.split())
+        if groups[-1] and size + count > PIECE_WORDS:
+            groups.append([])
+            size = 0
+        groups[-1].append(part)
+        size += count
+    return tuple(map(_joined, groups))
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
+def _parts(sentence: str) -> list[str]:
+    """Return a sentence, or pieces of one that is too long (code, tables, lists)."""
+    words = sentence.split()
+    if len(words) <= PIECE_WORDS:
+        return [sentence.strip()]
+    return [" ".join(words[start : start + PIECE_WORDS]) for start in range(0, len(words), PIECE_WORDS)]
+
+
+def _joined(sentences: list[str]) -> str:
+    return " ".join([sentence for sentence in sentences if not _ends_asking(sentence)] or sentences)
+
+
+def _ends_asking(sentence: str) -> bool:
+    return sentence.rstrip().endswith("?")

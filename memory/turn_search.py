@@ -1,0 +1,323 @@
+"""Search over turns: rank those that answer a question, and estimate the probability that one of them does.
+
+BM25 and vectors → one score a turn → neighbours → signals → session → later turns about the same
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.questions import is_of_answers, is_of_talk
+from memory.turn_index import NONE, FoundTurn, Layout, TurnIndex, only_asked
+from pipeline.terms import content_terms
+
+if TYPE_CHECKING:
+    from memory.texts import Scores
+    from memory.turn_index import Numbers, Turn
+    from pipeline.models.base import Encoder
+    from pipeline.steps.records import MemoryVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Weights of the score, as shares of the best turn's score (docs/decisions/memory.md)."""
+
+    dense: float = 0.6  # share of the vectors; the rest is BM25's
+    before: float = 0.15  # of the score of the turn before
+    before_that: float = 0.2  # of the one before that: in a dialogue, the same speaker's
+    after: float = 0.2  # of the turn after
+    speaker: float = 0.3  # for turns of the speaker whom the question names
+    when: float = 0.2  # for turns that name a time, if the question asks when
+    asking: float = 0.2  # against turns that ask
+    session: float = 0.4  # of the best score in the session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Numbers that hold for one embedding model."""
+
+    weights: Weights = Weights()
+    intercept: float = -3.64  # of the probability, fitted by `evals.calibration.turn_verdicts`
+    similarity: float = 8.43  # weight of the best cosine
+    coverage: float = 0.0  # weight of the share of the question's words
+    side: float = 4.19  # weight of the named speaker's lead
+    same_matter: float = 0.44  # cosine from which two turns are about the same
+    topic: float = 0.5  # cosine from which a turn is about a topic
+
+
+WEIGHTS = Weights()
+CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": Calibration()}
+
+UNCALIBRATED = Calibration(
+    weights=Weights(dense=0.5), intercept=-7.0, similarity=0.0, coverage=8.0, same_matter=0.8, topic=0.8
+)
+"""For every other model: its cosines may be high for unrelated texts, so the probability rests on words."""
+
+
+def calibration_for(model: str) -> Calibration:
+    """Return the numbers of an embedding model by its name; conservative ones for an unknown model."""
+    return CALIBRATIONS.get(model, UNCALIBRATED)
+
+
+MOST_LATER = 2
+SHARING = 10  # turns with the most common words that are looked at
+SPARE = 3  # times as many are looked at as are wanted: some are repetitions
+LEADING = 3  # turns that state something, of which the best decides whether anything was found
+LEAST_COVERAGE = 0.22  # for a question that is not about the user: one common word is an accident
+REMEMBERED = 0.6  # probability from which the memory answers
+CLOSEST, CLOSEST_OF_OTHERS = 0.1, 0.4  # probability of "closest": questions about the user, and all others
+
+_PAST = re.compile(r"\b(?:was|were|had|first|before|used to)\b", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:when|how long|since when|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
+)
+_THIRD_PERSON = (
+    (re.compile(r"\b(?:his|her|their)\b", re.IGNORECASE), "my"),
+    (re.compile(r"\b(?:he|she)\b", re.IGNORECASE), "I"),
+    (re.compile(r"\b(?:him|himself|herself)\b", re.IGNORECASE), "me"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question as it is searched for."""
+
+    terms: tuple[str, ...]  # for BM25: content words, without the names of speakers
+    wording: str  # for the vector: in the first person, where it names a speaker
+    speaker: str  # whom it names; "" for nobody or several
+    when: bool  # it asks for a time
+    of_talk: bool  # it asks what was asked or said: a question may answer it
+    of_answers: bool  # it asks what the assistant said
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What the probability rests on, for the best turns of a search."""
+
+    similarity: float  # cosine of the question and the nearest of them
+    coverage: float  # share of the question's words, by rarity, in one of them and the turns beside it
+    side: float  # lead of the speaker whom the question names, -1..1
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurns:
+    """The found turns, best first, and the probability that one of them answers."""
+
+    found: tuple[FoundTurn, ...] = ()
+    probability: float = 0.0
+    later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
+    signs: Signs | None = None  # None where nothing was said
+
+    def fit(self, *, personal: bool) -> bool:
+        """Tell whether enough of the question's words were said, unless it is about the user."""
+        return personal or self.signs is None or self.signs.coverage >= LEAST_COVERAGE
+
+
+def look_up(
+    index: TurnIndex,
+    question: str,
+    *,
+    encoder: Encoder,
+    top_k: int = 10,
+    weights: Weights | None = None,
+) -> FoundTurns:
+    """Return the `top_k` turns that most likely answer a question, best first.
+
+    The assistant's turns are found only where the question asks what the assistant said. Ties keep the order
+    of the index.
+    """
+    if not len(index):
+        return FoundTurns()
+    known = calibration_for(encoder.name)
+    weights = weights or known.weights
+    layout = index.layout
+    asking = read_question(question, speakers=[name for name in layout.names if name])
+    keywords = index.texts.scores(asking.terms)
+    vector = encoder.encode_query(asking.wording)
+    similar = index.texts.similarities(vector)
+    scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
+    scores = relative(with_neighbours(relative(scores), layout.before, weights))
+    scores = relative(scores + signals(layout, asking, weights))
+    scores = with_sessions(scores, layout.sessions, share=weights.session)
+    best = _best(scores, len(scores) if not asking.of_answers else SPARE * top_k)
+    if not asking.of_answers:
+        best = best[layout.own[best] > 0]
+    best = _distinct(index, best[: SPARE * top_k], question)[:top_k]
+    if not best.size:
+        return FoundTurns()
+    found = tuple(
+        FoundTurn(
+            index.turns[number],
+            float(scores[number]),
+            float(similar[number]),
+            index.nearest_piece(int(number), vector),
+            index.correction_of(int(number)),
+        )
+        for number in best
+    )
+    leading = [
+        int(number)
+        for number in best
+        if layout.asking[number] < 1 or (asking.of_talk and not is_of_talk(index.turns[number].text))
+    ][:LEADING]
+    signs = Signs(
+        similarity=max((float(similar[number]) for number in leading), default=0.0),
+        coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
+        side=_side(layout, asking, relative(keywords) + relative(similar)),
+    )
+    later = () if _PAST.search(question) else _later(index, [*leading, int(best[0])][0], layout, known)
+    return FoundTurns(found, probability_of(signs, known), later, signs)
+
+
+def probability_of(signs: Signs, known: Calibration) -> float:
+    """Return the probability that one of the turns answers the question."""
+    total = (
+        known.intercept
+        + known.similarity * signs.similarity
+        + known.coverage * signs.coverage
+        + known.side * signs.side
+    )
+    return 1 / (1 + math.exp(-total))
+
+
+def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -> MemoryVerdict:
+    """Return the verdict on the best turns; `uncertain` ones are at most "closest"."""
+    if probability >= REMEMBERED and not uncertain:
+        return "remembered"
+    return "closest" if probability >= (CLOSEST if personal else CLOSEST_OF_OTHERS) else "not remembered"
+
+
+def _later(index: TurnIndex, number: int, layout: Layout, known: Calibration) -> tuple[FoundTurn, ...]:
+    """Return the user's later turns about the same as a turn, latest first: they may hold instead.
+
+    About the same is a turn with a near vector, and one that shares two content words with it.
+    """
+    turn = index.turns[number]
+    terms = content_terms(turn.text)
+    alike = index.texts.similarities(index.texts.vectors_of(number)[0])
+    after = (layout.own > 0) & (layout.times > layout.times[number]) & (layout.asking < 1)
+    near = set(np.flatnonzero((alike >= known.same_matter) & after).tolist())
+    for at in _best(np.where(after, index.texts.scores(terms), 0), SHARING).tolist():
+        if after[at] and len({*terms} & {*content_terms(index.turns[at].text)}) > 1:
+            near.add(at)
+    nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
+    return tuple(
+        FoundTurn(index.turns[at], 0.0, float(alike[at]), corrected_by=index.correction_of(at))
+        for at in sorted(nearest, key=lambda at: -layout.times[at])
+    )
+
+
+def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
+    """Return the lead of the named speaker's best turn over the others' best, -1..1."""
+    if not asking.speaker:
+        return 0.0
+    own = layout.speakers == layout.names[asking.speaker]
+    return float(scores[own].max() - scores[~own].max(initial=0.0)) / 2
+
+
+def _best(scores: Scores, count: int) -> Numbers:
+    """Return the numbers of the `count` highest scores, best first; of equal ones the earlier first."""
+    if count >= len(scores):
+        return np.argsort(-scores, kind="stable")
+    least = np.partition(scores, -count)[-count]
+    among = np.flatnonzero(scores >= least)
+    return np.asarray(among[np.argsort(-scores[among], kind="stable")][:count])
+
+
+def _distinct(index: TurnIndex, numbers: Numbers, question: str) -> Numbers:
+    """Return the numbers without repetitions by one speaker, and without this very question."""
+    asked = _plain(question)
+    kept: dict[tuple[str, str, str], int] = {}
+    for number in numbers:
+        turn = index.turns[number]
+        if (plain := _plain(turn.text)) != asked:
+            kept.setdefault((turn.role, turn.speaker, plain), int(number))
+    return np.asarray(list(kept.values()), dtype=np.int64)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def with_neighbours(scores: Scores, before: Numbers, weights: Weights) -> Scores:
+    """Add shares of the neighbours' scores to each turn's: a question before an answer helps to find it."""
+    padded = np.append(scores, np.float32(0))  # `NONE` is the last one
+    links = np.append(before, NONE)
+    after = np.zeros_like(padded)
+    after[before] = scores
+    after[NONE] = 0
+    beside = (
+        weights.before * padded[before]
+        + weights.before_that * padded[links[before]]
+        + weights.after * after[:-1]
+    )
+    return np.asarray(scores + beside, dtype=np.float32)
+
+
+def signals(layout: Layout, asking: Asking, weights: Weights) -> Scores:
+    """Return what is added to each turn's score beside its words: shape (turns,)."""
+    total = -weights.asking * layout.asking * (not asking.of_talk)
+    if asking.speaker:
+        total = total + weights.speaker * (layout.speakers == layout.names[asking.speaker])
+    if asking.when:
+        total = total + weights.when * layout.dated
+    return np.asarray(total, dtype=np.float32)
+
+
+def with_sessions(scores: Scores, sessions: Numbers, *, share: float) -> Scores:
+    """Add a share of the best score in its session to each turn's score."""
+    best = np.zeros(sessions.max() + 1, dtype=np.float32)
+    np.maximum.at(best, sessions, scores)
+    return np.asarray(scores + share * best[sessions], dtype=np.float32)
+
+
+def relative(scores: Scores) -> Scores:
+    """Return the scores scaled to 0..1 by the smallest and the largest; all 0 where they are equal."""
+    low, high = scores.min(), scores.max()
+    if high == low:
+        return np.zeros_like(scores)
+    return np.asarray((scores - low) / (high - low), dtype=np.float32)
+
+
+def read_question(question: str, *, speakers: Collection[str]) -> Asking:
+    """Return a question as it is searched for.
+
+    Speakers say "I" of themselves, and a name stands in the turns that address them: so a named speaker is
+    left out of the terms, and becomes "I" in the wording.
+    """
+    named = [name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)]
+    return Asking(
+        terms=content_terms(_without(question, named)),
+        wording=_first_person(question, named),
+        speaker=named[0] if len(named) == 1 else "",
+        when=bool(_WHEN.search(question)),
+        of_talk=is_of_talk(question),
+        of_answers=is_of_answers(question),
+    )
+
+
+def may_answer(question: str, turn: Turn) -> bool:
+    """Tell whether a turn states something, or is a question that this question is about."""
+    return not only_asked(turn) or (is_of_talk(question) and not is_of_talk(turn.text))
+
+
+def _without(question: str, names: Collection[str]) -> str:
+    for name in names:
+        question = re.sub(rf"\b{re.escape(name)}\b(?:['’]s?\b)?", "", question)
+    return question
+
+
+def _first_person(question: str, names: Collection[str]) -> str:
+    for name in names:
+        question = re.sub(rf"\b{re.escape(name)}['’]s?(?=\s)", "my", question)
+        question = re.sub(rf"\b{re.escape(name)}\b", "I", question)
+    if names:
+        for pattern, word in _THIRD_PERSON:
+            question = pattern.sub(word, question)
+    return question

@@ -1,0 +1,227 @@
+"""One user's messages and their answers, as the conversations have them: the memory itself.
+
+Private conversations are kept elsewhere and never get here.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.guard import without_secrets
+from memory.ids import ANSWER
+from memory.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnIndex, cut
+from memory.turn_search import FoundTurns, calibration_for, look_up, verdict_of
+from pipeline.analysis import analyse
+from pipeline.answering.recollection import left_of
+from pipeline.terms import content_terms
+
+if TYPE_CHECKING:
+    from pipeline.models.base import Encoder
+    from pipeline.stores.conversations import Conversations, RecallableTurn
+    from pipeline.stores.memories import Memory
+
+FLOAT_BYTES = 4
+LEAST_REPEATED = 4  # words of a deleted message that are looked for in other turns
+LOOKED_AT = 10  # turns that a search returns
+
+_SPEAKER = re.compile(r"\s*([A-Z][a-zà-ÿ'’.-]{1,29}(?: [A-Z][a-zà-ÿ'’.-]{1,29}){0,2}): +(?=\S)")
+_NO_SPEAKER = frozenset(
+    ("Note", "Warning", "Error", "Question", "Answer", "Update", "Edit", "Re", "Subject", "PS")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """A filter of turns and facts: from a time until a time, by one speaker."""
+
+    since: float | None = None
+    until: float | None = None
+    speaker: str = ""  # "you", "assistant" or a name; "" is anybody
+
+    def __bool__(self) -> bool:
+        return bool(self.speaker) or (self.since, self.until) != (None, None)
+
+    def has(self, turn: Turn) -> bool:
+        """Tell whether a turn passes."""
+        return self._passes(turn.at or 0.0, turn.who)
+
+    def has_fact(self, memory: Memory) -> bool:
+        """Tell whether a memory passes, by the time it was kept and whose statement it is."""
+        return self._passes(memory.created_at, SPEAKERS[memory.origin == "user"])
+
+    def _passes(self, at: float, who: str) -> bool:
+        is_then = (self.since is None or self.since <= at) and (self.until is None or at <= self.until)
+        return is_then and self.speaker.casefold() in ("", who.casefold())
+
+
+ANY = Which()
+
+
+class UserTurns:
+    """The turns of one user; safe to use from several threads."""
+
+    def __init__(self, conversations: Conversations, user: str, *, encoder: Callable[[], Encoder]) -> None:
+        self._conversations, self._user, self._encoder = conversations, user, encoder
+        self._lock = threading.RLock()
+        self._revisions: Mapping[str, int] = {}  # of the conversations, as they were read
+        self._said: dict[str, list[Spoken]] = {}  # by conversation
+        self._index = TurnIndex()
+
+    def search(self, question: str, *, top_k: int = LOOKED_AT, without: Collection[str] = ()) -> FoundTurns:
+        """Return the `top_k` turns that most likely answer a question, best first, without some ids."""
+        with self._lock:
+            self.follow()
+            found = look_up(self._index, question, encoder=self._encoder(), top_k=top_k + len(without))
+        left = tuple(item for item in found.found if item.turn.id not in without)[:top_k]
+        later = tuple(item for item in found.later if item.turn.id not in without)
+        return replace(found, found=left, later=later)
+
+    def find(
+        self, query: str, *, least: float, which: Which = ANY, limit: int = LOOKED_AT
+    ) -> Sequence[FoundTurn]:
+        """Return the turns with all content words of a query or at least this cosine, best first.
+
+        Without a query, return the latest turns.
+        """
+        if not query.strip():
+            said = [turn for turn in reversed(self.all()) if which.has(turn)]
+            return [FoundTurn(turn, 0.0) for turn in said[:limit]]
+        wanted = set(content_terms(query))
+        found = [item for item in self.search(query, top_k=len(self.all())).found if which.has(item.turn)]
+        return [item for item in found if item.similarity >= least or wanted <= set(analyse(item.turn.text))][
+            :limit
+        ]
+
+    def speakers(self) -> Sequence[str]:
+        """Return all speakers: you, the assistant, and names."""
+        return tuple(dict.fromkeys((*SPEAKERS[::-1], *(turn.who for turn in self.all()))))
+
+    def own(self, topic: str = "", *, without: Collection[str] = ()) -> Sequence[Turn]:
+        """Return the user's messages, or those about a topic, latest first, without some ids."""
+        said = self.about(topic) if topic else self.all()
+        own = [turn for turn in said if turn.role == "user" and turn.id not in without]
+        return sorted(own, key=lambda turn: turn.at or 0.0)[::-1]
+
+    def about(self, topic: str) -> Sequence[Turn]:
+        """Return the turns with all content words of a topic; else those that likely answer it."""
+        wanted = set(content_terms(topic))
+        named = [turn for turn in self.all() if wanted <= set(analyse(turn.text))]
+        if named:
+            return named
+        found = self.search(topic)
+        if verdict_of(found.probability, personal=True) != "remembered":
+            return ()
+        least = calibration_for(self._encoder().name).topic
+        return [item.turn for item in found.found if item.similarity >= least]
+
+    def hidden(self) -> Sequence[str]:
+        """Return the ids of the stored turns that a search never finds, such as requests to forget."""
+        stored = self._conversations.recallable(self._user, [*self._conversations.revisions(self._user)])
+        return [turn.id for turn in stored if not (turn.question or turn.answer)]
+
+    def leave_out(self, turn_ids: Sequence[str]) -> None:
+        """Hide turns from the search; they stay in their conversations."""
+        self._conversations.leave_out(self._user, turn_ids)
+
+    def words_of(self, turn_ids: Sequence[str]) -> Sequence[str]:
+        """Return the user's words in turns, where they are long enough to be recognised in others."""
+        questions = [self._conversations.turn(turn_id).question for turn_id in turn_ids]
+        return [text for text in questions if len(text.split()) >= LEAST_REPEATED]
+
+    def all(self) -> Sequence[Turn]:
+        """Return all turns in the order of time."""
+        with self._lock:
+            self.follow()
+            return tuple(self._index.turns)
+
+    def of(self, ids: Collection[str]) -> Mapping[str, Turn]:
+        """Return turns by id; unknown ids are left out."""
+        with self._lock:
+            self.follow()
+            numbers = self._index.numbers
+            return {known: self._index.turns[numbers[known]] for known in ids if known in numbers}
+
+    def names_speaker(self, text: str) -> bool:
+        """Tell whether a text names a speaker, where messages begin with names."""
+        with self._lock:
+            names = [name for name in self._index.names if name]
+        return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
+
+    def follow(self) -> None:
+        """Read what was said since the last call, and drop what was deleted."""
+        with self._lock:
+            revisions = self._conversations.revisions(self._user)
+            if revisions == self._revisions:
+                return
+            changed = [known for known, number in revisions.items() if self._revisions.get(known) != number]
+            before, read = self._said, self._read(changed)
+            said = {name: before[name] for name in revisions if name in before} | read
+            gone = before.keys() - said.keys()
+            if gone or any(not _begins_with(turns, before.get(name, ())) for name, turns in read.items()):
+                self._index, before = TurnIndex(), {}
+            new = [item for name, turns in said.items() for item in turns[len(before.get(name, ())) :]]
+            self._index.add(sorted(new, key=lambda item: item.turn.at or 0.0))
+            self._said, self._revisions = said, dict(revisions)
+
+    def _read(self, conversations: Sequence[str]) -> dict[str, list[Spoken]]:
+        """Read conversations; embed, and store the vectors of, turns that this model has not embedded."""
+        encoder = self._encoder()
+        stored = self._conversations.recallable(self._user, conversations)
+        parts = {turn.id: [(said, cut(said.text)) for said in said_in(turn)] for turn in stored}
+        texts = {known: [text for _, pieces in said for text in pieces] for known, said in parts.items()}
+        sizes = {known: len(held) * encoder.dimensions * FLOAT_BYTES for known, held in texts.items()}
+        known = {turn.id: turn for turn in stored if parts[turn.id]}
+        new = [
+            turn
+            for turn in known.values()
+            if (len(turn.embedding), turn.embedded_by) != (sizes[turn.id], encoder.name)
+        ]
+        if new:
+            rows = iter(encoder.encode_passages([text for turn in new for text in texts[turn.id]]))
+            vectors_of = (b"".join(next(rows).tobytes() for _ in texts[turn.id]) for turn in new)
+            made = [
+                replace(turn, embedding=vectors, embedded_by=encoder.name)
+                for turn, vectors in zip(new, vectors_of, strict=True)
+            ]
+            self._conversations.keep_embeddings(made)
+            known |= {turn.id: turn for turn in made}
+        found: dict[str, list[Spoken]] = {name: [] for name in conversations}
+        for turn in known.values():
+            vectors = np.frombuffer(turn.embedding, dtype=np.float32).reshape(-1, encoder.dimensions)
+            for said, pieces in parts[turn.id]:
+                found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
+                vectors = vectors[len(pieces) :]
+        return found
+
+
+def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:
+    return [item.turn for item in turns[: len(before)]] == [item.turn for item in before]
+
+
+def said_in(turn: RecallableTurn) -> list[Turn]:
+    """Return the user's message and the assistant's answer of a stored turn, without secrets.
+
+    A message that begins with a name ("Ann: …") is that speaker's. Sentences with overwritten words are left
+    out.
+    """
+    said = []
+    question, answer = left_of(turn.question), left_of(turn.answer)
+    if question.strip():
+        match = _SPEAKER.match(question)
+        speaker = match[1] if match and match[1] not in _NO_SPEAKER else ""
+        text = without_secrets(question[match.end() :] if match and speaker else question)
+        said.append(Turn(id=turn.id, session=turn.conversation_id, text=text, speaker=speaker, at=turn.at))
+    if answer.strip():
+        answered = without_secrets(answer)
+        said.append(
+            Turn(
+                id=turn.id + ANSWER, session=turn.conversation_id, text=answered, role="assistant", at=turn.at
+            )
+        )
+    return said
