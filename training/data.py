@@ -1,161 +1,108 @@
-"""What is mined and trained on: sections, questions whose answer is one of them, and where both come from.
+"""What is trained on: questions that people wrote in public documentation, their answers, and other sections.
 
-A folder of data has `sections.jsonl`, `questions.jsonl` and, once they were looked for, `negatives.jsonl`.
-Sections and questions are named by their lines, from 0.
+A folder has `pairs.jsonl.gz` (question, passage that answers it, headings above it, repository, file, kind,
+licence class) and `sections.jsonl.gz` (the sections of these repositories). `sources.tsv` beside this module
+lists the repositories with commits and licences.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).with_name("sources.tsv")
-SECTIONS, QUESTIONS, NEGATIVES = "sections.jsonl", "questions.jsonl", "negatives.jsonl"
-
+PAIRS, SECTIONS = "pairs.jsonl.gz", "sections.jsonl.gz"
 NEVER = (
     "powershell-docs", "streamlit/docs", "aegis-athena", "rust-lang/book", "rust-book", "opensearch",
     "doc2dial", "squad", "xquad", "2wiki", "scifact", "mtrag",
 )  # fmt: skip
-"""Parts of repositories' names: what Athena is measured with is never trained on."""
-
+"""Parts of repositories' names: what Athena is measured on is never trained on."""
 ALLOWED = re.compile(r"(Apache-2\.0|BSD|MIT|CC-BY|CC0/PD)(?!-)")
-"""Licences whose texts may be learned from and the outcome given away under MIT; no share-alike, NC or ND."""
-
-HELD_OUT_OF_100 = 18  # repositories, of those that are small enough not to fill a set alone
-LARGEST_HELD_OUT = 160  # questions
+"""Licences whose texts may be learned from, with the result given away under MIT: no share-alike, NC or ND."""
+HELD_OUT_OF_100 = 18  # repositories
+LARGEST_HELD_OUT = 160  # questions: one that fills the set alone is trained on
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A public repository at a commit."""
+class Pair:
+    """A question and the passage that answers it, in one repository."""
 
+    question: str
+    passage: str  # under the headings above it, without its own, which is the question
     repository: str
-    commit: str
-    licence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The text under a heading, which is the last of its headings; before the first, there are none."""
-
-    repository: str
-    file: str
-    headings: tuple[str, ...]
-    text: str
-
-    def shown(self, *, own_heading: bool) -> str:
-        """What the cross-encoder reads, as `pipeline/finding/reranking.py` writes it."""
-        path = " > ".join(self.headings if own_heading else self.headings[:-1])
-        return f"{path}\n{self.text}" if path else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question and the section that answers it, whose own heading it is."""
-
-    text: str
-    kind: str  # question, problem or faq
-    section: int
-
-
-@dataclass(frozen=True, slots=True)
-class Negatives:
-    """Sections that do not answer a question: what a search brings, best first, and what stands beside."""
-
-    question: int
-    found: tuple[int, ...]
-    beside: tuple[int, ...]
+    problem: bool  # a complaint ("Pump fails to start"), not a question
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A folder of data; `negatives` by the question's number."""
+    """The pairs, and the texts of the sections of each repository, each under its headings."""
 
-    sections: Sequence[Section]
-    questions: Sequence[Question]
-    negatives: Mapping[int, Negatives]
-
-    def repository(self, question: Question) -> str:
-        """Where a question was asked."""
-        return self.sections[question.section].repository
-
-    def beside(self, number: int) -> list[int]:
-        """The sections next to one in its file."""
-        place = (self.sections[number].repository, self.sections[number].file)
-        near = range(max(0, number - 2), min(len(self.sections), number + 4))
-        return [
-            other
-            for other in near
-            if other != number and (self.sections[other].repository, self.sections[other].file) == place
-        ]
+    pairs: Sequence[Pair]
+    sections: Mapping[str, Sequence[str]]
 
     def held_out(self) -> frozenset[str]:
         """The repositories that nothing is trained on: a share of the smaller ones, by their hashed names."""
-        asked = Counter(self.repository(question) for question in self.questions)
-        return frozenset(
-            name for name, number in asked.items() if number <= LARGEST_HELD_OUT and _drawn(name)
-        )
+        asked: dict[str, int] = defaultdict(int)
+        for pair in self.pairs:
+            asked[pair.repository] += 1
+        small = (name for name, count in asked.items() if count <= LARGEST_HELD_OUT)
+        return frozenset(name for name in small if _hash(name) % 100 < HELD_OUT_OF_100)
 
 
-def _drawn(repository: str) -> bool:
-    return int(hashlib.sha256(repository.encode()).hexdigest()[:8], 16) % 100 < HELD_OUT_OF_100
-
-
-def load_sources(path: Path = SOURCES) -> list[Source]:
-    """The repositories to mine; raises `SystemExit` where one must not be."""
-    with path.open(encoding="utf-8", newline="") as file:
-        sources = [Source(**row) for row in csv.DictReader(file, delimiter="\t")]
-    for source in sources:
-        check(source)
-    return sources
-
-
-def check(source: Source) -> None:
-    """Stop where a repository is measured with, or where its licence does not allow what is made of it."""
-    if any(name in source.repository.lower() for name in NEVER):
-        raise SystemExit(f"{source.repository} is what Athena is measured on: it is never trained on.")
-    if not ALLOWED.match(source.licence) or re.search(r"-(SA|NC|ND)|GPL", source.licence):
-        raise SystemExit(f"{source.repository}: '{source.licence}' is neither permissive nor CC-BY.")
+def _hash(name: str) -> int:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
 
 
 def load_data(folder: Path) -> Data:
-    """What lies in a folder; without negatives, if none were looked for."""
-    sections = [Section(**row | {"headings": tuple(row["headings"])}) for row in _rows(folder / SECTIONS)]
-    questions = [Question(**row) for row in _rows(folder / QUESTIONS)]
-    found = [
-        Negatives(row["question"], tuple(row["found"]), tuple(row["beside"]))
-        for row in (_rows(folder / NEGATIVES) if (folder / NEGATIVES).is_file() else ())
+    """The data of a folder, of permitted repositories alone."""
+    allowed = permitted()
+    pairs = [
+        Pair(row["q"], under(row["path_headings"], row["passage"]), row["repo"], row["kind"] == "problem")
+        for row in _rows(folder / PAIRS)
+        if row["repo"] in allowed and not row["kind"].startswith("dataset:")
     ]
-    return Data(sections, questions, {one.question: one for one in found})
+    sections: dict[str, list[str]] = defaultdict(list)
+    for row in _rows(folder / SECTIONS):
+        if row["repo"] in allowed:
+            sections[row["repo"]].append(under(row["headings"], row["text"]))
+    return Data(pairs, sections)
 
 
-def write_rows(path: Path, rows: Iterable[Section | Question | Negatives]) -> None:
-    """A line of JSON for each."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+def permitted(path: Path = SOURCES) -> frozenset[str]:
+    """The repositories of a list; raises `SystemExit` where one must not be trained on."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    for row in rows:
+        name, licence = row["repository"], row["licence"]
+        if any(part in name.lower() for part in NEVER):
+            raise SystemExit(f"{name} is what Athena is measured on: it is never trained on.")
+        if not ALLOWED.match(licence) or re.search(r"-(SA|NC|ND)|GPL", licence):
+            raise SystemExit(f"{name}: '{licence}' is neither permissive nor CC-BY.")
+    return frozenset(row["repository"] for row in rows)
 
 
-def data_digest(folder: Path) -> str:
-    """The SHA-256 over the three files."""
-    digest = hashlib.sha256()
-    for name in (SECTIONS, QUESTIONS, NEGATIVES):
-        digest.update((folder / name).read_bytes())
-    return digest.hexdigest()
+def under(headings: Sequence[str], text: str) -> str:
+    """A text under its heading path, as `pipeline/finding/reranking.py` gives it to the cross-encoder."""
+    path = " > ".join(headings)
+    return f"{path}\n{text}" if path and not text.startswith(path) else text
 
 
-def plain(text: str) -> str:
-    """A text's letters and digits alone, to tell the same from other texts."""
-    return re.sub(r"\W+", "", text.lower())
+def digest(folder: Path) -> str:
+    """The SHA-256 of both files together."""
+    whole = hashlib.sha256()
+    for name in (PAIRS, SECTIONS):
+        whole.update((folder / name).read_bytes())
+    return whole.hexdigest()
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
         yield from map(json.loads, file)

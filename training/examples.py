@@ -1,32 +1,34 @@
-"""What the network sees: a question as it may be typed, the passage that answers it, three that do not."""
+"""What the network sees: a question as it may be typed, the passage that answers it, three that do not.
+
+The wrong passages are what BM25 finds in the same repository: an easy negative teaches nothing.
+"""
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
-from training.augment import hurried
-from training.data import Data, Section
+from pipeline.analysis import analyse, lexical_terms
+from pipeline.stores.embedded.tantivy_index import create_index, open_searcher, search_index
+from training.data import Data, Pair
 
-NEGATIVES = 3
-HARD = 10  # the first negatives, of which two are drawn
-BESIDE = 0.45  # how often the third stands beside the answer
-WEAK_SHARES = ((0.12, 0.35), (0.3, 0.2), (1.0, 0.08))
-"""How many examples are a heading and its section until this part of the training."""
-OWN_HEADINGS = ((False, False), (True, True), (False, True))
-OWN_HEADINGS_SHARES = (0.55, 0.17, 0.28)
-"""Whether the answer and the others are shown with their own heading, which for the answer is the question.
-
-Without both, only texts are compared; with both, headings count; without the first, an answer wins over
-headings alone.
-"""
-HEADING_WORDS = range(2, 11)
-WEAK_WORDS = 25
-WITH_PARENT = 0.4  # of the headings, their parent's before them
-LEAST_SECTIONS = 20  # of a repository, to draw from
-DEV_SEED = 5
+FOUND = 30  # sections that BM25 brings for a question
+HARD = 10  # the first of them, of which two are drawn
+FEWEST = 5  # a question with fewer wrong passages is left out
+SAME = 60  # letters by which a copy of the answer is known
+LOWER_CASE, KEYWORDS, SLIP = 0.3, 0.15, 0.2  # shares of the questions
+SHORTEST_WITH_SLIP = 5  # letters
+LITTLE_WORDS = {
+    "a", "an", "the", "of", "to", "in", "is", "it", "on", "at", "for", "from", "by", "with", "and", "or", "are",
+    "was", "do", "does", "did", "can", "i", "we", "my", "you", "your", "this", "that", "how", "what", "why",
+    "when", "where", "which", "who", "if",
+}  # fmt: skip
+"""Left out of a question of keywords; "not" and "no" stay, as they turn its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,116 +39,86 @@ class Example:
     passages: tuple[str, ...]
 
 
-class Examples:
-    """Draws examples from the repositories that are not held out; the same seed draws the same."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pair with the passages that do not answer its question, most alike first."""
 
-    def __init__(self, data: Data, random: Random) -> None:
-        self._data = data
-        self._random = random
-        held_out = data.held_out()
-        self._usable = [
-            number for number in data.negatives if data.repository(data.questions[number]) not in held_out
-        ]
-        self._of_repository: dict[str, list[int]] = defaultdict(list)
-        for number, section in enumerate(data.sections):
-            if section.repository not in held_out and _is_weak_pair(section):
-                self._of_repository[section.repository].append(number)
-        self._weak = [
-            number
-            for numbers in self._of_repository.values()
-            if len(numbers) > LEAST_SECTIONS
-            for number in numbers
-        ]
-        self._asked: dict[str, list[str]] = defaultdict(list)
-        for number in self._usable:
-            question = data.questions[number]
-            self._asked[data.repository(question)].append(question.text)
-        self._left: list[int] = []
-        if not self._usable or not self._weak:
-            raise SystemExit("No repository with questions and sections is left to train on: mine more.")
-
-    def __len__(self) -> int:
-        """How many questions one pass has."""
-        return len(self._usable)
-
-    def draw(self, number: int, *, progress: float) -> list[Example]:
-        """Some examples, for a training that is `progress` (0..1) done."""
-        weak = next(share for end, share in WEAK_SHARES if progress <= end)
-        return [self._heading() if self._random.random() < weak else self._next() for _ in range(number)]
-
-    def _next(self) -> Example:
-        """A question of the pass, with negatives drawn for this time."""
-        if not self._left:
-            self._left = self._random.sample(self._usable, len(self._usable))
-        negatives = self._data.negatives[self._left.pop()]
-        question = self._data.questions[negatives.question]
-        hard = negatives.found[:HARD]
-        others = self._random.sample(hard, min(NEGATIVES - 1, len(hard)))
-        from_beside = negatives.beside and self._random.random() < BESIDE
-        rest = [
-            number
-            for number in (negatives.beside if from_beside else negatives.found)
-            if number not in others
-        ]
-        others.append(self._random.choice(rest or self._weak))
-        ((answer, other),) = self._random.choices(OWN_HEADINGS, OWN_HEADINGS_SHARES)
-        before = self._random.choice(self._asked[self._data.repository(question)])
-        return Example(
-            hurried(question.text, self._random, problem=question.kind == "problem", before=before),
-            (
-                self._data.sections[question.section].shown(own_heading=answer),
-                *(self._data.sections[number].shown(own_heading=other) for number in others),
-            ),
-        )
-
-    def _heading(self) -> Example:
-        """A heading as the question, its section, and others of its file or repository."""
-        number = self._random.choice(self._weak)
-        section = self._data.sections[number]
-        question = section.headings[-1]
-        if len(section.headings) > 1 and self._random.random() < WITH_PARENT:
-            question = f"{section.headings[-2]} {question}"
-        candidates = self._of_repository[section.repository]
-        near = [
-            other
-            for other in self._data.beside(number)
-            if self._data.sections[other].headings not in ((), section.headings)
-        ]
-        others = self._random.sample(near, min(NEGATIVES - 1, len(near)))
-        rest = [one for one in candidates if one not in (number, *others)]
-        others += self._random.sample(rest, NEGATIVES - len(others))
-        passages = (self._data.sections[one].shown(own_heading=False) for one in (number, *others))
-        return Example(hurried(question, self._random), tuple(passages))
+    pair: Pair
+    wrong: tuple[str, ...]
 
 
-def _is_weak_pair(section: Section) -> bool:
-    """Whether a heading may stand for a question that its text answers."""
-    return (
-        bool(section.headings)
-        and len(section.headings[-1].split()) in HEADING_WORDS
-        and len(section.text.split()) >= WEAK_WORDS
-    )
+def with_negatives(data: Data) -> Iterator[Asked]:
+    """The pairs that have enough wrong passages, repository by repository."""
+    pairs: dict[str, list[Pair]] = defaultdict(list)
+    for pair in data.pairs:
+        pairs[pair.repository].append(pair)
+    for repository, own in pairs.items():
+        sections = data.sections.get(repository, ())
+        with tempfile.TemporaryDirectory(prefix="athena-negatives-") as scratch:
+            index = Path(scratch) / "index"
+            rows = ((number, 0, lexical_terms(text, {})) for number, text in enumerate(sections))
+            create_index(index, rows)
+            searcher = open_searcher(index)
+            for pair in own:
+                hits = search_index(searcher, analyse(pair.question), limit=FOUND, documents=None)
+                wrong = tuple(_different([sections[hit.number] for hit in hits], pair))
+                if len(wrong) >= FEWEST:
+                    yield Asked(pair, wrong)
 
 
-def held_out_examples(data: Data, *, number: int, negatives: int = 7) -> list[Example]:
-    """Examples of held-out repositories, always the same: every second question in lower case."""
-    held_out = data.held_out()
-    usable = [one for one in data.negatives if data.repository(data.questions[one]) in held_out]
-    random = Random(DEV_SEED)
+def _different(found: Sequence[str], pair: Pair) -> Iterator[str]:
+    """The passages that neither repeat the answer nor have the question in them."""
+    answer, question = _letters(pair.passage), _letters(pair.question)
+    for text in found:
+        letters = _letters(text)
+        if answer[-SAME:] not in letters and letters[-SAME:] not in answer and question not in letters:
+            yield text
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text.lower())
+
+
+def draw(asked: Sequence[Asked], random: Random, *, count: int) -> list[Example]:
+    """Some examples, each with two hard wrong passages and one of the others."""
     examples = []
-    for place, one in enumerate(random.sample(usable, min(number, len(usable)))):
-        question, others = data.questions[one], _others(data, one, random, negatives)
-        text = question.text if place % 2 else question.text.lower().rstrip("?")
-        shown = [data.sections[question.section].shown(own_heading=False)]
-        shown += [data.sections[other].shown(own_heading=place % 3 == 2) for other in others]
-        examples.append(Example(text, tuple(shown)))
+    for one in random.sample(asked, count):
+        hard = random.sample(one.wrong[:HARD], 2)
+        rest = [text for text in one.wrong if text not in hard]
+        passages = (one.pair.passage, *hard, random.choice(rest))
+        examples.append(Example(hurried(one.pair.question, random), passages))
     return examples
 
 
-def _others(data: Data, question: int, random: Random, number: int) -> Sequence[int]:
-    """Hard negatives, and one that stands beside the answer."""
-    known = data.negatives[question]
-    first = known.found[:12]
-    others = random.sample(first, min(number - 1, len(first)))
-    others += [one for one in known.beside if one not in others][:1]
-    return (others + [one for one in known.found if one not in others])[:number]
+def held_out_examples(asked: Sequence[Asked], *, count: int) -> list[Example]:
+    """Always the same examples: the question as it is written, and seven wrong passages."""
+    usable = [one for one in asked if len(one.wrong) >= 7]
+    chosen = Random(5).sample(usable, min(count, len(usable)))
+    return [Example(one.pair.question, (one.pair.passage, *one.wrong[:7])) for one in chosen]
+
+
+def hurried(question: str, random: Random) -> str:
+    """The question as somebody else might type it: in lower case, as keywords, with a slip, or as it is."""
+    how = random.random()
+    if how < KEYWORDS:
+        words = [word for word in question.lower().rstrip("?").split() if word not in LITTLE_WORDS]
+        question = " ".join(words) if len(words) > 1 else question
+    elif how < KEYWORDS + LOWER_CASE:
+        question = question.lower().rstrip("?")
+    if random.random() < SLIP:
+        words = question.split()
+        long = [n for n, word in enumerate(words) if len(word) >= SHORTEST_WITH_SLIP and word.isalpha()]
+        if long:
+            place = random.choice(long)
+            words[place] = mistyped(words[place], random)
+            question = " ".join(words)
+    return question
+
+
+def mistyped(word: str, random: Random) -> str:
+    """A word with a letter left out or doubled, or two swapped; never its first or last."""
+    place = random.randrange(1, len(word) - 1)
+    before, letter, after = word[:place], word[place], word[place + 1 :]
+    return random.choice(
+        (before + after, before + letter * 2 + after, before + after[0] + letter + after[1:])
+    )

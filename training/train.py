@@ -1,180 +1,172 @@
-"""Train the cross-encoder on a CPU or a GPU, for a number of pairs: its rate falls to nothing at the end.
-
-A checkpoint every few minutes has all that is needed to go on from it.
-"""
+"""Train the cross-encoder on a CPU or a GPU for a number of pairs, and write it as int8 ONNX with its recipe."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from pipeline.models.onnx import file_fingerprint
-from training.data import load_data
-from training.examples import Example, Examples, held_out_examples
-from training.network import BEGIN_FROM, Pair, Pairs, empty_network, new_network, padded
+from pipeline.models.cross_encoder import BUNDLED_MODEL, PAIR_TOKENS
+from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
+from training.data import digest, load_data
+from training.examples import Example, draw, held_out_examples, with_negatives
+from training.graph import HEADS, LAYERS, WIDTH, Graph, read_weights
 
 QUESTIONS_A_STEP = 10
 LEARNING_RATE, WARM_UP = 8e-5, 0.05
 LARGEST_GRADIENT = 1.0
 FROZEN_LAYERS = 2  # of six, and the embeddings: a quarter faster, and little data would bend them
 YES_OR_NO = 0.5  # weight of "does it answer?" beside "which one does?": makes scores mean something alone
-EVERY_S = 600.0  # between checkpoints
 HELD_OUT = 300  # questions
-CURVE = "curve.jsonl"
+REPORT_EVERY = 100  # steps
 
 
-@dataclass(slots=True)
-class Run:
-    """A training: the network, what it learned by, and how far it is."""
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the model was made of and came to; written beside it as `recipe.json`."""
 
-    network: Any
-    optimizer: Any
-    random: Random
-    device: str
+    model_sha256: str
+    begun_from_sha256: str
+    data_sha256: str
+    licence: str
     seed: int
-    wanted: int  # pairs, in all
-    begun_from: str  # the SHA-256 of the model whose weights it began with
-    pairs: int = 0
-    steps: int = 0
-    loss: float = 0.0
-
-    @property
-    def progress(self) -> float:
-        """How much is done, 0..1."""
-        return min(1.0, self.pairs / self.wanted)
-
-    def save(self, path: Path) -> None:
-        """Write a checkpoint, whole or not at all."""
-        import torch
-
-        state = {
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "random": self.random.getstate(),
-            "torch": torch.get_rng_state(),
-            "seed": self.seed,
-            "wanted": self.wanted,
-            "begun_from": self.begun_from,
-            "pairs": self.pairs,
-            "steps": self.steps,
-            "loss": self.loss,
-        }
-        unfinished = path.with_suffix(".unfinished")
-        torch.save(state, unfinished)
-        unfinished.replace(path)
+    pairs: int
+    loss: float
+    first_of_eight: float  # share of the held-out questions whose answer scores highest
+    mrr: float
 
 
-def train(
-    folder: Path, *, into: Path, pairs: int, seed: int, model: Path = BEGIN_FROM, resume: Path | None = None
-) -> Run:
-    """Train on a folder of data, `pairs` in all; checkpoints and the learning curve are written to `into`."""
-    data = load_data(folder)
-    run = begin(pairs=pairs, seed=seed, model=model, resume=resume)
-    encoded, examples = Pairs(), Examples(data, run.random)
-    held_out = held_out_examples(data, number=HELD_OUT)
-    into.mkdir(parents=True, exist_ok=True)
-    last = time.monotonic()
-    run.network.train()
-    while (progress := run.progress) < 1:
-        step(run, examples.draw(QUESTIONS_A_STEP, progress=progress), encoded, progress=progress)
-        if time.monotonic() - last >= EVERY_S:
-            _record(run, into, first_of(run, held_out, encoded))
-            last = time.monotonic()
-    _record(run, into, first_of(run, held_out, encoded))
-    return run
-
-
-def begin(*, pairs: int, seed: int, model: Path = BEGIN_FROM, resume: Path | None = None) -> Run:
-    """A new training from an exported model's weights, or a checkpoint's, which may be set to another end."""
+def train(folder: Path, *, weights: Path, into: Path, pairs: int, seed: int) -> Recipe:
+    """Train from the published weights of the embedding model (`model.safetensors`) and export to `into`."""
     import torch
 
-    torch.manual_seed(seed)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    network = (empty_network() if resume else new_network(seed=seed, model=model)).to(device)
+    data, random = load_data(folder), Random(seed)
+    held_out = data.held_out()
+    asked = list(with_negatives(data))
+    examples = held_out_examples([a for a in asked if a.pair.repository in held_out], count=HELD_OUT)
+    asked = [one for one in asked if one.pair.repository not in held_out]
+    network = new_network(weights, seed=seed).to("cuda" if torch.cuda.is_available() else "cpu")
     for part in (network.bert.embeddings, *network.bert.encoder.layer[:FROZEN_LAYERS]):
         part.requires_grad_(False)
     learned = [weight for weight in network.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=LEARNING_RATE, weight_decay=0.01)
-    run = Run(network, optimizer, Random(seed), device, seed, pairs, file_fingerprint(model))
-    if resume:
-        state = torch.load(resume, map_location=device, weights_only=False)  # one of our own
-        network.load_state_dict(state["network"])
-        optimizer.load_state_dict(state["optimizer"])
-        run.random.setstate(state["random"])
-        torch.set_rng_state(state["torch"].cpu())
-        for name in ("seed", "begun_from", "pairs", "steps", "loss"):
-            setattr(run, name, state[name])
-    return run
+    done, steps, loss = 0, 0, 0.0
+    network.train()
+    while done < pairs:
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(done / pairs)
+        batch = draw(asked, random, count=QUESTIONS_A_STEP)
+        now = step(network, optimizer, batch)
+        loss = now if not steps else 0.98 * loss + 0.02 * now
+        done, steps = done + sum(len(one.passages) for one in batch), steps + 1
+        if steps % REPORT_EVERY == 0:
+            print(f"{done} pairs, loss {loss:.3f}", flush=True)  # noqa: T201
+    model = export(network, into)
+    first, mrr = quality(network, examples)
+    recipe = Recipe(
+        model_sha256=file_fingerprint(model),
+        begun_from_sha256=file_fingerprint(weights),
+        data_sha256=digest(folder),
+        licence="MIT; what it begins from Apache-2.0; sources' licences in training/sources.tsv",
+        seed=seed,
+        pairs=done,
+        loss=round(loss, 4),
+        first_of_eight=first,
+        mrr=mrr,
+    )
+    fields = {name: getattr(recipe, name) for name in Recipe.__slots__}
+    (into / "recipe.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+    return recipe
 
 
-def step(run: Run, examples: Sequence[Example], pairs: Pairs, *, progress: float) -> None:
-    """Learn from some examples: which passage answers, and whether each does."""
+def new_network(weights: Path, *, seed: int) -> Any:
+    """A BERT with the weights of the embedding model, a pooler that passes on, and a random logit."""
     import torch
+    from transformers import BertConfig, BertForSequenceClassification
 
-    scores = _scores(run, [pairs.encode(one.question, one.passages) for one in examples])
-    answers = torch.zeros_like(scores)
-    answers[:, 0] = 1
-    right = torch.zeros(len(examples), dtype=torch.long, device=run.device)
-    loss = torch.nn.functional.cross_entropy(scores, right)
-    loss = loss + YES_OR_NO * torch.nn.functional.binary_cross_entropy_with_logits(scores, answers)
-    for group in run.optimizer.param_groups:
-        group["lr"] = learning_rate(progress)
-    run.optimizer.zero_grad()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(run.network.parameters(), LARGEST_GRADIENT)
-    run.optimizer.step()
-    run.steps += 1
-    run.pairs += scores.numel()
-    run.loss = loss.item() if run.steps == 1 else 0.98 * run.loss + 0.02 * loss.item()
+    torch.manual_seed(seed)
+    shape = BertConfig(
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=4 * WIDTH,
+        num_labels=1,
+    )
+    network = BertForSequenceClassification(shape)
+    known = {f"bert.{name}": torch.tensor(value) for name, value in read_weights(weights).items()}
+    torch.nn.init.eye_(network.bert.pooler.dense.weight)
+    network.load_state_dict({k: v for k, v in known.items() if "pooler" not in k}, strict=False)
+    return network
 
 
 def learning_rate(progress: float) -> float:
-    """Rises at the beginning, then falls in a line."""
+    """Rises over the first pairs, then falls in a line to nothing; `progress` is 0..1."""
     return LEARNING_RATE * max(min(progress / WARM_UP, (1 - progress) / (1 - WARM_UP), 1.0), 1e-3)
 
 
-def _scores(run: Run, groups: Sequence[Sequence[Pair]]) -> Any:
-    """Logits, shape (questions, passages); shorter and longer pairs are run apart, to pad less."""
+def step(network: Any, optimizer: Any, examples: Sequence[Example]) -> float:
+    """Learn from some examples which passage answers, and whether each does; the loss."""
     import torch
 
-    flat = [pair for group in groups for pair in group]
-    order = sorted(range(len(flat)), key=lambda place: len(flat[place].ids))
-    half = len(order) // 2
-    parts = []
-    with torch.autocast(run.device, dtype=torch.bfloat16):
-        for places in (order[:half], order[half:]):
-            inputs = padded([flat[place] for place in places])
-            batch = {name: value.to(run.device) for name, value in inputs.items()}
-            parts.append(run.network(**batch).logits[:, 0].float())
-    back = torch.argsort(torch.tensor(order, device=run.device))
-    return torch.cat(parts)[back].view(len(groups), -1)
+    logits = torch.stack([scores(network, one) for one in examples])
+    answers = torch.zeros_like(logits)
+    answers[:, 0] = 1
+    right = torch.zeros(len(examples), dtype=torch.long, device=logits.device)
+    loss = torch.nn.functional.cross_entropy(logits, right)
+    loss = loss + YES_OR_NO * torch.nn.functional.binary_cross_entropy_with_logits(logits, answers)
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), LARGEST_GRADIENT)
+    optimizer.step()
+    return float(loss.item())
 
 
-def first_of(run: Run, examples: Sequence[Example], pairs: Pairs) -> float:
-    """In how many of the held-out examples the answer scores highest, 0..1."""
+def scores(network: Any, example: Example) -> Any:
+    """The logits of an example's passages, shape (passages,)."""
     import torch
 
-    run.network.eval()
-    first = 0
+    inputs = {name: torch.tensor(rows) for name, rows in encoded(example).items()}
+    device = next(network.parameters()).device
+    return network(**{name: rows.to(device) for name, rows in inputs.items()}).logits[:, 0].float()
+
+
+def encoded(example: Example) -> Mapping[str, list[list[int]]]:
+    """Token ids, kinds and mask of question and passages, as `pipeline/models/cross_encoder.py` reads them."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(BUNDLED_FOLDER / "tokenizer.json"))
+    tokenizer.enable_truncation(PAIR_TOKENS)
+    tokenizer.enable_padding()
+    rows = tokenizer.encode_batch([(example.question, passage) for passage in example.passages])
+    return {
+        "input_ids": [row.ids for row in rows],
+        "token_type_ids": [row.type_ids for row in rows],
+        "attention_mask": [row.attention_mask for row in rows],
+    }
+
+
+def quality(network: Any, examples: Sequence[Example]) -> tuple[float, float]:
+    """How often the right passage scores highest, and the mean reciprocal rank of it."""
+    import torch
+
+    network.eval()
     with torch.no_grad():
-        for one in examples:
-            inputs = padded(pairs.encode(one.question, one.passages))
-            scores = run.network(**{name: value.to(run.device) for name, value in inputs.items()}).logits[
-                :, 0
-            ]
-            first += bool((scores[0] > scores[1:]).all())
-    run.network.train()
-    return first / len(examples)
+        found = [scores(network, one) for one in examples]
+    ranks = [1 + int((logits[1:] >= logits[0]).sum()) for logits in found]
+    first = sum(rank == 1 for rank in ranks) / len(ranks)
+    return round(first, 4), round(sum(1 / rank for rank in ranks) / len(ranks), 4)
 
 
-def _record(run: Run, into: Path, first: float) -> None:
-    """A checkpoint and a line of the learning curve."""
-    run.save(into / f"checkpoint-{run.pairs}.pt")
-    point = {"pairs": run.pairs, "loss": round(run.loss, 3), "first": round(first, 3)}
-    with (into / CURVE).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(point) + "\n")
+def export(network: Any, into: Path) -> Path:
+    """Write the network as int8 ONNX; its path."""
+    import onnx
+
+    state = {name: value.detach().cpu().float().numpy() for name, value in network.state_dict().items()}
+    weights = {name.removeprefix("bert."): value for name, value in state.items()}
+    into.mkdir(parents=True, exist_ok=True)
+    path = into / BUNDLED_MODEL.name
+    onnx.save(Graph(weights, quantized=True, head=True).model(), path)
+    return path
