@@ -70,7 +70,8 @@ def random_weights() -> dict[str, NDArray[np.float32]]:
 
     shapes: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings": (30_522, WIDTH), "embeddings.position_embeddings": (512, WIDTH),
-        "embeddings.token_type_embeddings": (2, WIDTH), "pooler.dense": (WIDTH, WIDTH), "classifier": (1, WIDTH),
+        "embeddings.token_type_embeddings": (2, WIDTH), "pooler.dense": (WIDTH, WIDTH),
+        "classifier": (1, WIDTH),
     }  # fmt: skip
     norms = ["embeddings.LayerNorm"]
     for layer in range(LAYERS):

@@ -26,7 +26,7 @@ NEVER = (
 )  # fmt: skip
 """Parts of repositories' names: what Athena is measured on is never trained on."""
 ALLOWED = re.compile(r"(Apache-2\.0|BSD|MIT|CC-BY|CC0/PD)(?!-)")
-"""Licences whose texts may be learned from, with the result given away under MIT: no share-alike, NC or ND."""
+"""Licences whose texts may be learned from and the result given away under MIT: no share-alike, NC or ND."""
 HELD_OUT_OF_100 = 18  # repositories
 LARGEST_HELD_OUT = 160  # questions: one that fills the set alone is trained on
 

@@ -24,9 +24,9 @@ SAME = 60  # letters by which a copy of the answer is known
 LOWER_CASE, KEYWORDS, SLIP = 0.3, 0.15, 0.2  # shares of the questions
 SHORTEST_WITH_SLIP = 5  # letters
 LITTLE_WORDS = {
-    "a", "an", "the", "of", "to", "in", "is", "it", "on", "at", "for", "from", "by", "with", "and", "or", "are",
-    "was", "do", "does", "did", "can", "i", "we", "my", "you", "your", "this", "that", "how", "what", "why",
-    "when", "where", "which", "who", "if",
+    "a", "an", "the", "of", "to", "in", "is", "it", "on", "at", "for", "from", "by", "with", "and", "or",
+    "are", "was", "do", "does", "did", "can", "i", "we", "my", "you", "your", "this", "that", "how", "what",
+    "why", "when", "where", "which", "who", "if",
 }  # fmt: skip
 """Left out of a question of keywords; "not" and "no" stay, as they turn its meaning."""
 

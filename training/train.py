@@ -1,4 +1,4 @@
-"""Train the cross-encoder on a CPU or a GPU for a number of pairs, and write it as int8 ONNX with its recipe."""
+"""Train the cross-encoder for a number of pairs, and write it as int8 ONNX with its recipe."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def scores(network: Any, example: Example) -> Any:
 
 
 def encoded(example: Example) -> Mapping[str, list[list[int]]]:
-    """Token ids, kinds and mask of question and passages, as `pipeline/models/cross_encoder.py` reads them."""
+    """Token ids, kinds and mask of the pairs, as `pipeline/models/cross_encoder.py` reads them."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(BUNDLED_FOLDER / "tokenizer.json"))
