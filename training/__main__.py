@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from pathlib import Path
 
 from typer import echo
@@ -20,6 +21,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=3)
     options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO)
     recipe = train(
         options.data, weights=options.weights, into=options.into, pairs=options.pairs, seed=options.seed
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
 from training.data import digest, load_data
 from training.examples import Example, draw, held_out_examples, with_negatives
 from training.graph import HEADS, LAYERS, WIDTH, Graph, read_weights
+
+log = logging.getLogger(__name__)
 
 QUESTIONS_A_STEP = 10
 LEARNING_RATE, WARM_UP = 8e-5, 0.05
@@ -63,7 +66,7 @@ def train(folder: Path, *, weights: Path, into: Path, pairs: int, seed: int) -> 
         loss = now if not steps else 0.98 * loss + 0.02 * now
         done, steps = done + sum(len(one.passages) for one in batch), steps + 1
         if steps % REPORT_EVERY == 0:
-            print(f"{done} pairs, loss {loss:.3f}", flush=True)  # noqa: T201
+            log.info("%d pairs, loss %.3f", done, loss)
     model = export(network, into)
     first, mrr = quality(network, examples)
     recipe = Recipe(
