@@ -2,21 +2,19 @@
 
 Files come from strangers: the process has limits of time and memory, and no keys, network or files. It lives
 from the first file to `close`, since starting it takes a second; after a fault the next file gets a new one.
-A line of JSON names the format and the length of the bytes that follow; the answer is a line of JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import logging
 import os
 import re
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -33,10 +31,10 @@ MEMORY = 1_500_000_000
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
 """Audit events of Python that end the process: a converter has no reason for them."""
+TOO_MUCH = "it takes too much time (ATHENA_CONVERT_TIMEOUT_S) or memory, or has too much text"
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
 """Elements of HTML that are not the text of a page."""
 
-logger = logging.getLogger(__name__)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|^(?=#{1,6}\s|>|(?:[-=_*~`:+] ?){3,}$)", re.MULTILINE)
 
@@ -59,18 +57,13 @@ class FileConverter:
         return None if digest == known else Source(self.text(data, kind, source=source), digest)
 
     def text(self, data: bytes, kind: Format, *, source: str) -> str:
-        """The Markdown of some bytes of a format; raises `ReaderError`."""
+        """Return the Markdown of some bytes of a format; raises `ReaderError`."""
         if not kind.installed:
             raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
-        if kind is TEXT:
-            answer = {"text": plain_text(decoded(data, source=source))}
-        else:
-            answer = self._answer(data, kind.name)
-        text, reason = answer.get("text", ""), ""
-        if fault := answer.get("fault"):
-            self.close()
-            reason = f"it cannot be converted ({fault})"
-        elif not any(map(str.isalnum, text)):
+        is_text = kind is TEXT
+        answer = {"text": plain_text(decoded(data, source=source))} if is_text else self._answer(data, kind)
+        text, reason = answer.get("text", ""), answer.get("fault", "")
+        if not reason and not any(map(str.isalnum, text)):
             reason = "it has no text"
         elif len(text) > self._limits.text:
             reason = f"its text has {len(text):,} characters, over the limit of {self._limits.text:,}"
@@ -86,26 +79,27 @@ class FileConverter:
             process.kill()
             process.communicate()
 
-    def _answer(self, data: bytes, format_name: str) -> dict[str, str]:
-        """The process's answer: the text and title, or the fault that ended it."""
+    def _answer(self, data: bytes, kind: Format) -> dict[str, str]:
+        """Return the process's answer: the text and title, or the fault that ended it.
+
+        A line of JSON names the format and the length of the bytes that follow; so is the answer.
+        """
         process = self._process = self._process or _start()
-        timer, started, line = threading.Timer(self._seconds, process.kill), time.monotonic(), b""
+        timer, line = threading.Timer(self._seconds, process.kill), b""
+        timer.daemon = True
         timer.start()
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the process has ended: there is no line
             if process.stdin and process.stdout:
-                order = {"format": format_name, "bytes": len(data)}
+                order = {"format": kind.name, "bytes": len(data)}
                 process.stdin.write(json.dumps(order).encode() + b"\n" + data)
                 process.stdin.flush()
                 line = process.stdout.readline(12 * self._limits.text + 100_000)  # 12: a character in JSON
-        except BrokenPipeError:
-            logger.debug("the converting process has ended")  # the answer is empty
-        finally:
-            timer.cancel()
-        if line.endswith(b"\n"):
-            return dict(json.loads(line))
-        if time.monotonic() - started >= self._seconds:
-            return {"fault": f"it takes longer than {self._seconds:g} seconds: ATHENA_CONVERT_TIMEOUT_S"}
-        return {"fault": "it takes too much memory, or has too much text"}
+        timer.cancel()
+        answer: dict[str, str] = json.loads(line) if line.endswith(b"\n") else {"fault": TOO_MUCH}
+        if "fault" in answer:
+            self.close()
+            answer["fault"] = f"it cannot be converted ({answer['fault']})"
+        return answer
 
 
 def plain_text(text: str) -> str:
