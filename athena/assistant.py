@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from pipeline.chat import ChatRecipe
     from pipeline.errors import AthenaError
     from pipeline.finding.why import Why
-    from pipeline.ingest import IngestReport, Problem, Progress
+    from pipeline.ingest import IngestReport, Progress
     from pipeline.llamaindex.chat_engine import ChatEngine
     from pipeline.llamaindex.retriever import HybridRetriever
     from pipeline.messages import Message
     from pipeline.models.given import GivenEmbedding, GivenModel, OwnReranker
     from pipeline.options import RetrievalOptions
     from pipeline.steps.events import ChatEvent
+    from readers.errors import ReaderError
 
 
 def open_athena(
@@ -137,7 +138,7 @@ class Athena(Parts):
         stop: threading.Event,
         tell: Callable[[IngestReport], None],
         fail: Callable[[AthenaError], None],
-        known: Iterable[Problem] = (),
+        known: Iterable[ReaderError] = (),
     ) -> None:
         """Ingest what changes at and below `paths` until `stop` is set, and what had changed before.
 

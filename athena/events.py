@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.ingest import IngestReport, Problem, Progress
+from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -12,13 +12,14 @@ from pipeline.steps.events import (
     StepStarted,
     TokenArrived,
 )
+from readers.errors import ReaderError
 
 __all__ = [
     "AnswerFinished",
     "ChatEvent",
     "IngestReport",
-    "Problem",
     "Progress",
+    "ReaderError",
     "RunFailed",
     "SourcesFound",
     "StepFinished",

@@ -18,7 +18,8 @@ from pipeline.errors import AthenaError
 from readers.corpus import BEING_WRITTEN
 
 if TYPE_CHECKING:
-    from pipeline.ingest import IngestReport, Problem
+    from pipeline.ingest import IngestReport
+    from readers.errors import ReaderError
 
 REST_S = 0.5
 """Without another write, before what changed is indexed: a burst of files is one ingest."""
@@ -79,7 +80,7 @@ class FolderWatch:
         apart: Path,
         tell: Callable[[IngestReport], None],
         fail: Callable[[AthenaError], None],
-        known: Iterable[Problem] = (),
+        known: Iterable[ReaderError] = (),
     ) -> None:
         self._given = list(paths)
         self._paths = [Path(os.path.realpath(path)) for path in self._given]

@@ -16,14 +16,14 @@ from itertools import chain
 from pathlib import Path
 
 from pipeline.ingesting.batches import Batch
-from pipeline.ingesting.documents import Problem, Reader, find_documents
+from pipeline.ingesting.documents import Reader, find_documents
 from pipeline.ingesting.report import IngestReport, Progress, left_out_summary
 from pipeline.ingesting.run import IngestRun, Stopped
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest, Vector
 from pipeline.stores.manifest import why_outdated
 
-__all__ = ["IngestReport", "Problem", "Progress", "Reader", "ingest", "left_out_summary"]
+__all__ = ["IngestReport", "Progress", "Reader", "ingest", "left_out_summary"]
 
 
 def ingest(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
+
+@dataclass(eq=False)
 class ReaderError(Exception):
-    """A file or folder cannot be read: `str(error)` can be shown to a user.
+    """A file or folder cannot be read; the text of the error can be shown to a user.
 
-    It has the source, the reason and what to do. What searches folders returns it for each file that it
-    leaves out because of an error, instead of raising it.
+    A search of folders returns it for each file that it leaves out because of an error.
     """
 
-    def __init__(self, source: str, *, reason: str, fix: str) -> None:
-        super().__init__(f"Cannot read {source!r}: {reason}. {fix}")
-        # A name that is not UTF-8 has surrogates, which no terminal, log or database takes.
-        self.source = source.encode("utf-8", "backslashreplace").decode("utf-8")
-        self.reason = reason
-        self.fix = fix
+    source: str
+    reason: str
+    fix: str
+
+    def __post_init__(self) -> None:
+        """Replace the surrogates of a name that is not UTF-8: no terminal, log or database takes them."""
+        self.source = self.source.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def __str__(self) -> str:
+        """Return the whole message."""
+        return f"Cannot read {self.source!r}: {self.reason}. {self.fix}"

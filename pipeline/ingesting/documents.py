@@ -45,20 +45,6 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A document that could not be ingested, with the reason and what to do."""
-
-    source: str
-    reason: str
-    fix: str
-
-    @classmethod
-    def of(cls, error: ReaderError) -> Problem:
-        """Return the problem that a reader's error describes."""
-        return cls(error.source, error.reason, error.fix)
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A document that should be in the index; without a `path` its text is in the index already."""
 
@@ -73,7 +59,7 @@ class FoundDocuments:
 
     candidates: Sequence[Candidate]
     gone: Sequence[str]
-    problems: Sequence[Problem]
+    problems: Sequence[ReaderError]
     left_out: Sequence[LeftOut]
 
 
@@ -88,7 +74,7 @@ def find_documents(
     candidates: dict[Path, Candidate] = {}  # by path without links
     left_out: dict[Path, LeftOut] = {}
     unread: dict[str, set[str]] = {}  # files and folders with problems, by root
-    problems: list[Problem] = []
+    problems: list[ReaderError] = []
     owners: dict[str, DocumentInfo | Candidate] = {info.source: info for info in indexed}
     for path in map(Path, paths):
         try:
@@ -98,9 +84,10 @@ def find_documents(
             found = reader.find(path, known=known)
         except (OSError, ValueError) as error:  # a NUL in it, or the working folder was deleted
             reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
-            problems.append(Problem(f"{str(path)!r:.{LONGEST_PATH}}".strip("'"), reason, "Check the path."))
+            name = f"{str(path)!r:.{LONGEST_PATH}}".strip("'")
+            problems.append(ReaderError(name, reason=reason, fix="Check the path."))
             continue
-        problems += map(Problem.of, found.problems)
+        problems += found.problems
         left_out |= {folder / one.source: one for one in found.left_out}
         bad = {problem.source for problem in found.problems}
         if root is None and path.is_dir() and path.name not in bad:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
-from pipeline.ingesting.documents import Problem
+from readers.errors import ReaderError
 from readers.files import UNKNOWN_ENDING, LeftOut
 
 Stage = Literal["renewing", "reading", "embedding", "storing", "indexing", "relating"]
@@ -37,7 +37,7 @@ class IngestReport:
     changed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ReaderError] = field(default_factory=list)
     sections: int = 0  # all that the index has in the end
     sentences: int = 0
     embedded: int = 0  # texts that went through the model

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipeline.ingesting.batches import Batch, embedding_texts, known_vectors
-from pipeline.ingesting.documents import Candidate, FoundDocuments, Problem, Reader
+from pipeline.ingesting.documents import Candidate, FoundDocuments, Reader
 from pipeline.ingesting.report import IngestReport, Progress, Stage
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
@@ -120,7 +120,7 @@ class IngestRun:
             path = candidate.path
             content = self.reader.read(path, source=source, known=known) if path else self._stored(source)
         except ReaderError as error:
-            self.report.problems.append(Problem.of(error))
+            self.report.problems.append(error)
             if not (self.report.rebuilt and source in self.indexed):
                 return None
             content = self._stored(source)

@@ -15,7 +15,8 @@ from ui.shared.state import visit
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
-    from pipeline.ingest import IngestReport, Problem
+    from pipeline.ingest import IngestReport
+    from readers.errors import ReaderError
 
 log = logging.getLogger(__name__)
 
@@ -166,12 +167,12 @@ class IngestJobs(Jobs["IngestReport"]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._problems: dict[str, Problem] = {}
+        self._problems: dict[str, ReaderError] = {}
 
     def _ended(self, report: IngestReport) -> None:
         self._problems.update((problem.source, problem) for problem in report.problems)
 
-    def problem_of(self, source: str) -> Problem | None:
+    def problem_of(self, source: str) -> ReaderError | None:
         """What was wrong with a document when it was read last; None where it was not since the start."""
         return self._problems.get(source)
 

@@ -8,7 +8,7 @@ from typing import Never
 
 import pytest
 
-from pipeline.ingesting.documents import Problem, find_documents, paths_of
+from pipeline.ingesting.documents import find_documents, paths_of
 from pipeline.stores.base import DocumentInfo
 from readers.errors import ReaderError
 from readers.files import FileLimits, FoundFiles, find_files
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_not_gone(tmp_path: Path) -> None:
 
 def test_a_path_that_is_none_is_a_problem() -> None:
     (problem,) = find_documents(["a\0b"], reader=Finding(), indexed=[]).problems
-    assert problem == Problem("a\\x00b", "embedded null byte", "Check the path.")
+    assert (problem.source, problem.reason) == ("a\\x00b", "embedded null byte")
 
 
 def test_the_paths_of_a_document() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, ModelUnavailable
-from pipeline.ingest import Problem, Progress
+from pipeline.ingest import Progress
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -23,6 +23,7 @@ from pipeline.steps.events import (
 )
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import Turn
+from readers.errors import ReaderError
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner
 from ui.shared.jobs import IngestJobs, Job
@@ -148,7 +149,7 @@ def test_forgetting_stops_the_run() -> None:
 
 def test_a_job_reports_progress_and_can_be_cancelled() -> None:
     started = threading.Event()
-    report = SimpleNamespace(problems=[Problem("bad.md", "empty", "Fill it.")])
+    report = SimpleNamespace(problems=[ReaderError("bad.md", reason="empty", fix="Fill it.")])
 
     def work(*, on_progress: Callable[[Any], None], should_stop: Callable[[], bool]) -> Any:
         for progress in (Progress("reading", 1, 2), Progress("embedding", 0, 9), Progress("reading", 2, 2)):
