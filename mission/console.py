@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 
 from mission import commands, views
-from mission.commands import Action, Refused, named
+from mission.commands import Action, Refused
 from mission.parts import Setting
 from mission.radio import radios
 from mission.schema import CommandRow
@@ -22,24 +22,6 @@ DURATION = re.compile(
     r"(?:(\d+(?:[.,]\d+)?)h(?:ours?|rs?)?)?(?:(\d+(?:[.,]\d+)?)(?:m(?:in(?:ute)?s?)?)?)?", re.IGNORECASE
 )
 LONGEST_WAIT_H = 48.0
-MEANT = {
-    "power on": ("turn on", "switch on", "activate", "enable", "start", "power up", "poweron"),
-    "power off": ("turn off", "switch off", "shut down", "disable", "stop", "power down", "poweroff"),
-    "self-test": ("test", "selftest", "diagnose", "run self-test", "self test"),
-    "show": ("status", "info", "inspect", "look at", "view", "describe"),
-    "telemetry": ("read", "measure", "sensors"),
-    "list systems": ("systems", "ls", "list"),
-    "list parts": ("parts",),
-    "alarms": ("alarm", "warnings"),
-    "alarms log": ("log", "history"),
-    "transmit": ("send", "call"),
-    "wait": ("sleep", "pause"),
-    "set": ("change", "adjust"),
-    "hint": ("clue", "tip"),
-    "quit": ("q", "bye", "leave", "end", "close"),
-    "ask": ("what", "how", "why", "where", "which", "who", "when", "is", "can", "should", "tell me"),
-}
-"""Other words that people type; the console suggests the command that they mean."""
 BOARD = ("list systems", "alarms")
 HELP = {
     "list systems": "every system with its status, inner systems indented",
@@ -63,7 +45,7 @@ ASIDE = {
     "quit": "leaves the level; the game is saved",
 }
 """What the game understands besides the ship's commands."""
-LIKE_ASIDE = 0.7  # how near a word must be to one of them
+LIKE_COMMAND = 0.7  # how near the words of a line must be to a command
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,46 +67,18 @@ def parse(ship: Ship, line: str) -> Parsed:
         if f"{text} ".lower().startswith(f"{name} "):
             rest = text[len(name) :].strip()
             return Parsed(ship.commands[name], tuple(rest.split()), rest)
-    raise Refused("E-01", f"'{text}'.{_meant(ship, text)}")
+    raise Refused("E-01", f"'{text}'.{_near_command(ship, text)}")
 
 
-def _meant(ship: Ship, text: str) -> str:
-    """` Did you mean X?` for a line that begins with no command."""
-    words = text.lower().split()
-    family = [name for name in ship.commands if name.startswith(f"{words[0]} ")]
-    if found := get_close_matches(" ".join(words[:2]), family, n=1):
-        return f" Did you mean {' '.join([*found, *text.split()[2:]])}?"
-    for command, others in MEANT.items():
-        for other in sorted(others, key=len, reverse=True):
-            if f"{text.lower()} ".startswith(f"{other} "):
-                whole = text if command == "ask" else text[len(other) :].strip()
-                return f" Did you mean {f'{command} {whole}'.strip()}?"
-    if aside := get_close_matches(words[0], ASIDE, n=1, cutoff=LIKE_ASIDE):
-        return f" Did you mean {aside[0]}?"
-    if two := nearest(" ".join(words[:2]), ship.commands):
-        return two
-    found = get_close_matches(words[0], [name for name in ship.commands if " " not in name], n=1)
-    if found:
-        return f" Did you mean {' '.join([*found, *text.split()[1:]])}?"
-    return f" Did you mean show {text}?" if _is_named(ship, text) else " Type help for a list."
-
-
-def _is_named(ship: Ship, text: str) -> bool:
-    """Whether a line is an id, or the plain name of one part, and nothing else."""
-    words = tuple(text.split())
-    try:
-        return len(found := _ids_first(ship, words)) == 1 and found[0].upper() in ship.ids
-    except Refused:
-        return False
-
-
-def with_ids(ship: Ship, line: str) -> str:
-    """A line with the plain name of a part replaced by its id; what is no command, as it is."""
-    try:
-        parsed = parse(ship, line)
-        return " ".join((parsed.command.name, *_ids_first(ship, parsed.words)))
-    except Refused:
-        return line
+def _near_command(ship: Ship, text: str) -> str:
+    """` Did you mean X?` for a line that begins with no command: the nearest command, its arguments kept."""
+    words = text.split()
+    for count in (2, 1):
+        beginning = " ".join(words[:count]).lower()
+        known = [name for name in (*ship.commands, *ASIDE) if len(name.split()) == count]
+        if found := get_close_matches(beginning, known, n=1, cutoff=LIKE_COMMAND):
+            return f" Did you mean {' '.join([*found, *words[count:]])}?"
+    return " Type help for a list."
 
 
 def shows_board(line: str) -> bool:
@@ -162,18 +116,6 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
     return parsed.words
 
 
-def _ids_first(ship: Ship, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words with a plain name at their beginning replaced by its id."""
-    if words and words[0].lower() == "the":
-        words = words[1:]
-    if not words or words[0].upper() in ship.ids:
-        return words
-    if words[0].upper() in ship.systems:  # "air controller" as "air"
-        return (words[0], *words[2:]) if [word.lower() for word in words[1:2]] == ["controller"] else words
-    found = named(ship, words)
-    return words if found is None else (found[0], *words[found[1] :])
-
-
 def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
     """The id of a part or a controller; a system's id stands for its controller."""
     ident = word.upper()
@@ -207,13 +149,6 @@ def _value(setting: Setting, word: str) -> str:
         given = f"'{word.upper()}'" if word else "no value"
         raise Refused("E-04", f"{given} for {setting.key}.{near} Allowed: {setting.allowed()}")
     return value
-
-
-def _value_by_name(ship: Ship, setting: Setting, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The value of a slot as an id, where one of its parts is named by its plain name."""
-    parts = [value for value in setting.values if value in ship.parts]
-    found = named(ship, words, among=parts) if parts and words else None
-    return words if found is None else (found[0], *words[found[1] :])
 
 
 def duration_min(word: str) -> float | None:
@@ -271,7 +206,6 @@ def _on_id(carry_out: Callable[[Ship, ShipState, str], Action]) -> Handler:
     """A command whose one argument is an id."""
 
     def handler(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-        parsed = replace(parsed, words=_ids_first(ship, parsed.words))
         return carry_out(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
 
     return handler
@@ -286,19 +220,19 @@ def _show(ship: Ship, state: ShipState, ident: str) -> Action:
 
 
 def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    words = _ids_first(ship, parsed.words)
+    words = parsed.words
     if not words:
         raise Refused("E-02", f"no id was given. Syntax: {parsed.command.syntax}")
     ident = _id(ship, words[0])
     settings = ship.settings_of(ident)
     key = _key(words[1] if len(words) > 1 else "", settings, ident, "setting")
-    words = _words(replace(parsed, words=(ident, key, *_value_by_name(ship, settings[key], words[2:]))), 0, 3)
+    _words(parsed, 0, 3)
     value = _value(settings[key], words[2] if len(words) > 2 else "")
     return commands.change(ship, state, ident, key, value)
 
 
 def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    words = _words(replace(parsed, words=_ids_first(ship, parsed.words)), 1, 2)
+    words = _words(parsed, 1, 2)
     ident = _id(ship, words[0])
     known = ship.telemetry_of(ident)
     if not known:
@@ -308,8 +242,7 @@ def _telemetry(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
 
 
 def _radio(ship: Ship, parsed: Parsed, least: int, most: int) -> tuple[str, str]:
-    named_first = _ids_first(ship, parsed.words)
-    words = _words(replace(parsed, words=named_first), least, most)
+    words = _words(parsed, least, most)
     radio = _id(ship, words[0], radios(ship))
     return radio, _value(ship.settings_of(radio)["KEY"], words[1])
 

@@ -191,8 +191,7 @@ class Game:
     def hints_left(self) -> list[int]:
         """The places of the hints that were not given, and are to what was not done yet."""
         first = self.hints_given[-1] + 1 if self.hints_given else 0
-        typed = [console.with_ids(self.ship, line) for line in self.history]
-        now = Situation.of(self.ship, self.state, self.elapsed_min, typed)
+        now = Situation.of(self.ship, self.state, self.elapsed_min, self.history)
         hints = enumerate(self.level.hints)
         return [at for at, hint in hints if at >= first and not any(done(now) for done in hint.done)]
 

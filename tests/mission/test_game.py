@@ -222,7 +222,7 @@ LOADED = ["set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRI
         ("radio-key", ["set COM-SBT-1 KEY QUARRY-31"], 2),
         ("mixture", ["set ECS-O2-R1 SETPOINT 21.0"], 3),
         ("mixture", ["set ECS-O2-R1 SETPOINT 21.0", "set ECS-N2-R1 SETPOINT 70.0"], 4),
-        ("headache", ["telemetry cabin sensor package 2"], 1),
+        ("headache", ["telemetry ECS-CAB-S2"], 1),
         ("co2-race", LOADED, 1),
         ("co2-race", [*LOADED, "set AIR-CTRL CO2_BED ECS-CO2-L"], 2),
         ("main-bus", ["set ATM-CTRL BUS B"], 2),
