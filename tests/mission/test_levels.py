@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from functools import cache
 from pathlib import Path
@@ -118,32 +117,6 @@ def test_powering_everything_on_does_not_win(level: str, ship: Ship) -> None:
     assert game.outcome is Outcome.LOST
 
 
-def random_command(ship: Ship, chance: random.Random) -> str:
-    ident = chance.choice(ship.ids)
-    settings = ship.settings_of(ident)
-    if settings and chance.random() < 0.6:
-        key = chance.choice(list(settings))
-        setting = settings[key]
-        if setting.values:
-            return f"set {ident} {key} {chance.choice(setting.values)}"
-        if setting.pattern:
-            return f"set {ident} {key} {chance.choice(['MESA', 'REEF'])}-{chance.randint(10, 99)}"
-        return f"set {ident} {key} {chance.uniform(setting.min or 0, setting.max or 0):.1f}"
-    return f"{chance.choice(['power on', 'power off', 'self-test', 'show'])} {ident}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", LEVELS)
-def test_random_commands_do_not_win(level: str, ship: Ship) -> None:
-    chance = random.Random(level)
-    game = Game.start(level)
-    for _ in range(40):
-        game.run(random_command(ship, chance))
-    for _ in range(20):
-        game.run("wait 6h")
-    assert game.outcome is not Outcome.WON
-
-
 @pytest.mark.parametrize(
     ("level", "wrong"),
     [
@@ -230,31 +203,6 @@ def test_the_second_fault_shows_when_the_first_is_repaired() -> None:
     game.run("set ECS-O2-R1 SETPOINT 21.0")
     game.run("wait 2h")
     assert "C-102" in {alarm.code for alarm in game.alarms()}
-
-
-def log_of(level: str, seed: int = 0) -> dict[str, str]:
-    """When each alarm sounded first, as `alarms log` prints it at the beginning."""
-    found: dict[str, str] = {}
-    for line in Game.start(level, seed=seed).run("alarms log"):
-        time, code, *_ = line.split()
-        found.setdefault(code, time)
-    return found
-
-
-def test_the_log_of_the_radio_key_is_that_of_the_maintenance_log() -> None:
-    restart = next(title for title in sections() if "06:50" in title)
-    assert "restarted COM-SBT-1" in sections()[restart]
-    assert log_of("radio-key")["C-502"] == "06:50"
-
-
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
-def test_the_log_of_the_hour_of_air_climbs_through_the_night(seed: int) -> None:
-    found = log_of("co2-race", seed)
-    assert "17:10" <= found["C-105"] < "18:00"  # before supper
-    assert "20:00" <= found["W-106"] < "21:00"  # in the evening
-    assert "02:10" <= found["W-107"] < "02:40"  # nearly three hours before ten past five
-    game = Game.start("co2-race", seed=seed)
-    assert 1.85 < game.state.cabin["PPCO2"] < 1.90
 
 
 # ------------------------------------------------------------------------------------------- files
