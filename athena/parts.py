@@ -80,7 +80,7 @@ class Parts:
         return stores.manifest_of(self.encoder)
 
     def _embed(self, sections: Sequence[Node], sentences: Sequence[Node]) -> dict[str, Vector]:
-        from pipeline.ingesting.batches import embed_nodes
+        from pipeline.ingesting.embedded_texts import embed_nodes
 
         return embed_nodes(sections, sentences, encoder=self.encoder)
 

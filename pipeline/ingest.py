@@ -15,10 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from pipeline.ingesting.batches import Batch
 from pipeline.ingesting.documents import Reader, find_documents
 from pipeline.ingesting.report import IngestReport, Progress, left_out_summary
-from pipeline.ingesting.run import IngestRun, Stopped
+from pipeline.ingesting.run import CutDocument, IngestRun, Stopped
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest, Vector
 from pipeline.stores.manifest import why_outdated
@@ -62,8 +61,8 @@ def ingest(
         run = IngestRun(store, writing, reader, encoder, found, report, tell, stop)
         try:
             # While a batch is embedded in the thread, the batch before is stored and the next one is cut.
-            before, vectors = Batch(), model.submit(dict[str, Vector])
-            for batch in chain(run.cut_batches(), [Batch()]):
+            before, vectors = list[CutDocument](), model.submit(dict[str, Vector])
+            for batch in chain(run.cut_batches(), [[]]):
                 known = vectors.result()
                 vectors = model.submit(run.embed, batch)
                 run.store_batch(before, known)

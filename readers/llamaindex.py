@@ -1,4 +1,4 @@
-"""Reading as LlamaIndex's components: a `BaseReader`, a `NodeParser`, and their nodes."""
+"""Reading as LlamaIndex's components: a `BaseReader` and a `NodeParser`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, RelatedNodeInfo, TextNode
-from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
+from llama_index.core.utils import get_tokenizer
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.files import FileLimits, find_files, read_source
@@ -18,8 +18,8 @@ from readers.formats import MARKDOWN_ONLY
 from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
-EMBEDDED = frozenset({"heading_path", "header"})
-"""Metadata that are embedded with a node's text; `source` is shown to a language model, too."""
+SHOWN = frozenset({"source", "heading_path", "header"})
+"""Metadata that models are shown; all but the first are embedded, too."""
 
 
 class MarkdownReader(BaseReader):
@@ -37,27 +37,20 @@ class MarkdownReader(BaseReader):
         Metadata are the section's, `extra_info` and the offsets, with lists as one text, since many vector
         stores take no lists. Raises `ReaderError` at the first file that cannot be read.
         """
-        paths = [paths] if isinstance(paths, str | Path) else paths
+        paths, extra = [paths] if isinstance(paths, str | Path) else paths, extra_info or {}
         found = find_files(paths, limits=FileLimits(max_bytes, max_bytes), named=MARKDOWN_ONLY)
         for problem in found.problems:
             raise problem
         for file in found.files:
-            path = Path((extra_info or {}).get("file_path") or file.source)  # of `SimpleDirectoryReader`
+            path = Path(extra.get("file_path") or file.source)  # `SimpleDirectoryReader` gives the former
             source = (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
             text = read_source(file.path, max_bytes=max_bytes, source=source).text
             for section in read_sections(text, source=source):
                 lists = {k: " › ".join(v) for k, v in section.metadata.items() if isinstance(v, list)}
                 offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
-                metadata = {**(extra_info or {}), **section.metadata, **lists, **offsets}
-                hidden = _hidden(section.metadata.keys() | offsets)
-                document = RelatedNodeInfo(node_id=section.document_id)
-                yield Document(
-                    id_=section.node_id,
-                    text=section.text,
-                    metadata=metadata,
-                    relationships={NodeRelationship.SOURCE: document},
-                    **hidden,
-                )
+                own = {**section.metadata, **lists, **offsets}
+                fields = _fields(section, own, {NodeRelationship.SOURCE: section.document_id})
+                yield Document(**{**fields, "metadata": {**extra, **own}})
 
 
 class PunktSentenceParser(NodeParser):
@@ -75,55 +68,33 @@ class PunktSentenceParser(NodeParser):
         """The name that LlamaIndex serialises."""
         return "PunktSentenceParser"
 
-    def _parse_nodes(
-        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
-    ) -> list[BaseNode]:
+    def _parse_nodes(self, nodes: Sequence[BaseNode], *_: Any, **__: Any) -> list[BaseNode]:
         cutter = SentenceCutter(self.count_tokens, max_tokens=self.max_tokens)
-        every = get_tqdm_iterable(nodes, show_progress, "Cutting sentences")
-        return [leaf for node in every for leaf in leaf_nodes(node, cutter.cut(section_of(node)))]
+        leaves: list[BaseNode] = []
+        for node in nodes:
+            text, document = node.get_content(), node.source_node.node_id if node.source_node else ""
+            start = getattr(node, "start_char_idx", None) or node.metadata.get("start_char_idx") or 0
+            section = Section(node.node_id, text, node.metadata, start, start + len(text), document)
+            above = {NodeRelationship.PARENT: node.node_id, NodeRelationship.SOURCE: document}
+            own = [TextNode(**_fields(leaf, leaf.metadata, above)) for leaf in cutter.cut(section)]
+            node.relationships[NodeRelationship.CHILD] = [leaf.as_related_node_info() for leaf in own]
+            leaves += own
+        return leaves
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], *_: Any) -> list[BaseNode]:
-        """The nodes as they are: the base class would look for their offsets anew, by their text."""
+        """Return the nodes as they are: the base class would look for their offsets anew, by their text."""
         return nodes
 
 
-def section_of(node: BaseNode) -> Section:
-    """Return a node as a section that can be cut; without offsets of its own it starts at 0."""
-    text = node.get_content()
-    start = getattr(node, "start_char_idx", None) or node.metadata.get("start_char_idx") or 0
-    document = node.source_node.node_id if node.source_node else ""
-    return Section(node.node_id, text, node.metadata, start, start + len(text), document)
-
-
-def leaf_nodes(parent: BaseNode, sentences: Sequence[Sentence]) -> list[TextNode]:
-    """Return a node per sentence of `parent`, in order, and set the parent's CHILD relationships."""
-    above: dict[NodeRelationship, Any] = {
-        NodeRelationship.PARENT: RelatedNodeInfo(node_id=parent.node_id, node_type=parent.get_type())
-    }
-    if parent.source_node is not None:
-        above[NodeRelationship.SOURCE] = parent.source_node
-    nodes = [
-        TextNode(
-            id_=leaf.node_id,
-            text=leaf.text,
-            start_char_idx=leaf.start_char_idx,
-            end_char_idx=leaf.end_char_idx,
-            metadata=dict(leaf.metadata),
-            relationships=dict(above),
-            **_hidden(leaf.metadata),
-        )
-        for leaf in sentences
-    ]
-    if nodes:
-        children = [RelatedNodeInfo(node_id=node.node_id) for node in nodes]
-        parent.relationships[NodeRelationship.CHILD] = children
-    return nodes
-
-
-def _hidden(names: Iterable[str]) -> dict[str, list[str]]:
-    """The fields of a node that keep metadata out of what is embedded and shown to a model."""
-    hidden = sorted({*names} - EMBEDDED)
+def _fields(node: Section | Sentence, metadata: Any, above: dict[NodeRelationship, str]) -> dict[str, Any]:
+    """The fields of LlamaIndex's node: models are shown `SHOWN` of the metadata alone."""
     return {
-        "excluded_embed_metadata_keys": hidden,
-        "excluded_llm_metadata_keys": [name for name in hidden if name != "source"],
+        "id_": node.node_id,
+        "text": node.text,
+        "metadata": dict(metadata),
+        "start_char_idx": node.start_char_idx,
+        "end_char_idx": node.end_char_idx,
+        "excluded_embed_metadata_keys": sorted(metadata.keys() - (SHOWN - {"source"})),
+        "excluded_llm_metadata_keys": sorted(metadata.keys() - SHOWN),
+        "relationships": {kind: RelatedNodeInfo(node_id=id_) for kind, id_ in above.items() if id_},
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipeline.ingesting.batches import Batch, embedding_texts, known_vectors
 from pipeline.ingesting.documents import Candidate, FoundDocuments, Reader
+from pipeline.ingesting.embedded_texts import embedding_texts, known_vectors
 from pipeline.ingesting.report import IngestReport, Progress, Stage
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
@@ -14,11 +14,22 @@ from readers.errors import ReaderError
 from readers.files import Source
 from readers.levels import document_id
 
+BATCH_TEXTS = 1024
+"""Texts that are embedded together, where there are as many: enough to sort them by length."""
 ENGLISH = "en"
 
 
 class Stopped(Exception):
     """Somebody asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutDocument:
+    """A new or changed document without vectors: the texts of its nodes by id, known vectors by text."""
+
+    document: NewDocument
+    texts: Mapping[str, str]
+    known: Mapping[str, Vector]
 
 
 @dataclass(slots=True)
@@ -43,26 +54,25 @@ class IngestRun:
         self.written = {info.source: info for info in self.writing.documents()}
         self.by_hash = {info.hash: info.source for info in self.written.values()}
 
-    def cut_batches(self) -> Iterator[Batch]:
+    def cut_batches(self) -> Iterator[list[CutDocument]]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
-        candidates, batch = self._candidates(), Batch()
+        candidates, batch = self._candidates(), list[CutDocument]()
         self.report.total = len(candidates)
         for number, candidate in enumerate(candidates, start=1):
             self._check_stop()
             self.on_progress(Progress("reading", number, len(candidates), candidate.source))
-            content = self._read(candidate)
-            if content is not None:
-                document, texts, known = self._cut(candidate, content)
-                batch.documents.append((document, texts))
-                batch.known.update(known)
-            if batch.is_full:
+            if (content := self._read(candidate)) is not None:
+                batch.append(self._cut(candidate, content))
+            if sum(len(one.texts) for one in batch) >= BATCH_TEXTS:
                 yield batch
-                batch = Batch()
+                batch = []
         yield batch
 
-    def embed(self, batch: Batch) -> dict[str, Vector]:
-        """The vectors of a batch by text, known and new ones; no model is opened where all are known."""
-        texts, before = batch.new_texts, self.report.embedded
+    def embed(self, batch: Sequence[CutDocument]) -> dict[str, Vector]:
+        """Return the vectors of a batch by text; no model is opened where all are known."""
+        vectors = {text: vector for one in batch for text, vector in one.known.items()}
+        texts = list(dict.fromkeys(t for one in batch for t in one.texts.values() if t not in vectors))
+        before = self.report.embedded
 
         def tell(done: int) -> None:
             self._check_stop()
@@ -70,15 +80,15 @@ class IngestRun:
 
         rows = self.encoder.encode_passages(texts, on_progress=tell) if texts else ()
         self.report.embedded += len(texts)
-        return batch.known | dict(zip(texts, rows, strict=True))
+        return vectors | dict(zip(texts, rows, strict=True))
 
-    def store_batch(self, batch: Batch, vectors: Mapping[str, Vector]) -> None:
+    def store_batch(self, batch: Sequence[CutDocument], vectors: Mapping[str, Vector]) -> None:
         """Write the documents of a batch, one by one, with the vectors of their texts."""
         report = self.report
-        for document, texts in batch.documents:
+        for one in batch:
             self._check_stop()
-            of_nodes = {node_id: vectors[text] for node_id, text in texts.items()}
-            self.writing.replace(replace(document, vectors=of_nodes))
+            document, own = one.document, {id_: vectors[text] for id_, text in one.texts.items()}
+            self.writing.replace(replace(document, vectors=own))
             (report.changed if document.source in self.indexed else report.added).append(document.source)
             done = len(report.added) + len(report.changed) + len(report.unchanged)
             stage: Stage = "renewing" if self.report.outdated else "storing"
@@ -134,10 +144,8 @@ class IngestRun:
         stored = self.store.sections.document(source)
         return Source(stored.text, stored.info.hash)
 
-    def _cut(
-        self, candidate: Candidate, content: Source
-    ) -> tuple[NewDocument, dict[str, str], dict[str, Vector]]:
-        """A document without vectors, the text of each of its nodes by id, and known vectors by text."""
+    def _cut(self, candidate: Candidate, content: Source) -> CutDocument:
+        """Return a document without vectors, with those that the index has of its texts."""
         source = candidate.source
         sections, sentences = self.reader.cut(content.text, source=source, own_lines=content.lines)
         metadata = sections[0].metadata if sections else {}
@@ -154,7 +162,8 @@ class IngestRun:
             content.text, sections, sentences, vectors={},
         )  # fmt: skip
         texts = embedding_texts(sections, sentences, encoder=self.encoder)
-        return document, texts, {} if is_new else known_vectors(self.store, former, encoder=self.encoder)
+        known = {} if is_new else known_vectors(self.store, former, encoder=self.encoder)
+        return CutDocument(document, texts, known)
 
     def _check_stop(self) -> None:
         """Raise `Stopped` where somebody asked for it, or `StoreError` where nothing more can be written."""

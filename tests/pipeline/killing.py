@@ -24,9 +24,9 @@ WORDS = ["pump", "valve", "tank", "pressure", "alarm", "loop", "fan", "sensor", 
 FORKING = """
 import gc, json, os, signal, sys
 import llama_index.core.schema, readers.llamaindex
-import pipeline.ingesting.batches
+import pipeline.ingesting.run
 from tests.pipeline import ingest_runs
-pipeline.ingesting.batches.BATCH_TEXTS = 100  # many batches and many commits, to be killed between
+pipeline.ingesting.run.BATCH_TEXTS = 100  # many batches and many commits, to be killed between
 steps = 0
 
 def watch(frame, event, argument):

@@ -98,7 +98,7 @@ def test_documents_are_embedded_together_and_each_text_once(library: Library) ->
 
 def test_batches_are_bounded(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = FakeEncoder()
-    monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 3)
+    monkeypatch.setattr("pipeline.ingesting.run.BATCH_TEXTS", 3)
     library.ingest(encoder=encoder)
     assert len(encoder.calls) == 2
 
@@ -330,7 +330,7 @@ def test_a_rebuild_keeps_documents_of_other_folders(library: Library) -> None:
 def test_a_rebuild_that_was_stopped_changes_nothing_and_is_gone_on_with(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 1)
+    monkeypatch.setattr("pipeline.ingesting.run.BATCH_TEXTS", 1)
     library.ingest()
     before, other = contents(library.store), FakeEncoder(name="other")
     report = library.ingest(encoder=other, rebuild=True, **until_one_is_stored())
@@ -344,7 +344,7 @@ def test_a_rebuild_that_was_stopped_changes_nothing_and_is_gone_on_with(
 def test_an_outdated_index_is_embedded_again_and_the_report_says_why(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.ingesting.batches.BATCH_TEXTS", 1)
+    monkeypatch.setattr("pipeline.ingesting.run.BATCH_TEXTS", 1)
     library.ingest(library.folder, library.other, encoder=FakeEncoder(fingerprint="old"))
     before, encoder, told = (
         library.store.sections.manifest(),

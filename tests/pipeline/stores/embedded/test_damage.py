@@ -16,7 +16,7 @@ from tests.contracts.test_cases import case
 
 from athena.diagnosis import diagnose
 from pipeline.errors import AthenaError, MemoriesChanged, StoreDamaged, StoreError
-from pipeline.ingesting.batches import embed_nodes
+from pipeline.ingesting.embedded_texts import embed_nodes
 from pipeline.notices import NOTICES
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations

@@ -1,36 +1,13 @@
-"""The texts of documents that are embedded, and their vectors."""
+"""The texts of nodes that are embedded, and their vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 from pipeline.analysis import embedding_text
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
-from pipeline.stores.base import DocumentStore, NewDocument, Vector
-
-BATCH_TEXTS = 1024
-"""Texts that are embedded together, where there are as many: enough to sort them by length."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Documents without vectors, each with the texts of its nodes (by id), and known vectors by text."""
-
-    documents: list[tuple[NewDocument, Mapping[str, str]]] = field(default_factory=list)
-    known: dict[str, Vector] = field(default_factory=dict)
-
-    @property
-    def new_texts(self) -> list[str]:
-        """The texts without a known vector, each once."""
-        every = dict.fromkeys(text for _, texts in self.documents for text in texts.values())
-        return [text for text in every if text not in self.known]
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there are as many texts as should be embedded together, or be held in memory."""
-        return sum(len(texts) for _, texts in self.documents) >= BATCH_TEXTS
+from pipeline.stores.base import DocumentStore, Vector
 
 
 def embedding_texts(
