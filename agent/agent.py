@@ -252,7 +252,7 @@ class _Run:
         text, kept = "", time.monotonic()
         with closing(ChatStream(self.read.parts.llm, self._prompt(), stop=stop, deadline_s=left)) as stream:  # type: ignore[arg-type]
             for piece in stream:
-                text = (text + piece)[:LONGEST_REPLY]
+                text = (text + piece.text)[:LONGEST_REPLY]
                 # What rests on nothing is not shown: it is not taken either, and cannot be taken back.
                 if self._has_read() and (new := answer_in(text)[len(self.turn.text) :]):
                     self.turn.text += new

@@ -6,7 +6,6 @@ What it says is a tool's word, no evidence; the image itself is not kept.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
@@ -16,10 +15,10 @@ from agent.tools import AgentTool
 from athena.tools.tool import Call, Parameters, Tool
 from pipeline.errors import UploadRefused
 from pipeline.messages import MessageWithImage
-from pipeline.models.failures import Misbehaviour, translate
+from pipeline.models.connections import client_options
+from pipeline.models.failures import translate
 from pipeline.models.generation import ChatStream
 from pipeline.models.llm import server_of
-from pipeline.models.wire import ask
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -48,12 +47,14 @@ def why_blind(llm: LLM) -> str:
         return UNKNOWN.format(name=server.model)
     if server.provider != "ollama":
         return ""
-    asked = replace(server, timeout_s=ANSWERED_S)
+    http = client_options(server.url, connect_timeout_s=ANSWERED_S, read_timeout_s=ANSWERED_S)
     try:
-        told = ask(asked, "/api/show", connect_timeout_s=ANSWERED_S, body={"model": server.model})
-    except (httpx.HTTPError, httpx.InvalidURL, Misbehaviour) as error:
+        with httpx.Client(**http) as client:
+            shown = client.post(f"{server.url.rstrip('/')}/api/show", json={"model": server.model})
+        told = shown.raise_for_status().json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise translate(error, server=server, begun=False) from error
-    able = told.get("capabilities")
+    able = told.get("capabilities") if isinstance(told, dict) else None
     return "" if isinstance(able, list) and SIGHT in able else BLIND.format(name=server.model)
 
 
@@ -72,7 +73,7 @@ def image_tool(image: bytes, llm: LLM | None) -> AgentTool:
     def look(call: Call, given: Look) -> str:
         asked = MessageWithImage("user", given.question, image, kind)
         with closing(ChatStream(llm, [asked], stop=call.stop)) as stream:  # a call of a tool has its own time
-            return "".join(stream)
+            return "".join(piece.text for piece in stream)
 
     return AgentTool(
         Tool(

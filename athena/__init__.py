@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Passage, Retrieval
     from pipeline.errors import AthenaError
     from pipeline.messages import Message
-    from pipeline.models.given import OwnEncoder, OwnModel, OwnReranker
 
 __version__ = "0.1.0"
 
@@ -28,9 +27,6 @@ __all__ = [
     "AthenaError",
     "Citation",
     "Message",
-    "OwnEncoder",
-    "OwnModel",
-    "OwnReranker",
     "Passage",
     "Retrieval",
     "Settings",
@@ -46,9 +42,6 @@ _HOME = {
     "AthenaError": "pipeline.errors",
     "Citation": "pipeline.answer",
     "Message": "pipeline.messages",
-    "OwnEncoder": "pipeline.models.given",
-    "OwnModel": "pipeline.models.given",
-    "OwnReranker": "pipeline.models.given",
     "Passage": "pipeline.answer",
     "Retrieval": "pipeline.answer",
     "Settings": "athena.settings",

@@ -26,6 +26,9 @@ from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import counted, well_formed
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
     from athena.streams import AnswerStream, AsyncAnswerStream
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from pipeline.llamaindex.chat_engine import ChatEngine
     from pipeline.llamaindex.retriever import HybridRetriever
     from pipeline.messages import Message
-    from pipeline.models.given import GivenEmbedding, GivenModel, OwnReranker
+    from pipeline.models.base import CrossEncoder, Encoder
     from pipeline.options import RetrievalOptions
     from pipeline.steps.events import ChatEvent
     from readers.errors import ReaderError
@@ -47,9 +50,9 @@ if TYPE_CHECKING:
 def open_athena(
     settings: Settings | None = None,
     *,
-    llm: str | GivenModel | None = None,
-    encoder: GivenEmbedding | None = None,
-    reranker: OwnReranker | None = None,
+    llm: str | LLM | None = None,
+    encoder: BaseEmbedding | Encoder | None = None,
+    reranker: CrossEncoder | None = None,
 ) -> Athena:
     """Athena over the index in `settings.data_dir`; nothing is read before it is needed.
 
@@ -63,7 +66,7 @@ class Asking(TypedDict, total=False):
     """How `Athena.chat` and what is made of it may be told to ask."""
 
     conversation_id: str | None
-    llm: str | GivenModel | None
+    llm: str | LLM | None
     options: RetrievalOptions | None
     paths: Globs | None
     persona: Persona | None
@@ -224,7 +227,7 @@ class Athena(Parts):
         self,
         *,
         conversation_id: str | None = None,
-        llm: str | GivenModel | None = None,
+        llm: str | LLM | None = None,
         options: RetrievalOptions | None = None,
         paths: Globs | None = None,
         persona: Persona | None = None,

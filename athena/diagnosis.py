@@ -14,7 +14,6 @@ from athena.reading import language_warning
 from athena.stores import keeps_conversations
 from pipeline.errors import AthenaError, StoreDamaged
 from pipeline.models.base import ModelChoice
-from pipeline.redaction import Redactor, secrets_in
 from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.manifest import check_manifest
 from pipeline.words import counted
@@ -69,8 +68,6 @@ def diagnose(parts: Parts) -> Diagnosis:
         _run("model", lambda: _model(parts.models.cross_encoder()[1])),
         _run("model", lambda: _model(parts.models.language_model()[1])),
     ]
-    if weak := Redactor(secrets_in(dict(parts.settings))).weak:
-        checks.append(_keys(weak))
     if parts.settings.phoenix_url:
         checks.append(_run("tracing", lambda: _tracing(parts)))
     return Diagnosis(all(check.ok for check in checks), tuple(checks))
@@ -257,11 +254,6 @@ def _model(choice: ModelChoice) -> Check:
     detail = f"{choice.name} ({choice.provider}): {choice.detail}" if choice.name else choice.detail
     # Without a cross-encoder or a language model Athena works, if less well: advice, not a fault.
     return Check(choice.role, True, detail, choice.fix)
-
-
-def _keys(weak: int) -> Check:
-    detail = f"{counted(weak, 'secret')} of the settings cannot be told from other text"
-    return Check("keys", True, detail, "Use long ones with digits: short ones and words may be shown.")
 
 
 def _tracing(parts: Parts) -> Check:

@@ -17,7 +17,7 @@ from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from pipeline.given_files import check_given
 from pipeline.options import Options
-from pipeline.redaction import heard, hide
+from pipeline.redaction import SECRET_NAME, hide, redacted, without_password
 
 Part = TypeVar("Part", bound=Options)
 
@@ -75,7 +75,7 @@ def set_outside(settings: Settings) -> frozenset[str]:
 def _made(given: Mapping[str, Any], fix: str) -> Settings:
     try:
         _check_env_file()
-        return Settings(**given)
+        settings = Settings(**given)
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
@@ -88,10 +88,11 @@ def _made(given: Mapping[str, Any], fix: str) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
-        hide({name: str(first["input"])})
-        entered = heard(repr(first["input"]))  # before it is cut: half a key is told from no other text
-        said = f"{name} cannot be {entered:.80}: {first['msg'][0].lower()}{first['msg'][1:]}."
-        raise ConfigurationError(heard(said), fix) from error
+        entered = "this" if SECRET_NAME.search(name) else without_password(repr(first["input"]))
+        reason = redacted(f"{first['msg'][0].lower()}{first['msg'][1:]}")
+        raise ConfigurationError(f"{name} cannot be {entered:.80}: {reason}.", fix) from error
+    hide(dict(settings))
+    return settings
 
 
 def _refuse_slips() -> None:

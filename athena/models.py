@@ -11,22 +11,23 @@ from athena.once import made_once
 from athena.settings import Settings
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import EncoderOptions, LanguageModelOptions
+from pipeline.redaction import hide
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    from pipeline.models.given import GivenEmbedding, GivenModel, OwnReranker
 
 LOCAL_EMBEDDINGS = ("bundled", "sentence-transformers")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a program brings along in the place of models that the settings name."""
+    """Models that a program passes in place of those that the settings name."""
 
-    llm: str | GivenModel | None = None
-    encoder: GivenEmbedding | None = None
-    reranker: OwnReranker | None = None
+    llm: str | LLM | None = None
+    encoder: BaseEmbedding | Encoder | None = None
+    reranker: CrossEncoder | None = None
 
 
 class Models:
@@ -34,12 +35,14 @@ class Models:
 
     def __init__(self, settings: Settings, given: Given | None = None) -> None:
         self.lock = threading.RLock()
+        hide(dict(settings))
         self._settings = settings
         self._given = given or Given()
         self._cross_encoder: tuple[CrossEncoder | None, ModelChoice] | None = None
 
     def use(self, settings: Settings) -> None:
         """Go on with other settings: what they change is made again at its next use, and nothing else."""
+        hide(dict(settings))
         with self.lock:
             before, self._settings = self._settings, settings
             same_server = part(before, EncoderOptions) == part(settings, EncoderOptions)
@@ -72,16 +75,15 @@ class Models:
     def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
         """The cross-encoder and why it was chosen; None where there is none."""
         if self._given.reranker is not None:
-            from pipeline.models.given import reranker_of
-
-            return reranker_of(self._given.reranker)
+            reranker = self._given.reranker
+            return reranker, ModelChoice("cross-encoder", reranker.name, "given", "given by the program")
         from pipeline.models.cross_encoder import find_cross_encoder
 
         if self._cross_encoder is None:
             self._cross_encoder = find_cross_encoder(self._settings.cross_encoder)
         return self._cross_encoder
 
-    def language_model(self, wanted: str | GivenModel | None = None) -> tuple[LLM | None, ModelChoice]:
+    def language_model(self, wanted: str | LLM | None = None) -> tuple[LLM | None, ModelChoice]:
         """The language model that is wanted, by its name or as it is, and why; None where there is none.
 
         By default the given one, else the settings'.

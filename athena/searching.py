@@ -55,13 +55,10 @@ def _hypothesizer(settings: Settings, llm: LLM | None) -> Hypothesize | None:
         return None
     from pipeline.answering.prompts import hypothesis_prompt
     from pipeline.finding.hyde import Hypothesis
-    from pipeline.models.generation import generate
+    from pipeline.models.generation import complete
 
     def write(question: str, stop: threading.Event) -> Hypothesis:
         prompt = hypothesis_prompt(question)
-        found = generate(
-            llm, prompt, timeout_s=settings.hyde_timeout_s, setting="ATHENA_HYDE_TIMEOUT_S", stop=stop
-        )
-        return Hypothesis(found.text, prompt, found.prompt_tokens, found.answer_tokens)
+        return Hypothesis(complete(llm, prompt, timeout_s=settings.hyde_timeout_s, stop=stop), prompt)
 
     return write

@@ -6,15 +6,12 @@ together, apart from the code that uses them, so that reading the settings impor
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
-
-from pipeline.redaction import hide
 
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://127.0.0.1:11434"
@@ -49,13 +46,9 @@ Key = Annotated[str, AfterValidator(_key)]
 
 
 class Options(BaseModel):
-    """Frozen values; an unknown name is refused. What is secret of them leaves in no text from then on."""
+    """Frozen values; an unknown name is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def model_post_init(self, _: Any, /) -> None:
-        """Make their secrets known."""
-        hide(dict(self), os.environ)
 
     def but(self, **changes: Any) -> Self:
         """The same options with some changed, and checked."""
@@ -135,6 +128,7 @@ class LanguageModelOptions(GenerationOptions, ModelServerOptions):
     """What a language model may need besides its name."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.1, description="sampling temperature")
+    think: bool = Field(False, description="let Ollama's models think first; thoughts are shown apart")
 
 
 def _price_table(text: str) -> str:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from athena import load_settings
 from athena.settings import Settings
 from doors.app import Doors, open_doors
-from pipeline.redaction import guard_tracebacks
+from pipeline.redaction import guard_output
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
 from ui.ports import IDENTITY, PROGRAM
@@ -48,7 +48,7 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     With `ingest` the corpus is indexed as soon as the app listens.
     """
     settings = settings or load_settings()
-    guard_tracebacks()
+    guard_output()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(index_html()))
     raise_file_limit()
     pages = page_routes()

@@ -15,7 +15,7 @@ from athena.cli.memory import app as memory
 from athena.cli.terminal import HarmlessLines, standard_streams
 from athena.warming import look_for_garbage_rarely
 from pipeline.notices import NOTICES
-from pipeline.redaction import guard_tracebacks
+from pipeline.redaction import guard_output
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",
@@ -70,6 +70,6 @@ def show_notices() -> None:
 def main() -> None:
     """The console script."""
     look_for_garbage_rarely()
-    guard_tracebacks()
+    guard_output()
     with standard_streams():
         typer.main.get_command(app)()  # `app()` would put its own printing of tracebacks before ours

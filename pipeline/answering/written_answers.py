@@ -84,13 +84,14 @@ def written(
         messages,
         stop=turn.stop,
         deadline_s=parts.limits.answer_timeout_s,
-        deadline_setting="ATHENA_ANSWER_TIMEOUT_S",
     )
     with closing(stream):
         kept = time.monotonic()
         for piece in stream:
-            turn.text += piece
-            yield TokenArrived(piece)
+            if not piece.text:
+                continue
+            turn.text += piece.text
+            yield TokenArrived(piece.text)
             if time.monotonic() - kept >= KEEP_EVERY_S:
                 keep(turn)
                 kept = time.monotonic()

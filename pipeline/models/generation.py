@@ -1,80 +1,99 @@
-"""Generate text with any LlamaIndex model: streamed, stoppable, with one retry and clear errors.
+"""Generate text with any LlamaIndex model: streamed, stoppable, thoughts apart, with clear errors.
 
-A thread of its own reads the model. So a stop takes effect at once although the server may be silent: the
-reader is left behind, its connection is shut down, and it ends by itself.
+A thread of its own reads the model. So a stop takes effect at once although the server may be silent: its
+connection is cut off, and the thread ends by itself.
 """
 
 from __future__ import annotations
 
+import codecs
+import contextvars
 import logging
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pipeline.errors import ModelError, ModelTimeout
-from pipeline.messages import Message
-from pipeline.models.failures import interrupted, quoted, timed_out, translate, worth_retrying
+from pipeline.errors import ModelTimeout
+from pipeline.messages import Message, MessageWithImage
+from pipeline.models.connections import Call
+from pipeline.models.failures import quoted, translate, worth_retrying
 from pipeline.models.llm import longest_answer, server_of
-from pipeline.models.reader import AnswerReader, CharacterJoiner, Delta
-from pipeline.redaction import heard, redactor
+from pipeline.models.thinking import CLOSE, ThinkingSplitter
+from pipeline.models.tokens import count_tokens
 from pipeline.steps.spending import Spent, account
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
     from llama_index.core.llms import LLM
 
 logger = logging.getLogger(__name__)
 
 POLL_S = 0.1  # how soon a stop is noticed
 RETRY_AFTER_S = 0.5
-SILENCE_GRACE_S = 1.0  # the connection's own timeout should speak first; this one also counts name lookups
 CHARACTERS_A_TOKEN = 4.0
-LONGEST_TOKENS = 12
-"""Characters that an answer's tokens may have on average before it counts as one that does not end; those of
-English have 4 to 5."""
+LONGEST_TOKENS = 12  # characters a token, on average, in an answer that is still taken for a proper one
+WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
+MOST_COUNT = 2**48  # sums of such numbers fit into 64 bits
 CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
-# A prompt that was read whole has at least this share of the estimated tokens, whatever the tokenizer.
-WHOLE_PROMPT_SHARE = 0.6
+
+TRUNCATED = (
+    "The model read only {tokens} tokens of a longer prompt: it may have missed sources. "
+    "Raise ATHENA_CONTEXT_WINDOW or lower ATHENA_CONTEXT_TOKENS."
+)
+ALL_THOUGHT = (
+    "The model used its whole answer for thinking. Raise ATHENA_MAX_ANSWER_TOKENS, or choose another."
+)
+ONLY_THOUGHT = "The model thought, and wrote no answer. Ask again, or choose another model."
+CUT = "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of an answer, or of the thoughts before it."""
+
+    text: str = ""
+    thinking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How a generation ended."""
+    """How a generation ended; counts are None where the server did not report them."""
 
-    text: str
-    finish_reason: str  # "stop", "length" (cut at the longest answer), "stopped" (by us); "" = not known
+    finish_reason: (
+        str  # "stop", "length", "stopped" (by the user), another word of the server's; "" = unknown
+    )
     prompt_tokens: int | None = None
     answer_tokens: int | None = None
     prompt_truncated: bool = False  # the server did not read the whole prompt
     seconds: float = 0.0
-    overlong: bool = False  # the server went on beyond the length that it was given
-
-    @property
-    def notice(self) -> str:
-        """What the reader of the answer should know; empty when all is well."""
-        if self.prompt_truncated:
-            return (
-                f"The model read only {self.prompt_tokens} tokens of a longer prompt: it may have missed "
-                "sources. Raise ATHENA_CONTEXT_WINDOW or lower ATHENA_CONTEXT_TOKENS."
-            )
-        if self.overlong:
-            return (
-                "The model's server did not keep to ATHENA_MAX_ANSWER_TOKENS: its answer was cut off there."
-            )
-        if self.finish_reason == "length":
-            return "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
-        return ""
+    notice: str = ""  # for the reader of the answer; "" when all is well
 
 
-class ChatStream(Iterator[str]):
-    """Pieces of text as they arrive; `text` grows, and `generation` says at the end how it went.
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """One message of a model's stream, and all of them together in the end."""
 
-    Setting `stop` ends it within about 0.1 s, without an exception. There is one retry, only before the first
-    token, on a failed connection, HTTP 429 or 5xx. An exception (`ModelUnavailable`, `ModelTimeout`,
-    `AnswerInterrupted`, `ModelError`) leaves what had arrived in `text`. `deadline_setting` is what a user
-    can raise to get more time, if anything is.
+    text: str = ""
+    thinking: str = ""
+    finish_reason: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+
+
+_Chunks: TypeAlias = "queue.SimpleQueue[_Chunk | Exception | None]"  # None or an exception is the last
+
+
+class ChatStream(Iterator[Delta]):
+    """An answer as it arrives; `text` and `thinking` grow, and `generation` is there at the end.
+
+    Setting `stop` ends it within about 0.1 s, without an exception; so does `close`. `deadline_s` limits the
+    whole answer. `json_schema` is sent to servers that can keep to one. A lost connection, HTTP 429 or 5xx
+    before the first piece leads to one retry. Raises `ModelUnavailable`, `ModelTimeout`, `AnswerInterrupted`
+    or `ModelError`; what had arrived stays in `text`.
     """
 
     def __init__(
@@ -84,178 +103,206 @@ class ChatStream(Iterator[str]):
         *,
         stop: threading.Event,
         deadline_s: float | None = None,
-        deadline_setting: str = "",
+        json_schema: Mapping[str, Any] | None = None,
     ) -> None:
-        self.text = ""
+        self.text = self.thinking = ""
         self.generation: Generation | None = None
-        self._llm = llm
-        self._messages = list(messages)
-        self._stop = stop
+        self._llm, self._messages, self._stop = llm, list(messages), stop
+        self._started, self._deadline_s = time.monotonic(), deadline_s
+        self._schema = json_schema
         self._server = server_of(llm)
-        self._served = self._server.provider != "local"
-        self._started = time.monotonic()
-        self._deadline_s = deadline_s
-        self._deadline_setting = deadline_setting
-        self._longest = LONGEST_TOKENS * longest_answer(llm) if self._served else 0  # characters; 0 = any
-        self._overlong = False
-        self._end = Delta()
+        self._most_characters = LONGEST_TOKENS * longest_answer(llm)  # 0: any number
+        self._end = _Chunk()
         self._account = account.get()
-        self._pieces = self._run()
+        self._deltas = self._run()
 
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        return next(self._pieces)
+    def __next__(self) -> Delta:
+        return next(self._deltas)
 
     def close(self) -> None:
         """Hang up; safe at any time."""
-        self._pieces.close()
+        self._deltas.close()
 
-    def _run(self) -> Generator[str, None, None]:
-        retry = False
+    def _run(self) -> Generator[Delta, None, None]:
         try:
-            try:
-                yield from self._attempt(last=False)
-            except _WorthRetrying as failure:
-                logger.warning("retrying %s: %s", self._server.name, heard(str(failure.__cause__)))
-                retry = not self._stop.wait(RETRY_AFTER_S)
-            if retry:  # not above: the first failure would count among the causes of the second
-                yield from self._attempt(last=True)
+            for is_last in (False, True):
+                try:
+                    yield from self._attempt()
+                    break
+                except Exception as error:  # any library's model may raise anything
+                    begun = bool(self.text or self.thinking)
+                    if is_last or begun or not worth_retrying(error):
+                        raise translate(error, server=self._server, begun=begun) from error
+                    logger.warning("asking %s again: %s", self._server.name, quoted(str(error)))
+                self._stop.wait(RETRY_AFTER_S)
             self.generation = self._ended()
         finally:
-            self._note()
+            self._note_tokens()
 
-    def _note(self) -> None:
-        """Note what it took, unless it failed before the first word."""
-        if self._account is None or not (self.text or self.generation):
-            return
-        from pipeline.models.tokens import count_tokens
-
-        read, wrote = self._end.prompt_tokens, self._end.answer_tokens
-        estimated = not read or (wrote is None)
-        read = read or sum(count_tokens(message.text) for message in self._messages)
-        wrote = count_tokens(self.text) if wrote is None else wrote
-        self._account.append(Spent(self._server.name, read, wrote, estimated))
-
-    def _attempt(self, *, last: bool) -> Iterator[str]:
-        """One call of the model; raises `_WorthRetrying` where a second one may do better."""
-        self._end = Delta()
-        reader = AnswerReader(self._llm, self._messages, served=self._served)
+    def _attempt(self) -> Iterator[Delta]:
+        call, chunks = Call(), queue.SimpleQueue[_Chunk | Exception | None]()
+        # The caller's context goes along, so that traces of the model's call hang under the caller's span.
+        run = contextvars.copy_context().run
+        threading.Thread(target=run, args=(self._read, call, chunks), name="athena-llm", daemon=True).start()
         try:
-            yield from self._pieces_of(reader)
-        except ModelError:
-            raise
-        except Exception as error:
-            if not (last or self.text) and worth_retrying(error):
-                raise _WorthRetrying from error
-            raise translate(error, server=self._server, begun=bool(self.text)) from error
+            yield from self._pieces(chunks)
         finally:
-            reader.hang_up()
+            call.cut_off()
 
-    def _pieces_of(self, reader: AnswerReader) -> Iterator[str]:
-        characters, redacting = CharacterJoiner(), redactor().stream()
+    def _read(self, call: Call, chunks: _Chunks) -> None:
+        call.begin()
         try:
-            for deltas in self._arrivals(reader):
-                for delta in deltas:
-                    self._end = _later(self._end, delta)
-                said = characters.join("".join(delta.text for delta in deltas)).translate(CONTROL)
-                yield from self._said(redacting.take(said))
-                if self._overlong:
+            schema = _schema_arguments(self._server.provider, self._schema)
+            for response in self._llm.stream_chat([_chat_message(one) for one in self._messages], **schema):
+                chunks.put(_chunk_of(response))
+                self._check_deadline()
+                if call.is_cut_off:
                     return
-        except Exception:
-            yield from self._said(redacting.end())
-            raise
-        yield from self._said(redacting.end())
-        if self._served and not self._stop.is_set() and not self._end.reason:
-            words = "the connection ended without an end of the answer"
-            raise interrupted(self._server, words if self.text else "it ended without a word")
+            chunks.put(None)
+        except Exception as error:  # noqa: BLE001 - the caller's thread raises it
+            chunks.put(error)
+        finally:
+            call.end()
 
-    def _said(self, piece: str) -> Iterator[str]:
-        """The piece, as far as the answer may go on."""
-        if self._longest and len(self.text) + len(piece) > self._longest:
-            piece = piece[: self._longest - len(self.text)]
-            self._overlong = True
-        if piece:
-            self.text += piece
-            yield piece
-
-    def _arrivals(self, reader: AnswerReader) -> Iterator[list[Delta]]:
-        """What has arrived since the last look, until the end, a stop, or too long a silence."""
-        heard = time.monotonic()
+    def _arriving(self, chunks: _Chunks) -> Iterator[_Chunk]:
+        """Yield chunks until the end or a stop; what has arrived is in time, however late the caller asks."""
         while not self._stop.is_set():
             try:
-                deltas = reader.take(timeout_s=POLL_S)
+                chunk = chunks.get(timeout=POLL_S)
             except queue.Empty:
-                self._check_patience(heard)
+                self._check_deadline()
                 continue
-            if not deltas:
+            if isinstance(chunk, Exception):
+                raise chunk
+            if chunk is None:
                 return
-            heard = time.monotonic()
-            yield deltas
-            self._check_patience(heard)
+            yield chunk
 
-    def _check_patience(self, heard: float) -> None:
-        now, setting = time.monotonic(), self._deadline_setting
-        if self._deadline_s and now >= self._started + self._deadline_s:
-            raise ModelTimeout(
-                f"{self._server.place} was not done within {self._deadline_s:g} s.",
-                "Choose a smaller model" + (f", or raise {setting}." if setting else "."),
-            )
-        if now - heard > self._server.timeout_s + SILENCE_GRACE_S:
-            raise timed_out(self._server)
+    def _check_deadline(self) -> None:
+        if self._deadline_s and time.monotonic() > self._started + self._deadline_s:
+            problem = f"{self._server.place} was not done within {self._deadline_s:g} s."
+            raise ModelTimeout(problem, "Choose a smaller model, or allow it more time in the settings.")
+
+    def _pieces(self, chunks: _Chunks) -> Iterator[Delta]:
+        splitter, joiner = ThinkingSplitter(), codecs.getincrementaldecoder("utf-16-le")("replace")
+        for chunk in self._arriving(chunks):
+            self._end = _merged(self._end, chunk)
+            joined = joiner.decode(chunk.text.encode("utf-16-le", "surrogatepass"))  # halves of characters
+            text, thoughts = splitter.split(joined.translate(CONTROL))
+            yield from self._added(text, chunk.thinking + thoughts)
+            if 0 < self._most_characters < len(self.text):
+                self._end = replace(self._end, finish_reason="length")  # the server keeps to no limit
+                return
+        yield from self._added(*splitter.rest())
+        if not (self._stop.is_set() or self._end.finish_reason or self._may_end_here):
+            raise EOFError("the connection ended before the answer did")
+
+    def _added(self, text: str, thinking: str) -> Iterator[Delta]:
+        text, thinking = text if self.text else text.lstrip(), well_formed(thinking)
+        self.text += text
+        self.thinking += thinking
+        if text or thinking:
+            yield Delta(text, thinking)
+
+    @property
+    def _may_end_here(self) -> bool:
+        """Whether a stream may end without a reason: Ollama's may not, OpenAI's not before the first word."""
+        provider = self._server.provider
+        return provider == "local" or (provider == "openai" and bool(self.text or self.thinking))
 
     def _ended(self) -> Generation:
-        stopped = self._stop.is_set() and not self._end.reason
-        return Generation(
-            text=self.text,
-            finish_reason="stopped" if stopped else "length" if self._overlong else quoted(self._end.reason),
-            overlong=self._overlong,
-            prompt_tokens=self._end.prompt_tokens,
-            answer_tokens=self._end.answer_tokens,
-            prompt_truncated=self._truncated(),
-            seconds=time.monotonic() - self._started,
-        )
+        end = self._end
+        reason = quoted(end.finish_reason) or ("stopped" if self._stop.is_set() else "")
+        truncated = self._is_truncated(end.prompt_tokens)
+        notice = ""
+        if truncated:
+            notice = TRUNCATED.format(tokens=end.prompt_tokens)
+        elif reason == "length":
+            notice = CUT if self.text else ALL_THOUGHT
+        elif self.thinking and not self.text and reason != "stopped":
+            notice = ONLY_THOUGHT
+        seconds = time.monotonic() - self._started
+        return Generation(reason, end.prompt_tokens, end.answer_tokens, truncated, seconds, notice)
 
-    def _truncated(self) -> bool:
-        """True where the server counts fewer prompt tokens than there were, or as many as it can hold."""
-        read = self._end.prompt_tokens
+    def _is_truncated(self, read: int | None) -> bool:
+        """Return True where Ollama counts fewer prompt tokens than there were, or as many as it can hold."""
         if not read or self._server.provider != "ollama":
-            return False  # OpenAI's servers refuse a prompt that is too long; a count of 0 is a cached prompt
+            return False  # OpenAI's servers refuse a prompt that is too long; 0 is a cached prompt
         estimate = sum(len(message.text) for message in self._messages) / CHARACTERS_A_TOKEN
         return read >= self._llm.metadata.context_window - 1 or read < WHOLE_PROMPT_SHARE * estimate
 
+    def _note_tokens(self) -> None:
+        """Note the tokens for the turn's usage, unless the model failed before the first piece."""
+        if self._account is None or not (self.text or self.thinking or self.generation):
+            return
+        read, wrote = self._end.prompt_tokens, self._end.answer_tokens
+        estimated = not read or wrote is None
+        read = read or sum(count_tokens(message.text) for message in self._messages)
+        wrote = count_tokens(self.thinking + self.text) if wrote is None else wrote
+        self._account.append(Spent(self._server.name, read, wrote, estimated))
+
 
 def complete(
-    llm: LLM, prompt: str, *, timeout_s: float, setting: str = "", stop: threading.Event | None = None
+    llm: LLM,
+    messages: str | Sequence[Message],
+    *,
+    timeout_s: float,
+    stop: threading.Event | None = None,
+    json_schema: Mapping[str, Any] | None = None,
 ) -> str:
-    """The whole answer to one prompt; raises `ModelTimeout` when it takes longer than `timeout_s`.
+    """Return the whole reply to one prompt or to messages, without thoughts; after a stop, what had arrived.
 
-    When `stop` is set meanwhile, returns what had arrived by then. `setting` is what gives it more time.
+    Raises as `ChatStream`; `ModelTimeout` where it takes longer than `timeout_s`.
     """
-    return generate(llm, prompt, timeout_s=timeout_s, setting=setting, stop=stop).text
+    messages = [Message("user", messages)] if isinstance(messages, str) else messages
+    stop = stop or threading.Event()
+    stream = ChatStream(llm, messages, stop=stop, deadline_s=timeout_s, json_schema=json_schema)
+    for _ in stream:
+        pass
+    return stream.text.rpartition(CLOSE)[2].strip()  # some templates open the thoughts in the prompt
 
 
-def generate(
-    llm: LLM, prompt: str, *, timeout_s: float, setting: str = "", stop: threading.Event | None = None
-) -> Generation:
-    """The same, with how it went."""
-    stream = ChatStream(
-        llm,
-        [Message("user", prompt)],
-        stop=stop or threading.Event(),
-        deadline_s=timeout_s,
-        deadline_setting=setting,
+def _merged(end: _Chunk, chunk: _Chunk) -> _Chunk:
+    """Return the end of a stream as far as it is known; the counts may come after the reason."""
+    return _Chunk(
+        finish_reason=chunk.finish_reason or end.finish_reason,
+        prompt_tokens=end.prompt_tokens if chunk.prompt_tokens is None else chunk.prompt_tokens,
+        answer_tokens=end.answer_tokens if chunk.answer_tokens is None else chunk.answer_tokens,
     )
-    text = "".join(stream)
-    return stream.generation or Generation(text, "stopped")
 
 
-def _later(end: Delta, delta: Delta) -> Delta:
-    """What a stream has said of its end so far; the counts may come after the reason."""
-    counted = end if delta.prompt_tokens is None and delta.answer_tokens is None else delta
-    return Delta("", delta.reason or end.reason, counted.prompt_tokens, counted.answer_tokens)
+def _chunk_of(response: ChatResponse) -> _Chunk:
+    """Return what one response of LlamaIndex says; `raw` is Ollama's line, OpenAI's chunk, or anything."""
+    text, thinking = response.delta or "", response.additional_kwargs.get("thinking_delta") or ""
+    raw: Any = response.raw
+    if isinstance(raw, Mapping):
+        reason = str(raw.get("done_reason") or "stop") if raw.get("done") else ""
+        return _Chunk(
+            text, thinking, reason, _count(raw.get("prompt_eval_count")), _count(raw.get("eval_count"))
+        )
+    choices, usage = getattr(raw, "choices", None), getattr(raw, "usage", None)
+    reason = str(getattr(choices[0], "finish_reason", "") or "") if choices else ""
+    read, wrote = (_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+    return _Chunk(text, thinking, reason, read, wrote)
 
 
-class _WorthRetrying(Exception):
-    """Its cause is a failure that may pass by itself."""
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 <= value < MOST_COUNT else None
+
+
+def _chat_message(message: Message) -> ChatMessage:
+    from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
+
+    if not isinstance(message, MessageWithImage):
+        return ChatMessage(role=message.role, content=message.text)
+    shown = ImageBlock(image=message.image, image_mimetype=message.media_type)
+    return ChatMessage(role=message.role, blocks=[shown, TextBlock(text=message.text)])
+
+
+def _schema_arguments(provider: str, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments by which a server of this kind keeps to a JSON schema."""
+    if schema is None or provider == "local":
+        return {}
+    if provider == "ollama":
+        return {"format": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}

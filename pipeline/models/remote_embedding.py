@@ -12,18 +12,16 @@ import ollama
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder
-from pipeline.models.failures import Misbehaviour, Provider, Server, require_address, translate
+from pipeline.models.connections import HOOKS, client_options
+from pipeline.models.failures import Provider, Server, translate
 from pipeline.models.llm import INSTALL_OPENAI
-from pipeline.models.wire import client_options, within
 from pipeline.options import EncoderOptions
 
 # Embeds texts in one request, a row of numbers for each, in their order; and the base of the client's errors.
 Caller: TypeAlias = tuple[Callable[[list[str]], Any], type[Exception]]
-LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|::1")
-MOST_TIMEOUTS = 4  # in a call: OpenAI's client asks up to three times, about a second apart
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
 WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
-FAILURES = (httpx.HTTPError, ConnectionError, Misbehaviour, *WRONG_SHAPE)  # beside a client's own
+FAILURES = (httpx.HTTPError, httpx.InvalidURL, ConnectionError, *WRONG_SHAPE)  # beside a client's own
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
 PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
@@ -52,11 +50,13 @@ class RemoteEncoder(Encoder):
         self.url = options.ollama_url if provider == "ollama" else options.openai_url
         self._server = Server(provider, self.url, model, options.request_timeout_s)
         super().__init__(self._server.name)
-        require_address(self._server)
+        try:
+            httpx.URL(self.url)
+        except httpx.InvalidURL as error:
+            raise translate(error, server=self._server, begun=False) from error
         self._query_prefix, self.fingerprint = prefixes(model)
         times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": options.request_timeout_s}
-        http = client_options(**times, protocol="whole")
-        http["trust_env"] = not LOOPBACK.fullmatch(httpx.URL(self.url).host)  # no proxy to this machine
+        http = {**client_options(self.url, **times), "event_hooks": HOOKS}
         self._limit: Callable[[], int] = lambda: MOST_TOKENS  # OpenAI's models read 8,191
         if provider == "ollama":
             self._embed, self._failure = _ollama(self._server, http)
@@ -77,8 +77,7 @@ class RemoteEncoder(Encoder):
     def _asked(self, ask: Callable[[], Any]) -> Any:
         """Return the server's answer to one request; raises `ModelError`."""
         try:
-            with within(MOST_TIMEOUTS * (self._server.timeout_s + 1)):
-                return ask()
+            return ask()
         except (self._failure, *FAILURES) as error:
             raise translate(error, server=self._server, begun=False) from error
 

@@ -26,7 +26,7 @@ from neo4j.exceptions import (
 from neo4j.exceptions import ConfigurationError as BadConfiguration
 
 from pipeline.errors import AthenaError, ConfigurationError, StoreError, StoreUnavailable
-from pipeline.redaction import heard
+from pipeline.redaction import redacted
 from pipeline.stores.neo4j.address import (
     DATABASE_SETTING,
     PASSWORD_SETTING,
@@ -141,7 +141,7 @@ def unavailable(address: GraphAddress, detail: str) -> StoreUnavailable:
 
 def _short(error: Exception) -> str:
     """One line of an error's message, without any password; of a connection that failed, the reason alone."""
-    text = heard(" ".join(str(error).split())) or type(error).__name__
+    text = redacted(" ".join(str(error).split())) or type(error).__name__
     if reason := _REASON.search(text):
         text = reason[1]
     return text[:_MAX_DETAIL].rstrip(".:, ")

@@ -1,378 +1,401 @@
-"""Generation over real HTTP, against servers that stream, stall, break off and refuse."""
+"""Generation over real HTTP, against a server that streams, stalls, breaks off and refuses."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models import generation, reader
-from pipeline.models.generation import ChatStream, complete
+from pipeline.models import generation
+from pipeline.models.generation import ChatStream, Delta, complete
 from pipeline.models.llm import ollama_model, openai_model
-from pipeline.models.reader import Delta
+from pipeline.models.thinking import ThinkingSplitter
 from pipeline.options import LanguageModelOptions
 from tests.fake_llm import FakeLLM
-from tests.servers import ModelServer, OllamaServer, OpenAIServer, Reply
+from tests.scripted_server import HANG, ScriptedServer, Sent, chunk, said, sse, told
 
+KEY = "sk-9f8e7d6c5b4a/39"
 QUESTION = [Message("system", "Be brief."), Message("user", "Which valve?")]
+ANSWERS = {"ollama": told([{"content": "Close "}, {"content": "B7."}]), "openai": said("Close ", "B7.")}
+KINDS = pytest.mark.parametrize("kind", ["ollama", "openai"])
+JSON = {"content-type": "application/json"}
 
 
-@pytest.fixture(params=["ollama", "openai"])
-def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
-    with OllamaServer() if request.param == "ollama" else OpenAIServer(key="sk-right") as server:
-        yield server
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generation, "RETRY_AFTER_S", 0.01)
 
 
-def model_of(server: ModelServer, *, name: str = "", timeout_s: float = 20.0, key: str = "sk-right") -> LLM:
-    options = LanguageModelOptions(
-        ollama_url=server.url,
-        openai_base_url=getattr(server, "base_url", ""),
-        openai_api_key=key,
-        context_window=4096,
-        max_answer_tokens=256,
-        connect_timeout_s=2.0,
-        request_timeout_s=timeout_s,
-    )
-    if isinstance(server, OpenAIServer):
-        return openai_model(name or "small-chat", options)
-    return ollama_model(name or "llama3.2", options)
+def model(kind: str, server: ScriptedServer, *, path: str = "/v1", **changes: Any) -> LLM:
+    defaults = {"context_window": 4096, "max_answer_tokens": 256, "request_timeout_s": 20.0}
+    urls = {"ollama_url": server.url, "openai_base_url": server.url + path, "openai_api_key": KEY}
+    options = LanguageModelOptions(**urls | defaults | changes)
+    return ollama_model("m", options) if kind == "ollama" else openai_model("m", options)
 
 
-def start(server: ModelServer, **kwargs: float) -> ChatStream:
-    return ChatStream(model_of(server, **kwargs), QUESTION, stop=threading.Event())
+def stream_of(llm: LLM, **options: Any) -> ChatStream:
+    return ChatStream(llm, QUESTION, **{"stop": threading.Event(), **options})
 
 
-def test_streams_pieces_and_counts(server: ModelServer) -> None:
-    server.reply_with(Reply(["Close ", "the ", "valve."], prompt_tokens=21))
-    stream = start(server)
-    assert "".join(stream) == "Close the valve."
+def read(kind: str, *bodies: tuple[Any, ...], **changes: Any) -> ChatStream:
+    """The stream of a server that sends these bodies, read to its end."""
+    with ScriptedServer(*(Sent(body) for body in bodies)) as server:
+        stream = stream_of(model(kind, server, **changes))
+        deltas = list(stream)
+    assert "".join(delta.text for delta in deltas) == stream.text
+    assert "".join(delta.thinking for delta in deltas) == stream.thinking
+    return stream
+
+
+def error_of(kind: str, *responses: Sent, **changes: Any) -> ModelError:
+    """What a user is told where a server sends these responses."""
+    with ScriptedServer(*responses) as server, pytest.raises(ModelError) as raised:
+        list(stream_of(model(kind, server, **changes)))
+    assert KEY not in str(raised.value)
+    return raised.value
+
+
+def refusal(status: int, message: str, **headers: str) -> Sent:
+    return Sent((json.dumps({"error": {"message": message}}).encode(),), status, {**JSON, **headers})
+
+
+def kept(stream: ChatStream) -> generation.Generation:
     assert stream.generation is not None
-    assert stream.generation.text == stream.text == "Close the valve."
-    assert stream.generation.finish_reason == "stop"
-    assert stream.generation.notice == ""
-    roles = [message["role"] for message in server.chats[0].body["messages"]]
-    assert roles == ["system", "user"]
+    return stream.generation
 
 
-def test_pieces_arrive_while_the_server_is_still_sending(server: ModelServer) -> None:
-    server.reply_with(Reply(["one ", "two"], stall_after=1))
-    stream = start(server)
-    assert next(stream) == "one "
-    stream.close()
-    assert server.hung_up.wait(10)
+@KINDS
+def test_an_answer_streams_and_is_counted(kind: str) -> None:
+    usage = {"prompt_tokens": 21, "completion_tokens": 3, "total_tokens": 24}
+    counted = {
+        "ollama": told([{"content": "B7."}], prompt_eval_count=21, eval_count=3),
+        "openai": said("B7.", usage=usage),
+    }
+    stream = read(kind, counted[kind])
+    ended = kept(stream)
+    assert stream.text == "B7."
+    assert (ended.finish_reason, ended.prompt_tokens, ended.answer_tokens) == ("stop", 21, 3)
+    assert ended.notice == ""
 
 
-def test_an_answer_cut_at_its_longest_length_says_so(server: ModelServer) -> None:
-    server.reply_with(Reply(finish_reason="length"))
-    stream = start(server)
-    list(stream)
-    assert stream.generation is not None
-    assert "ATHENA_MAX_ANSWER_TOKENS" in stream.generation.notice
+@KINDS
+def test_the_first_piece_comes_while_the_server_is_still_sending(kind: str) -> None:
+    with ScriptedServer(Sent((ANSWERS[kind][0], HANG))) as server:
+        stream = stream_of(model(kind, server))
+        assert next(stream) == Delta("Close ")
+        stream.close()
+        assert server.hung_up.wait(10)
 
 
-def test_what_a_server_calls_the_end_is_short_and_has_no_key(server: ModelServer) -> None:
-    server.reply_with(Reply(finish_reason=f"sk-right \x1b[2J{'on and on ' * 1_000}"))
-    stream = start(server)
-    list(stream)
-    assert stream.generation is not None
-    assert stream.generation.finish_reason.startswith("[secret] [2Jon and on")
-    assert len(stream.generation.finish_reason) <= 300
+ALLOWED: dict[str, tuple[object, ...]] = {
+    "comments, unknown fields and retry": (b": hi\n\nid: 4\n: again\n\nretry: 9\n\nx-odd: 1\n\n", chunk({"content": "B7"})),
+    "an event of another name": (b"event: ping\ndata: {}\n\n", chunk({"content": "B7"})),
+    "a last chunk without delta": (chunk({"content": "B7"}), {"choices": [{"index": 0, "finish_reason": "stop"}]}),
+    "usage without choices": (chunk({"content": "B7"}), {"usage": {"prompt_tokens": 3, "completion_tokens": 1}}),
+    "usage with choices null": (chunk({"content": "B7"}), {"choices": None, "usage": None}),
+    "content in parts": (chunk({"content": [{"type": "text", "text": "B"}, {"type": "text", "text": "7"}]}),),
+    "content null": (chunk({"content": None, "role": "assistant"}), chunk({"content": "B7"})),
+    "delta null": ({"choices": [{"delta": None}]}, chunk({"content": "B7"})),
+    "only the content": ({"choices": [{"delta": {"content": "B7"}}]},),
+    "carriage returns": (b'data: {"choices": [{"delta": {"content": "B7"}}]}\r\n\r\n',),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("reply", [Reply(stall_before_headers=True), Reply(stall_after=1)])
-def test_stop_hangs_up_at_once_although_the_server_is_silent(server: ModelServer, reply: Reply) -> None:
-    server.reply_with(reply)
-    stop = threading.Event()
-    stream = ChatStream(model_of(server), QUESTION, stop=stop)
-
-    def stop_when_silent() -> None:
-        while not (server.chats and (stream.text or reply.stall_before_headers)):
-            time.sleep(0.02)
-        stop.set()
-
-    threading.Thread(target=stop_when_silent, daemon=True).start()
-    list(stream)
-    assert server.hung_up.wait(10), "the model's own time-out is 20 s"
-    assert stream.generation is not None
-    assert stream.generation.finish_reason == "stopped"
-    assert stream.text == ("" if reply.stall_before_headers else "Hello")
+@pytest.mark.parametrize("done", [True, False], ids=["[DONE]", "no [DONE]"])
+@pytest.mark.parametrize("events", ALLOWED.values(), ids=ALLOWED)
+def test_streams_that_the_protocol_allows(events: tuple[object, ...], done: bool) -> None:
+    assert read("openai", sse(*events, done=done)).text == "B7"
 
 
-def test_stop_between_pieces(server: ModelServer) -> None:
-    server.reply_with(Reply(["a "] * 200, delay_s=0.02))
-    stop = threading.Event()
-    stream = ChatStream(model_of(server), QUESTION, stop=stop)
-    for count, _ in enumerate(stream):
-        if count == 2:
-            stop.set()
-    assert stream.text.startswith("a a a ") and len(stream.text) < 100
-    assert server.hung_up.wait(10)
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from([b": x\n\n", b"id: 1\n\n", b"retry: 5\n\n", b"y: z\n\n", b"\n"]), max_size=6))
+def test_lines_that_are_no_data_change_nothing(noise: list[bytes]) -> None:
+    assert read("openai", sse(*noise, chunk({"content": "B7"}), *noise, done=False)).text == "B7"
 
 
-class Clock:
-    """Time as a reader of deltas sees it: one arrives each `pause_s` and takes `work_s` to pass on."""
-
-    def __init__(self, *, pause_s: float, work_s: float = 0.0) -> None:
-        self.now, self.rests = 0.0, 0
-        self._pause_s, self._work_s = pause_s, work_s
-
-    def read(self, pieces: int) -> None:
-        for _ in reader.rested(self._arriving(pieces), self._rest, clock=lambda: self.now):
-            self.now += self._work_s
-
-    def _arriving(self, pieces: int) -> Iterator[Delta]:
-        for piece in range(1, pieces + 1):
-            self.now = max(self.now, piece * self._pause_s)
-            yield Delta("a ")
-
-    def _rest(self, seconds: float) -> None:
-        self.now += seconds
-        self.rests += 1
+@KINDS
+def test_a_slow_reader_gets_all_that_the_server_sent(kind: str) -> None:
+    with ScriptedServer(Sent(ANSWERS[kind])) as server:
+        stream = stream_of(model(kind, server, request_timeout_s=0.3), deadline_s=0.8)
+        text = next(stream).text
+        time.sleep(1.0)
+        assert text + "".join(delta.text for delta in stream) == "Close B7."
 
 
-@pytest.mark.parametrize("pieces", [1, 50, 2000])
-def test_resting_makes_an_answer_at_most_a_fifth_later_in_few_looks(pieces: int) -> None:
-    clock = Clock(pause_s=0.02)
-    clock.read(pieces)
-    assert clock.now <= 0.02 * pieces + min(0.2, 0.2 * 0.02 * pieces) + 1e-9
-    assert clock.rests <= 12 + 5 * clock.now
+THOUGHTS: dict[str, tuple[str, tuple[bytes, ...]]] = {
+    "tags": ("openai", said("<think>hm</think>\n\nB7.")),
+    "tags in pieces": ("openai", said("<th", "ink>", "h", "m</", "think", ">B7.")),
+    "tags of Ollama's": ("ollama", told([{"content": "<think>h"}, {"content": "m</think>B7."}])),
+    "reasoning_content": ("openai", sse(chunk({"reasoning_content": "hm"}), chunk({"content": "B7."}))),
+    "reasoning": ("openai", sse(chunk({"reasoning": "hm"}), chunk({"content": "B7."}))),
+    "parts": ("openai", sse(chunk({"content": [{"type": "thinking", "thinking": [{"text": "hm"}]}]}), *said("B7."))),
+    "Ollama's thinking": ("ollama", told([{"thinking": "h"}, {"thinking": "m"}, {"content": "B7."}])),
+}  # fmt: skip
 
 
-def test_nobody_rests_while_there_is_something_to_read() -> None:
-    clock = Clock(pause_s=0.0001, work_s=0.00025)
-    clock.read(2000)
-    assert clock.rests == 0
+@pytest.mark.parametrize(("kind", "body"), THOUGHTS.values(), ids=THOUGHTS)
+def test_thoughts_are_no_part_of_the_answer(kind: str, body: tuple[bytes, ...]) -> None:
+    stream = read(kind, body)
+    assert (stream.text, stream.thinking) == ("B7.", "hm")
 
 
-def test_a_stop_does_not_wait_for_the_rest(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "LONGEST_REST_S", 60.0)
-    monkeypatch.setattr(reader, "REST_SHARE", 10_000.0)
-    server.reply_with(Reply(["a "] * 200, delay_s=0.02))
-    stop = threading.Event()
-    stream = ChatStream(model_of(server), QUESTION, stop=stop)
-    next(stream)
-    stop.set()
-    list(stream)
-    assert server.hung_up.wait(10), "the reader rests for 60 s"
+@given(st.lists(st.text("<>/think` aé", max_size=9), max_size=12))
+def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> None:
+    whole = "".join(pieces)
+
+    def split(parts: list[str]) -> tuple[str, str]:
+        splitter = ThinkingSplitter()
+        found = [*(splitter.split(part) for part in parts), splitter.rest()]
+        return "".join(text for text, _ in found), "".join(thought for _, thought in found)
+
+    assert split(pieces) == split([whole])
+    if "think>" not in whole:
+        assert split(pieces) == (whole, "")
+
+
+def test_a_tag_in_code_is_text() -> None:
+    assert read("openai", said("Models write `<think>` first.")).text == "Models write `<think>` first."
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("body", "says"),
     [
-        Reply(cut_after=2),
-        Reply(end=False),
-        Reply(error_after=2, error="out of memory"),
-        Reply(half_line_after=2),
+        (told([{"thinking": "hm"}], reason="length"), "ATHENA_MAX_ANSWER_TOKENS"),
+        (told([{"content": "<think>hm"}], reason="length"), "for thinking"),
+        (told([{"content": "B"}], reason="length"), "cut off"),
+        (told([{"thinking": "hm"}]), "no answer"),
     ],
-    ids=["cut", "no end", "error in the stream", "half a line"],
 )
-def test_a_broken_stream_is_an_interrupted_answer_with_its_text_kept(
-    server: ModelServer, reply: Reply
-) -> None:
-    server.reply_with(reply, Reply())
-    stream = start(server)
-    with pytest.raises(AnswerInterrupted, match="broke off") as raised:
-        list(stream)
-    assert stream.text.startswith("Hello there")
-    assert stream.generation is None
-    assert server.url in str(raised.value)
-    assert raised.value.fix
-    assert len(server.chats) == 1  # no retry after the first token
-    if reply.error_after:
-        assert "out of memory" in str(raised.value)
+def test_an_answer_that_was_cut_or_thought_away_says_so(body: tuple[bytes, ...], says: str) -> None:
+    assert says in kept(read("ollama", body)).notice
 
 
-@pytest.mark.parametrize("reply", [Reply(stall_before_headers=True), Reply(stall_after=1)])
-def test_silence_times_out(server: ModelServer, reply: Reply) -> None:
-    server.reply_with(reply)
-    stream = start(server, timeout_s=0.4)
-    with pytest.raises(ModelTimeout, match=r"sent nothing for 0\.4 s.*ATHENA_REQUEST_TIMEOUT_S"):
-        list(stream)
-    assert len(server.chats) == 1
-
-
-@pytest.mark.parametrize("failed", [*(Reply(status=n) for n in (429, 500, 503)), Reply(cut_after=0)])
-def test_one_retry_before_the_first_token(server: ModelServer, failed: Reply) -> None:
-    server.reply_with(failed, Reply(["fine"]))
-    assert list(start(server)) == ["fine"]
-    assert len(server.chats) == 2
-
-
-def test_the_second_failure_is_the_one_that_is_told(server: ModelServer) -> None:
-    server.reply_with(Reply(cut_after=0), Reply(stall_before_headers=True))
-    with pytest.raises(ModelTimeout, match="sent nothing"):
-        list(start(server, timeout_s=0.4))
-    assert len(server.chats) == 2
+def test_ollama_gets_its_window_and_does_not_think_unless_told_to() -> None:
+    with ScriptedServer(Sent(ANSWERS["ollama"])) as server:
+        list(stream_of(model("ollama", server)))
+        list(stream_of(model("ollama", server, think=True)))
+        quiet, thinking = (request.body for request in server.requests)
+    assert quiet["options"] == {"temperature": 0.1, "num_ctx": 4096, "num_predict": 256}
+    assert (quiet["think"], thinking["think"], quiet["keep_alive"]) == (False, True, "15m")
 
 
 @pytest.mark.parametrize(
-    ("status", "says"),
-    [(429, "too many requests"), (500, "failed .HTTP 500.: overloaded"), (400, "refused the request")],
+    ("characters", "counted", "truncated"),
+    [
+        (8000, 2100, False),
+        (8000, 1300, False),  # a frugal tokenizer
+        (8000, 1100, True),  # .55 of the estimate: the server has a smaller window than asked for
+        (8000, 4095, True),  # as many as the window holds
+        (8000, None, False),  # not counted
+        (8000, 0, False),  # cached
+    ],
 )
-def test_errors_of_the_server(server: ModelServer, status: int, says: str) -> None:
-    server.reply_with(*[Reply(status=status, error="overloaded")] * 2)
-    with pytest.raises(ModelError, match=says) as raised:
-        list(start(server))
-    assert server.url in str(raised.value)
-    assert raised.value.fix
-    assert len(server.chats) == (1 if status == 400 else 2)
-
-
-def test_a_missing_model_names_the_command(server: ModelServer) -> None:
-    stream = ChatStream(model_of(server, name="mistral"), QUESTION, stop=threading.Event())
-    with pytest.raises(ModelUnavailable, match="mistral") as raised:
+def test_a_truncated_prompt_is_noticed(characters: int, counted: int | None, truncated: bool) -> None:
+    with ScriptedServer(Sent(told([{"content": "B7."}], prompt_eval_count=counted))) as server:
+        stream = ChatStream(
+            model("ollama", server), [Message("user", "x" * characters)], stop=threading.Event()
+        )
         list(stream)
-    wanted = "ollama pull mistral" if isinstance(server, OllamaServer) else "ATHENA_LLM"
-    assert wanted in raised.value.fix
+    assert kept(stream).prompt_truncated is truncated
+    assert ("ATHENA_CONTEXT_WINDOW" in kept(stream).notice) is truncated
 
 
-def test_a_wrong_key_names_the_setting() -> None:
-    with OpenAIServer(key="sk-right") as server:
-        stream = ChatStream(model_of(server, key="sk-wrong"), QUESTION, stop=threading.Event())
-        with pytest.raises(ModelUnavailable, match="ATHENA_OPENAI_API_KEY"):
-            list(stream)
+def test_a_server_that_keeps_to_no_length_is_cut_off() -> None:
+    stream = read("openai", said(*["many words "] * 100), max_answer_tokens=10)
+    assert len(stream.text) < 200
+    assert kept(stream).finish_reason == "length"
 
 
-def test_a_server_that_is_gone_names_the_command(server: ModelServer) -> None:
-    llm = model_of(server)
-    server.go_away()
-    with pytest.raises(ModelUnavailable, match="Cannot reach") as raised:
-        list(ChatStream(llm, QUESTION, stop=threading.Event()))
-    assert server.url in str(raised.value)
-    wanted = "ollama serve" if isinstance(server, OllamaServer) else "ATHENA_OPENAI_BASE_URL"
-    assert wanted in raised.value.fix
-
-
-def test_a_server_that_goes_away_in_mid_answer(server: ModelServer) -> None:
-    server.reply_with(Reply(["a "] * 100, delay_s=0.02))
-    stream = start(server)
-    next(stream)
-    server.go_away()
-    with pytest.raises(AnswerInterrupted):
-        list(stream)
-    assert stream.text.startswith("a ")
-
-
-def test_complete_gives_the_whole_text(server: ModelServer) -> None:
-    assert complete(model_of(server), "say it", timeout_s=5) == "You said: say it"
-
-
-def test_complete_has_a_limit_in_all(server: ModelServer) -> None:
-    server.reply_with(Reply(["a "] * 1000, delay_s=0.02))
-    with pytest.raises(ModelTimeout, match=r"not done within 0\.3 s") as raised:
-        complete(model_of(server), "say it", timeout_s=0.3)
-    assert raised.value.fix == "Choose a smaller model."  # no setting gives it more time
-    assert server.hung_up.wait(10)
-
-
-def test_complete_gives_what_there_was_at_a_stop(server: ModelServer) -> None:
-    stop = threading.Event()
-    stop.set()
-    assert complete(model_of(server), "say it", timeout_s=5, stop=stop) == ""
-
-
-class TestOllama:
-    """What only Ollama does: `num_ctx`, truncation, thinking."""
-
-    def test_sends_the_context_window(self) -> None:
-        with OllamaServer() as server:
-            list(start(server))
-            body = server.chats[0].body
-        assert body["options"] == {"temperature": 0.1, "num_ctx": 4096, "num_predict": 256}
-        assert body["keep_alive"] == "15m"
-
-    def test_metadata_asks_nobody(self) -> None:
-        metadata = ollama_model("x", LanguageModelOptions(ollama_url="http://127.0.0.1:9")).metadata
-        assert (metadata.context_window, metadata.is_chat_model) == (8192, True)
-
-    @pytest.mark.parametrize(
-        ("characters", "counted", "truncated"),
-        [
-            (8000, 2100, False),
-            (8000, 1300, False),  # a frugal tokenizer
-            (8000, 1100, True),  # 0.55 of the estimate: the server has a smaller context than asked for
-            (8000, 4095, True),  # as many as the window holds
-            (8000, None, False),  # not counted
-            (8000, 0, False),  # cached
-        ],
+def test_halves_of_characters_are_joined_and_control_characters_left_out() -> None:
+    body = sse(
+        b'data: {"choices": [{"delta": {"content": "a\\ud83d"}}]}\n\n',
+        chunk({"content": "\ude00\x1b b\ud800c"}),
     )
-    def test_a_truncated_prompt_is_noticed(
-        self, characters: int, counted: int | None, truncated: bool
-    ) -> None:
-        with OllamaServer() as server:
-            server.reply_with(Reply(prompt_tokens=counted))
-            stream = ChatStream(model_of(server), [Message("user", "x" * characters)], stop=threading.Event())
-            list(stream)
-        assert stream.generation is not None
-        assert stream.generation.prompt_truncated is truncated
-        assert ("ATHENA_CONTEXT_WINDOW" in stream.generation.notice) is truncated
+    assert read("openai", body).text == "a😀 b\ufffdc"
 
-    def test_thinking_is_not_part_of_the_answer(self) -> None:
-        with OllamaServer() as server:
-            server.reply_with(Reply(["Yes."], thinking=["Let me ", "see"]))
-            assert list(start(server)) == ["Yes."]
+
+@KINDS
+@pytest.mark.parametrize("silence", ["before", "within"])
+def test_a_stop_ends_a_silent_answer_within_a_second(kind: str, silence: str) -> None:
+    sent = Sent(before_headers=HANG) if silence == "before" else Sent((ANSWERS[kind][0], HANG))
+    with ScriptedServer(sent) as server:
+        stop = threading.Event()
+        stream = stream_of(model(kind, server), stop=stop)
+        threading.Timer(0.5, stop.set).start()
+        started = time.monotonic()
+        list(stream)
+        assert time.monotonic() - started < 1.5
+        assert server.hung_up.wait(10)
+    assert kept(stream).finish_reason == "stopped"
+
+
+@KINDS
+def test_silence_and_endless_answers_time_out(kind: str) -> None:
+    silent = error_of(kind, Sent((ANSWERS[kind][0], HANG)), request_timeout_s=0.3)
+    assert isinstance(silent, ModelTimeout) and "ATHENA_REQUEST_TIMEOUT_S" in silent.fix
+    with ScriptedServer(Sent((*[ANSWERS[kind][0], 0.02] * 500,))) as server:
+        with pytest.raises(ModelTimeout, match="not done"):
+            complete(model(kind, server), "say it", timeout_s=0.3)
+        assert server.hung_up.wait(10)
+
+
+@KINDS
+def test_an_answer_that_breaks_off_keeps_its_text(kind: str) -> None:
+    cut = Sent((ANSWERS[kind][0],), headers={"content-length": "9000"})
+    with ScriptedServer(cut) as server:
+        stream = stream_of(model(kind, server))
+        with pytest.raises(AnswerInterrupted, match="connection was cut") as raised:
+            list(stream)
+        assert len(server.requests) == 1
+    assert stream.text == "Close "
+    assert server.url in str(raised.value) and raised.value.fix
+
+
+@KINDS
+def test_an_error_within_the_answer_is_told_in_the_servers_words(kind: str) -> None:
+    failed = {
+        "ollama": b'{"error": "out of memory"}\n',
+        "openai": sse({"error": {"message": "out of memory"}})[0],
+    }
+    assert "out of memory" in str(error_of(kind, Sent((ANSWERS[kind][0], failed[kind]))))
+
+
+@pytest.mark.parametrize("failed", [refusal(503, "busy"), Sent((), headers={"content-length": "9"})])
+@KINDS
+def test_what_may_pass_is_tried_once_more(kind: str, failed: Sent) -> None:
+    with ScriptedServer(failed, Sent(ANSWERS[kind])) as server:
+        assert complete(model(kind, server), "say it", timeout_s=20) == "Close B7."
+        assert len(server.requests) == 2
+
+
+LONG = "This model's maximum context length is 4096 tokens. Please reduce the length of the messages."
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("sent", "error", "fix"),
+    [
+        (refusal(401, f"Incorrect API key: {KEY}"), ModelUnavailable, "ATHENA_OPENAI_API_KEY"),
+        (refusal(404, "model 'm' not found"), ModelUnavailable, {"ollama": "ollama pull m", "openai": "ATHENA_LLM"}),
+        (refusal(429, "slow down", **{"retry-after": "17"}), ModelError, "17 s"),
+        (refusal(400, LONG), ModelError, "ATHENA_CONTEXT_WINDOW"),
+        (refusal(500, "overloaded"), ModelError, "log"),
+        (Sent((), 307, {"location": "http://elsewhere/"}), ModelError, "URL"),
+        (Sent((b"<html>Hello</html>",), headers={"content-type": "text/html"}), ModelError, "log"),
+        (Sent((b"\x1f\x8b",), headers={"content-encoding": "gzip"}), ModelError, "log"),
+    ],
+    ids=["key", "model", "rate", "context", "failure", "redirect", "page", "compressed"],
+)  # fmt: skip
+def test_errors_say_what_to_do(kind: str, sent: Sent, error: type[ModelError], fix: Any) -> None:
+    raised = error_of(kind, sent)
+    assert isinstance(raised, error)
+    assert "http://127.0.0.1" in raised.problem and "Traceback" not in raised.problem
+    assert (fix if isinstance(fix, str) else fix[kind]) in raised.fix
+
+
+@KINDS
+def test_a_server_that_is_down_names_the_command(kind: str) -> None:
+    with ScriptedServer() as server:
+        llm = model(kind, server)
+    with pytest.raises(ModelUnavailable, match="Cannot reach") as raised:
+        list(stream_of(llm))
+    assert {"ollama": "ollama serve", "openai": "ATHENA_OPENAI_BASE_URL"}[kind] in raised.value.fix
+
+
+@pytest.mark.parametrize("sent", [refusal(404, "no such page"), Sent((b"<html></html>",))])
+def test_a_base_url_without_v1_gets_a_hint(sent: Sent) -> None:
+    assert "/v1" in error_of("openai", sent, path="").fix
+    assert "/v1" not in error_of("openai", sent).fix
+
+
+def _has_system(body: Any) -> bool:
+    return any(message["role"] == "system" for message in body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "is_gone"),
+    [
+        ("System role not supported", 400, lambda body: not _has_system(body)),
+        ("Only user and assistant roles are supported!", 500, lambda body: not _has_system(body)),
+        ("'max_tokens' is not supported. Use 'max_completion_tokens'.", 400, lambda b: "max_tokens" not in b),
+        ("'temperature' does not support 0.1 with this model", 400, lambda b: "temperature" not in b),
+        ('[{"loc": ["body", "stream_options"]}]', 422, lambda body: "stream_options" not in body),
+    ],
+)
+def test_what_a_server_refuses_is_not_sent_again(
+    message: str, status: int, is_gone: Callable[[Any], bool]
+) -> None:
+    with ScriptedServer(refusal(status, message), Sent(ANSWERS["openai"])) as server:
+        llm = model("openai", server)
+        for _ in range(2):
+            stream = stream_of(llm)
+            list(stream)
+            assert stream.text == "Close B7."
+        first, again, later = (request.body for request in server.requests)
+    assert not is_gone(first) and is_gone(again) and is_gone(later)
+    assert "Be brief." in json.dumps(again) and "Which valve?" in json.dumps(again)
+    if "max_completion_tokens" in message:
+        assert again["max_completion_tokens"] == 256
+
+
+SCHEMA = {"type": "object", "properties": {"queries": {"type": "array"}}}
+
+
+@KINDS
+def test_complete_gives_the_reply_alone_and_sends_the_schema(kind: str) -> None:
+    thought = {
+        "ollama": told([{"content": "hm</think>\n"}, {"content": "{} "}]),
+        "openai": said("<think>a</think>{}"),
+    }
+    with ScriptedServer(Sent(thought[kind])) as server:
+        assert complete(model(kind, server), QUESTION, timeout_s=20, json_schema=SCHEMA) == "{}"
+        body = server.requests[0].body
+    sent = body["format"] if kind == "ollama" else body["response_format"]["json_schema"]["schema"]
+    assert sent == SCHEMA
+
+
+def test_a_server_without_json_mode_is_asked_without() -> None:
+    with ScriptedServer(refusal(400, "response_format is not supported"), Sent(said("{}"))) as server:
+        assert complete(model("openai", server), "x", timeout_s=20, json_schema=SCHEMA) == "{}"
+
+
+@KINDS
+def test_no_proxy_stands_before_this_machine(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert read(kind, ANSWERS[kind]).text == "Close B7."
 
 
 class TestAnyModel:
-    """Models that are not ours have no transport and no marked end."""
+    """Models that a program passes have no server and no marked end."""
 
     def test_streams(self) -> None:
-        llm = FakeLLM(["Close the valve."])
-        stream = ChatStream(llm, QUESTION, stop=threading.Event())
-        assert "".join(stream) == "Close the valve."
+        llm = FakeLLM(["Close <think>no</think>it."])
+        stream = stream_of(llm)
+        list(stream)
+        assert (stream.text, kept(stream).finish_reason) == ("Close it.", "")
         assert llm.prompts == ["system: Be brief.\nuser: Which valve?"]
-        assert stream.generation is not None
-        assert stream.generation.finish_reason == ""
 
-    def test_stop_leaves_a_slow_model_behind(self) -> None:
+    def test_a_stop_leaves_a_slow_model_behind(self) -> None:
         stop = threading.Event()
-        stop.set()
+        threading.Timer(0.2, stop.set).start()
         started = time.monotonic()
-        assert list(ChatStream(FakeLLM(["a b"], pause_s=60), QUESTION, stop=stop)) == []
+        assert list(stream_of(FakeLLM(["a b"], pause_s=60), stop=stop)) == []
         assert time.monotonic() - started < 20
 
-    def test_its_failure_is_translated(self) -> None:
-        stream = ChatStream(FakeLLM(["a b c"], fails_after=2), QUESTION, stop=threading.Event())
-        with pytest.raises(AnswerInterrupted, match=r"fake-llm.*the fake model went away"):
+    def test_its_failures_are_errors_of_the_tree(self) -> None:
+        stream = stream_of(FakeLLM(["a b c"], fails_after=2))
+        with pytest.raises(AnswerInterrupted, match="fake-llm"):
             list(stream)
         assert stream.text == "a b"
-
-    def test_a_mistake_in_a_model_is_an_error_of_the_tree(self) -> None:
         with pytest.raises(ModelError, match="no usable answer: bad"):
-            list(ChatStream(FakeLLM([ValueError("bad")]), QUESTION, stop=threading.Event()))
-
-
-class Ollama(FakeLLM):
-    """A model of a server whose connection never speaks up, as while a name is being looked up."""
-
-    base_url: str = "http://far.away"
-    model: str = "slow"
-    request_timeout: float = 0.1
-
-
-def test_what_is_there_already_is_taken_at_once() -> None:
-    taken = reader.AnswerReader(Ollama(["a b c d"]), QUESTION, served=True)
-    first = taken.take(timeout_s=5)
-    deadline = time.monotonic() + 30
-    while taken._items.qsize() + len(first) < 5 and time.monotonic() < deadline:  # four words and the end
-        time.sleep(0.01)
-    rest = taken.take(timeout_s=5) if len(first) < 4 else []
-    assert "".join(delta.text for delta in [*first, *rest]) == "a b c d"
-    assert taken.take(timeout_s=5) == []
-
-
-def test_a_model_of_no_server_is_taken_piece_by_piece() -> None:
-    taken = reader.AnswerReader(FakeLLM(["a b c d"]), QUESTION, served=False)
-    time.sleep(0.2)
-    assert [len(taken.take(timeout_s=5)) for _ in range(5)] == [1, 1, 1, 1, 0]
-
-
-def test_a_silence_that_the_connection_does_not_notice_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generation, "SILENCE_GRACE_S", 0.1)
-    with pytest.raises(ModelTimeout, match=r"ollama/slow at http://far\.away sent nothing"):
-        list(ChatStream(Ollama(["a b"], pause_s=1), QUESTION, stop=threading.Event()))
+            list(stream_of(FakeLLM([ValueError("bad")])))

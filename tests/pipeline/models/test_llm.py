@@ -1,196 +1,201 @@
-"""The choice of a language model, against servers that are there, are not, or say no."""
+"""The choice of a language model, against servers that are there, are not, or say no; and getting one."""
 
 from __future__ import annotations
 
+import json
+import logging
 import sys
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from pipeline.errors import ConfigurationError
+from pipeline.errors import ConfigurationError, ModelError
+from pipeline.models.base import Pulling
 from pipeline.models.llm import (
     DEFAULT_OPENAI_MODEL,
     choose_language_model,
     list_language_models,
+    list_models,
+    pull_model,
 )
 from pipeline.options import LanguageModelOptions
-from tests.servers import OllamaServer, OpenAIServer, Reply
+from tests.scripted_server import ScriptedServer, Sent, lines, said
 
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nothing listens
+KEY = "sk-9f8e7d6c5b4a/39"
+NO_CHAT = (
+    "nomic-embed-text:latest", "all-minilm:33m", "bge-m3:latest", "bge-reranker-v2-m3", "jina-reranker-v2",
+    "BAAI/bge-large-en", "intfloat/multilingual-e5-large", "mxbai-embed-large", "text-embedding-3-small",
+    "whisper-1", "tts-1",
+)  # fmt: skip
 
 
-@pytest.fixture
-def ollama() -> Iterator[OllamaServer]:
-    models = ["nomic-embed-text:latest", "all-minilm:33m", "llama3.2:latest", "qwen3:8b", "bge-m3:latest"]
-    with OllamaServer(models=models) as server:
-        yield server
+def tags(*names: str) -> Sent:
+    """Ollama's list of models."""
+    return Sent((json.dumps({"models": [{"name": name, "size": 7} for name in names]}).encode(),))
 
 
-@pytest.fixture
-def openai() -> Iterator[OpenAIServer]:
-    with OpenAIServer(models=["text-embedding-3-small", "small-chat"], key="sk-right") as server:
-        yield server
+def models(*names: str) -> Sent:
+    """The list of a compatible server."""
+    return Sent((json.dumps({"data": [{"id": name} for name in names]}).encode(),))
 
 
-def test_auto_takes_ollamas_first_chat_model_also_where_there_is_a_key(ollama: OllamaServer) -> None:
-    options = LanguageModelOptions(ollama_url=ollama.url, openai_api_key="sk-x")
-    llm, choice = choose_language_model("auto", options=options)
-    assert (choice.role, choice.name, choice.provider) == (
-        "language model",
-        "ollama/llama3.2:latest",
-        "ollama",
-    )
-    assert ollama.url in choice.detail
+def options(**given: Any) -> LanguageModelOptions:
+    return LanguageModelOptions(**{"ollama_url": NOWHERE, "connect_timeout_s": 1.0, **given})
+
+
+def test_auto_takes_ollamas_first_chat_model_also_where_there_is_a_key() -> None:
+    with ScriptedServer(tags(*NO_CHAT, "llama3.2:latest", "qwen3:8b")) as server:
+        given = options(ollama_url=server.url, openai_api_key=KEY)
+        llm, choice = choose_language_model("auto", options=given)
+        assert list_models("ollama", given).models[0].size_bytes == 7
+    assert (choice.role, choice.name) == ("language model", "ollama/llama3.2:latest")
+    assert server.url in choice.detail
+    assert llm is not None and llm.metadata.context_window == 8192
+
+
+def test_auto_takes_a_compatible_servers_first_chat_model() -> None:
+    with ScriptedServer(models(*NO_CHAT, "small-chat"), Sent(said("fine"))) as server:
+        given = options(openai_base_url=f"{server.url}/v1/", openai_api_key=KEY)
+        llm, choice = choose_language_model("auto", options=given)
+        assert (
+            llm is not None and "".join(part.delta or "" for part in llm.stream_complete("hello")) == "fine"
+        )
+    assert (choice.name, choice.detail) == ("openai/small-chat", f"by {server.url}/v1")
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("name", NO_CHAT)
+def test_a_model_that_cannot_chat_is_never_chosen(name: str) -> None:
+    with ScriptedServer(tags(name)) as server:
+        for wanted in ("auto", f"ollama/{name}", f"openai/{name}"):
+            given = options(
+                ollama_url=server.url, openai_base_url=f"{server.url}/v1" if "openai" in wanted else ""
+            )
+            llm, choice = choose_language_model(wanted, options=given)
+            assert llm is None and choice.detail and choice.fix
+
+
+def test_auto_falls_back_to_the_key_of_openai() -> None:
+    llm, choice = choose_language_model("auto", options=options(openai_api_key=KEY))
     assert llm is not None
-    assert llm.metadata.model_name == "llama3.2:latest"
-    assert llm.metadata.context_window == 8192
-
-
-def test_auto_falls_back_to_the_key() -> None:
-    options = LanguageModelOptions(ollama_url=NOWHERE, openai_api_key="sk-x")
-    llm, choice = choose_language_model("auto", options=options)
-    assert llm is not None
-    assert (choice.name, choice.provider) == (f"openai/{DEFAULT_OPENAI_MODEL}", "openai")
-    assert "sk-x" not in repr(choice)
-
-
-def test_auto_takes_a_key_where_ollama_has_only_embedding_models() -> None:
-    with OllamaServer(models=["nomic-embed-text:latest"]) as server:
-        options = LanguageModelOptions(ollama_url=server.url, openai_api_key="sk-x")
-        assert choose_language_model("auto", options=options)[1].provider == "openai"
-        _, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=server.url))
-    assert "has no chat model" in choice.detail
-
-
-def test_auto_takes_the_compatible_servers_first_chat_model(openai: OpenAIServer) -> None:
-    options = LanguageModelOptions(
-        ollama_url=NOWHERE, openai_base_url=f"{openai.base_url}/", openai_api_key="sk-right"
-    )
-    llm, choice = choose_language_model("auto", options=options)
-    assert llm is not None
-    assert (choice.name, choice.detail) == ("openai/small-chat", f"by {openai.base_url}")
-    openai.reply_with(Reply(["fine"]))
-    assert llm.complete("hello").text == "fine"
+    assert choice.name == f"openai/{DEFAULT_OPENAI_MODEL}"
+    assert KEY not in repr(choice)
 
 
 def test_auto_without_anything_says_how_to_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.models.llm.OLLAMA_URL", NOWHERE)  # as where no setting names one
-    llm, choice = choose_language_model("auto", options=LanguageModelOptions(ollama_url=NOWHERE))
-    assert llm is None
-    assert (choice.name, choice.provider) == ("", "none")
-    assert f"Cannot reach Ollama at {NOWHERE}" in choice.detail
-    assert "ollama pull" in choice.fix
-    assert "ATHENA_OPENAI_API_KEY" in choice.fix
-    assert not choice.wrong
+    llm, choice = choose_language_model("auto", options=options())
+    assert llm is None and not choice.wrong
+    assert NOWHERE in choice.detail
+    assert "ollama pull" in choice.fix and "ATHENA_OPENAI_API_KEY" in choice.fix
 
 
-@pytest.mark.parametrize("name", ["auto", "openai/m"])
-def test_a_server_that_a_setting_names_is_said_to_be_wrong_or_down(name: str) -> None:
-    options = LanguageModelOptions(openai_base_url=NOWHERE)
-    llm, choice = choose_language_model(name, options=options)
-    assert llm is None
-    assert f"Cannot reach the OpenAI-compatible server at {NOWHERE}" in choice.detail
-    assert choice.fix == "Start that server, or correct ATHENA_OPENAI_BASE_URL."
-    assert choice.wrong
+@pytest.mark.parametrize("name", ["ollama/qwen3:8b", "ollama/llama3.2", "ollama/llama3.2:latest"])
+def test_a_model_of_ollama_is_named_with_or_without_its_tag(name: str) -> None:
+    with ScriptedServer(tags("llama3.2:latest", "qwen3:8b")) as server:
+        llm, choice = choose_language_model(name, options=options(ollama_url=server.url))
+    assert llm is not None and choice.name == name
 
 
-def test_an_address_without_a_list_of_models_is_wrong(openai: OpenAIServer) -> None:
-    options = LanguageModelOptions(openai_base_url=f"{openai.base_url}/nowhere", openai_api_key="sk-right")
-    _, choice = choose_language_model("auto", options=options)
-    assert "has no list of models (HTTP 404)" in choice.detail
-    assert "correct ATHENA_OPENAI_BASE_URL" in choice.fix
+@pytest.mark.parametrize("status", [404, 405, 500, 501])
+def test_a_server_without_a_list_serves_a_model_that_is_named(status: int) -> None:
+    with ScriptedServer(Sent(status=status)) as server:
+        llm, choice = choose_language_model("openai/m", options=options(openai_base_url=f"{server.url}/v1"))
+        auto, why = choose_language_model("auto", options=options(openai_base_url=f"{server.url}/v1"))
+    assert llm is not None and choice.name == "openai/m"
+    assert auto is None and why.wrong
 
 
-def test_none_is_none(ollama: OllamaServer) -> None:
-    llm, choice = choose_language_model("none", options=LanguageModelOptions(ollama_url=ollama.url))
-    assert (llm, choice.provider) == (None, "none")
-    assert ollama.requests == []
-
-
-@pytest.mark.parametrize(
-    "name", ["ollama/qwen3:8b", "ollama/llama3.2", "ollama/llama3.2:latest", "openai/small-chat"]
-)
-def test_a_named_model(ollama: OllamaServer, openai: OpenAIServer, name: str) -> None:
-    options = LanguageModelOptions(
-        ollama_url=ollama.url, openai_base_url=openai.base_url, openai_api_key="sk-right"
-    )
-    llm, choice = choose_language_model(name, options=options)
-    assert llm is not None
-    assert choice.name == name
+@pytest.mark.parametrize("reply", [Sent((b"<html></html>",)), Sent((b"{}",)), Sent(status=404)])
+def test_a_base_url_without_v1_gets_a_hint(reply: Sent) -> None:
+    with ScriptedServer(reply) as server:
+        for name in ("auto", "openai/m"):
+            _, choice = choose_language_model(name, options=options(openai_base_url=server.url))
+            assert "/v1" in choice.fix
+            _, choice = choose_language_model(name, options=options(openai_base_url=f"{server.url}/v1"))
+            assert "/v1" not in choice.fix
 
 
 @pytest.mark.parametrize(
     ("name", "given", "detail", "fix"),
     [
-        ("ollama/mistral", {}, "does not have the model 'mistral'", "Get it with `ollama pull mistral`."),
-        (
-            "ollama/mistral",
-            {"ollama_url": NOWHERE},
-            f"Cannot reach Ollama at {NOWHERE}",
-            "ollama serve",
-        ),
-        ("openai/gpt-x", {"openai_base_url": ""}, "needs a key", "ATHENA_OPENAI_API_KEY"),
+        ("none", {}, "ATHENA_LLM", "ATHENA_LLM=auto"),
+        ("ollama/mistral", {}, NOWHERE, "ollama serve"),
+        ("openai/gpt-x", {}, "needs a key", "ATHENA_OPENAI_API_KEY"),
         ("openai/gpt-x", {"openai_base_url": NOWHERE}, NOWHERE, "ATHENA_OPENAI_BASE_URL"),
-        ("auto", {"ollama_url": NOWHERE, "openai_api_key": "sk-wrong"}, "refused the key (HTTP 401)", ""),
-        (
-            "auto",
-            {"ollama_url": "localhost:11434", "openai_base_url": ""},
-            "Cannot reach Ollama at localhost:11434",
-            "",
-        ),
+        ("auto", {"openai_base_url": NOWHERE}, NOWHERE, "ATHENA_OPENAI_BASE_URL"),
+        ("auto", {"ollama_url": "localhost:11434"}, "localhost:11434", "ATHENA_OLLAMA_URL"),
+        ("ollama/m", {"ollama_url": "http://[::1"}, "Cannot reach", "ATHENA_OLLAMA_URL"),
+        ("ollama/m", {"ollama_url": f"http://me:{KEY}@127.0.0.1:9"}, "Cannot reach", "ollama serve"),
     ],
 )
-def test_a_missing_model_is_a_reason_and_a_command(
-    ollama: OllamaServer, openai: OpenAIServer, name: str, given: dict[str, str], detail: str, fix: str
+def test_a_missing_server_is_a_reason_and_a_command(
+    name: str, given: dict[str, str], detail: str, fix: str
 ) -> None:
-    urls = {"ollama_url": ollama.url, "openai_base_url": openai.base_url}
-    llm, choice = choose_language_model(name, options=LanguageModelOptions(**{**urls, **given}))
+    llm, choice = choose_language_model(name, options=options(**given))
     assert llm is None
-    assert detail in choice.detail
-    assert fix in choice.fix
+    assert detail in choice.detail and fix in choice.fix
+    assert KEY not in repr(choice)
+
+
+def test_a_missing_model_a_wrong_key_and_a_silent_server_have_their_reasons() -> None:
+    with ScriptedServer(tags("llama3.2")) as server:
+        _, choice = choose_language_model("ollama/mistral", options=options(ollama_url=server.url))
+        assert choice.fix == "Get it with `ollama pull mistral`."
+    with ScriptedServer(Sent(status=401)) as server:
+        given = options(openai_base_url=f"{server.url}/v1", openai_api_key=KEY)
+        assert "ATHENA_OPENAI_API_KEY" in choose_language_model("openai/m", options=given)[1].fix
+    with ScriptedServer(Sent(before_headers=3.0)) as server:
+        given = options(ollama_url=server.url, connect_timeout_s=0.3)
+        assert "sent nothing" in choose_language_model("ollama/m", options=given)[1].detail
 
 
 def test_an_openai_model_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_index.llms.openai_like", None)
-    llm, choice = choose_language_model("openai/gpt-x", options=LanguageModelOptions(openai_api_key="sk-x"))
-    assert llm is None
-    assert "pip install 'athena-docs[openai]'" in choice.fix
+    llm, choice = choose_language_model("openai/gpt-x", options=options(openai_api_key=KEY))
+    assert llm is None and "pip install" in choice.fix
 
 
 @pytest.mark.parametrize("name", ["", "gpt-4", "ollama/", "ollama", "auto/x", "none/x"])
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="ATHENA_LLM"):
-        choose_language_model(name, options=LanguageModelOptions(ollama_url=NOWHERE))
+        choose_language_model(name, options=options())
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/", "http://127.0.0.1:x"])
-@pytest.mark.parametrize(("name", "option"), [("ollama/m", "ollama_url"), ("openai/m", "openai_base_url")])
-def test_an_address_that_is_none_is_a_server_that_cannot_be_reached(name: str, option: str, url: str) -> None:
-    options = LanguageModelOptions(**{"openai_api_key": "sk-x", option: url})
-    llm, choice = choose_language_model(name, options=options)
-    assert llm is None
-    assert "Cannot reach" in choice.detail
-    assert f"ATHENA_{option.upper()}" in choice.fix
+def test_the_picker_lists_all_chat_models() -> None:
+    with ScriptedServer(tags("llama3.2", *NO_CHAT)) as ollama, ScriptedServer(models("a", "b")) as other:
+        given = options(ollama_url=ollama.url, openai_base_url=f"{other.url}/v1")
+        assert list_language_models(options=given) == ["ollama/llama3.2", "openai/a", "openai/b", "none"]
+    assert list_language_models(options=options()) == ["none"]
 
 
-def test_a_silent_server_costs_no_more_than_the_connect_timeout(ollama: OllamaServer) -> None:
-    ollama.stalled_paths.add("/api/tags")
-    options = LanguageModelOptions(ollama_url=ollama.url, connect_timeout_s=0.3)
-    _, choice = choose_language_model("auto", options=options)
-    assert "sent nothing for 0.3 s" in choice.detail
+def test_making_options_and_listing_have_no_side_effects() -> None:
+    make = logging.getLogRecordFactory()
+    list_language_models(options=options(openai_api_key=KEY))
+    assert logging.getLogRecordFactory() is make
+    assert str(ModelError(f"It says {KEY}.")) == f"It says {KEY}."
 
 
-def test_the_picker_lists_all_chat_models(ollama: OllamaServer, openai: OpenAIServer) -> None:
-    options = LanguageModelOptions(
-        ollama_url=ollama.url, openai_base_url=openai.base_url, openai_api_key="sk-right"
-    )
-    assert list_language_models(options=options) == [
-        "ollama/llama3.2:latest",
-        "ollama/qwen3:8b",
-        "openai/small-chat",
-        "none",
-    ]
+def pulled(server: ScriptedServer) -> list[Pulling]:
+    return list(pull_model("tiny", url=server.url, connect_timeout_s=1.0))
 
 
-def test_the_picker_without_anything_has_none() -> None:
-    assert list_language_models(options=LanguageModelOptions(ollama_url=NOWHERE)) == ["none"]
+def test_a_pull_yields_the_sum_of_its_parts() -> None:
+    part = {"status": "pulling", "digest": "a", "total": 10, "completed": 4}
+    other = {"status": "pulling", "digest": "b", "total": 5, "completed": 5}
+    with ScriptedServer(Sent(lines({"status": "manifest"}, part, other, {"status": "success"}))) as server:
+        progress = pulled(server)
+    assert [(now.done, now.total) for now in progress] == [(0, 0), (4, 10), (9, 15), (9, 15)]
+    assert progress[-1].status == "success"
+
+
+@pytest.mark.parametrize(
+    "body", [lines({"error": "no such manifest"}), lines({"status": "pulling"}), (b"<html>",)]
+)
+def test_a_pull_that_fails_names_model_and_server(body: tuple[bytes, ...]) -> None:
+    with ScriptedServer(Sent(body)) as server, pytest.raises(ModelError, match="tiny") as raised:
+        pulled(server)
+    assert server.url in str(raised.value) and raised.value.fix
+    with pytest.raises(ModelError, match="Cannot reach"):
+        pulled(server)

@@ -73,7 +73,7 @@ def test_it_streams_and_counts() -> None:
     ended = stream.generation
     assert len(pieces) > 1
     assert ended is not None
-    assert "".join(pieces) == stream.text == ended.text
+    assert "".join(piece.text for piece in pieces) == stream.text
     assert ended.prompt_tokens and ended.answer_tokens
     assert ended.finish_reason in ("stop", "length")
     assert not ended.prompt_truncated
