@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 MARK = "[secret]"
 PLAIN = re.compile(
-    r".{1,5}|[A-Za-z-]{1,12}"
+    r".{0,5}|[A-Za-z-]{1,12}"
 )  # words and placeholders ("ollama") cannot be told from other text
 SECRET_NAME = re.compile(r"(key|token|password|secret|authorization)$", re.IGNORECASE)
 _USER = re.compile(r"(?:[\w+.-]+://)?(.*)@", re.DOTALL)  # up to the last @: a password may hold one

@@ -131,7 +131,6 @@ LLAMA_ADAPTERS = (
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
     "pipeline/models/given.py",
-    "pipeline/models/reader.py",
     "pipeline/models/llm.py",
     "pipeline/stores/neo4j/connecting.py",
     "readers/llamaindex.py",
@@ -160,7 +159,7 @@ KNOWN_AS = {
 THREADS_THAT_HAND_OVER = {
     "agent/calling.py": 1,  # the run waits, and tells the model
     "memory/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
-    "pipeline/models/reader.py": 1,
+    "pipeline/models/generation.py": 1,
 }
 
 DOCUMENTED_HOSTS = {"127.0.0.1", "localhost", "::1", "huggingface.co", "api.openai.com"}

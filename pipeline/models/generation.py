@@ -131,10 +131,11 @@ class ChatStream(Iterator[Delta]):
                     break
                 except Exception as error:  # any library's model may raise anything
                     begun = bool(self.text or self.thinking)
-                    if is_last or begun or not worth_retrying(error):
-                        raise translate(error, server=self._server, begun=begun) from error
-                    logger.warning("asking %s again: %s", self._server.name, quoted(str(error)))
-                self._stop.wait(RETRY_AFTER_S)
+                    if not (is_last or begun) and worth_retrying(error):
+                        logger.warning("asking %s again: %s", self._server.name, quoted(str(error)))
+                        self._stop.wait(RETRY_AFTER_S)
+                        continue
+                    raise translate(error, server=self._server, begun=begun) from error
             self.generation = self._ended()
         finally:
             self._note_tokens()

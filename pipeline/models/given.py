@@ -27,7 +27,7 @@ def language_model_of(llm: LLM) -> tuple[LLM, ModelChoice]:
 
 def encoder_of(given: BaseEmbedding | Encoder) -> tuple[Encoder, ModelChoice]:
     """Return an embedding model as an `Encoder` with its choice; raises `ConfigurationError` for others."""
-    if hasattr(given, "encode_passages"):
+    if isinstance(given, Encoder) or hasattr(given, "opening"):
         encoder = cast("Encoder", given)
     elif hasattr(given, "get_text_embedding_batch"):
         encoder = LlamaIndexEncoder(given)

@@ -163,24 +163,8 @@ def test_vector_stores_that_take_flat_metadata_alone_take_ours(tmp_path: Path, c
     [
         ({"llm": 3}, "`llm` is a 'int'"),
         ({"encoder": object()}, "`encoder` is a 'object'"),
-        ({"reranker": object()}, "`reranker` is a 'object'"),
     ],
 )
 def test_what_is_no_model_is_refused(fan: Athena, given: dict[str, Any], message: str) -> None:
     with open_athena(fan.settings, **given) as athena, pytest.raises(AthenaError, match=message):
         athena.ask(QUESTION)
-
-
-@pytest.mark.parametrize("rows", [[[0.0, 0.0]], [["a"]], [[1.0], [2.0]], [[float("nan")]], 5])
-def test_vectors_that_are_none_are_told(fan: Athena, tmp_path: Path, rows: Any) -> None:
-    class Wrong:
-        def encode_passages(self, texts: list[str]) -> Any:
-            return rows
-
-        def encode_query(self, text: str) -> Any:
-            return [1.0, 2.0]
-
-    (tmp_path / "fan.md").write_text(FAN)
-    settings = load_settings(data_dir=tmp_path / "data", llm="none")
-    with open_athena(settings, encoder=Wrong()) as athena, pytest.raises(AthenaError, match="'Wrong' gave"):
-        athena.ingest([tmp_path / "fan.md"])

@@ -34,7 +34,7 @@ def test_a_secret_is_taken_out_in_each_form(form: str) -> None:
     assert str(AthenaError(f"It said {form}.")) == f"It said {MARK}."
 
 
-@pytest.mark.parametrize("word", ["none", "ollama", "lm-studio", "athena", "x1"])
+@pytest.mark.parametrize("word", ["", "none", "ollama", "lm-studio", "athena", "x1"])
 def test_words_and_placeholders_are_no_secrets(word: str) -> None:
     hide({"openai_api_key": word})
     assert redacted(f"The {word} hums.") == f"The {word} hums."
