@@ -97,7 +97,7 @@ def test_the_first_piece_comes_while_the_server_is_still_sending(kind: str) -> N
 
 
 ALLOWED: dict[str, tuple[object, ...]] = {
-    "lines that are no data": (b": hi\n\nid: 4\n: again\n\nretry: 9\n\nx-odd: 1\n\n", chunk({"content": "B7"})),
+    "lines that are no data": (b": hi\n\nid: 4\n: x\n\nretry: 9\n\nx-odd: 1\n\n", chunk({"content": "B7"})),
     "an event of another name": (b"event: ping\ndata: {}\n\n", chunk({"content": "B7"})),
     "a last chunk without delta": (chunk({"content": "B7"}), {"choices": [{"finish_reason": "stop"}]}),
     "usage without choices": (chunk({"content": "B7"}), {"usage": {"prompt_tokens": 3}}),
@@ -285,7 +285,7 @@ LONG = "This model's maximum context length is 4096 tokens. Please reduce the le
     ("sent", "error", "fix"),
     [
         (refusal(401, f"Incorrect API key: {KEY}"), ModelUnavailable, "ATHENA_OPENAI_API_KEY"),
-        (refusal(404, "no such model"), ModelUnavailable, {"ollama": "ollama pull m", "openai": "ATHENA_LLM"}),
+        (refusal(404, "no such model"), ModelUnavailable, {"ollama": "pull m", "openai": "ATHENA_LLM"}),
         (refusal(429, "slow down", **{"retry-after": "17"}), ModelError, "17 s"),
         (refusal(400, LONG), ModelError, "ATHENA_CONTEXT_WINDOW"),
         (refusal(500, "overloaded"), ModelError, "log"),
