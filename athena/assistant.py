@@ -125,6 +125,7 @@ class Athena(Parts):
                     encoder=self.encoder,
                     manifest=self.manifest,
                     root=root,
+                    uploads=reading.shared_uploads(self.settings),
                     rebuild=rebuild,
                     on_progress=on_progress,
                     should_stop=should_stop,

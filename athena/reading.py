@@ -54,8 +54,15 @@ def make_reader(
 
 def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
     """The folder of uploads where a document was uploaded; None where its file is somebody else's."""
+    from pipeline.ingesting.documents import UPLOAD_ROOT
+
     folder = settings.data_dir / UPLOADS
-    return folder if info.root == str(folder.resolve()) else None
+    return folder if info.root in (UPLOAD_ROOT, str(folder.resolve())) else None
+
+
+def shared_uploads(settings: Settings) -> Path | None:
+    """The folder of uploads, where other machines with the same index may have other files; else None."""
+    return settings.data_dir / UPLOADS if settings.store == "server" else None
 
 
 def upload_limits(settings: Settings) -> UploadLimits:

@@ -33,13 +33,15 @@ def ingest(
     encoder: Encoder,
     manifest: Manifest,
     root: str | None = None,
+    uploads: Path | None = None,
     rebuild: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    Documents given a `root` belong to that instead of to their folder, and none counts as deleted.
+    Documents given a `root` belong to that instead of to their folder, and none counts as deleted; nor does
+    any of the folder `uploads`, of which other machines may have other files.
     `should_stop` is called before each document and while embedding; what was stored by then stays.
     An outdated index, made with another file of the same model or another recipe, is rebuilt.
 
@@ -54,7 +56,8 @@ def ingest(
         store.writing(manifest, rebuild=report.rebuilt) as writing,
         ThreadPoolExecutor(1, "athena-embed") as model,
     ):
-        found = find_documents(paths, reader=reader, indexed=store.sections.documents(), root=root)
+        indexed = store.sections.documents()
+        found = find_documents(paths, reader=reader, indexed=indexed, root=root, uploads=uploads)
         report.problems += found.problems
         report.left_out += found.left_out
         tell, stop = on_progress or (lambda _: None), should_stop or (lambda: False)

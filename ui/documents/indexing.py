@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.reading import UPLOADS
+from athena.reading import UPLOADS, kept_in
 from pipeline.ingest import left_out_summary
 from pipeline.words import counted
 from ui.shared import messages, process
@@ -41,7 +41,7 @@ def uploads_folder() -> Path:
 
 def is_upload(info: DocumentInfo) -> bool:
     """Whether a document was uploaded."""
-    return info.root == str(uploads_folder().resolve())
+    return kept_in(process.athena().settings, info) is not None
 
 
 @messages.noticed

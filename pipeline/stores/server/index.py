@@ -54,7 +54,7 @@ def documents_of(database: Db, build: str) -> Any:
 
 def has_documents(database: Db, build: str) -> bool:
     """True where a build has a document that is visible."""
-    return documents_of(database, build).find_one({"version": {"$ne": None}}, {"_id": 1}) is not None
+    return documents_of(database, build).find_one({"version": {"$ne": ""}}, {"_id": 1}) is not None
 
 
 def build_to_write(connections: Connections, manifest: Manifest, *, rebuild: bool) -> str:

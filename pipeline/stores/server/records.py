@@ -36,7 +36,7 @@ def document_fields(document: NewDocument, now: float) -> Record:
 
 def list_documents(database: Db, build: str) -> list[DocumentInfo]:
     """The visible documents of a build, by source."""
-    found = documents_of(database, build).find({"version": {"$ne": None}}, dict.fromkeys(INFO, 1))
+    found = documents_of(database, build).find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
     return [info_of(record) for record in found.sort("_id", 1)]
 
 
@@ -52,7 +52,7 @@ def read_records(database: Db, build: str, sources: Iterable[str]) -> dict[str, 
         record["_id"]: record
         for some in in_parts(sources)
         for record in documents.find({"_id": {"$in": some}}, FOR_SECTIONS)
-        if record.get("version") is not None  # FerretDB 1.24 shows an upserted record before its fields
+        if record["version"]
     }
 
 

@@ -78,7 +78,7 @@ def _sums(documents: Collection[Record], *, group: str | None, add: int | str) -
     One sum a call: FerretDB 1.24 gets a second one in the same call wrong.
     """
     stages: list[Record] = [
-        {"$match": {"version": {"$ne": None}}},
+        {"$match": {"version": {"$ne": ""}}},
         {"$group": {"_id": group, "sum": {"$sum": add}}},
     ]
     groups = sorted(documents.aggregate(stages), key=lambda found: -found["sum"])
@@ -175,7 +175,7 @@ def _document(database: Db, index: Index, source: str) -> StoredDocument | None:
     """A document with its text and sections; read again where it was replaced meanwhile."""
     for _ in range(ATTEMPTS):
         record = documents_of(database, index.build).find_one({"_id": source})
-        if record is None or record["version"] is None:
+        if record is None or not record["version"]:
             return None
         of_version = {"version": record["version"]}
         rows = [*database[f"sections_{index.build}"].find(of_version).sort("order", 1)]

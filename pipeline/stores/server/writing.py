@@ -1,6 +1,6 @@
 """Writing documents: a new version beside the old one, then one update of the document's record.
 
-A document's record names the `version` that searches show (None: the document is deleted or not complete),
+A document's record names the `version` that searches show ("": the document is deleted or not complete),
 the `next` version while a process writes it, and all `versions` that may have data in either server. Several
 processes may ingest different documents at once; of two that write the same one, the later to begin wins. A
 killed process leaves versions that nobody sees: the next ingest of that document deletes them, or `sweep` at
@@ -112,8 +112,8 @@ class ServerWriting:
 
 def hide(database: Db, build: str, source: str) -> None:
     """Let nobody see a document any more; raises `UnknownDocument`."""
-    change = {"$set": {"version": None, "next": None, "clean": False}}
-    shown = {"_id": source, "version": {"$ne": None}}
+    change = {"$set": {"version": "", "next": "", "clean": False}}
+    shown = {"_id": source, "version": {"$ne": ""}}
     if documents_of(database, build).update_one(shown, change).matched_count == 0:
         raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
 
@@ -132,21 +132,21 @@ def clean(connections: Connections, database: Db, build: str, sources: Iterable[
             if versions
         ]
         for record in records:
-            now = {"_id": record["_id"], "version": record["version"], "next": None}
+            now = {"_id": record["_id"], "version": record["version"], "next": ""}
             now["versions"] = [record["version"]] if record["version"] else []
             changes.append(UpdateOne(now, {"$set": {"clean": True}}))
         if changes:
             documents.bulk_write(changes)
-        documents.delete_many({"_id": {"$in": some}, "version": None, "next": None, "clean": True})
+        documents.delete_many({"_id": {"$in": some}, "version": "", "next": "", "clean": True})
 
 
 def sweep(connections: Connections, database: Db, build: str) -> None:
     """Delete what processes left that ended while they wrote or deleted documents."""
     documents = documents_of(database, build)
-    abandoned = [{"next": None}, {"begun_at": {"$lt": time.time() - ABANDONED_S}}]
+    abandoned = [{"next": ""}, {"begun_at": {"$lt": time.time() - ABANDONED_S}}]
     records = [*documents.find({"clean": False, "$or": abandoned}, {"next": 1})]
     for record in records:  # a process that still writes one finds that it is not `next` any more
-        documents.update_one(record, {"$set": {"next": None}})
+        documents.update_one(record, {"$set": {"next": ""}})
     clean(connections, database, build, [record["_id"] for record in records])
 
 
@@ -183,7 +183,7 @@ def _begin(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
                 {
                     "$set": {"next": version, "begun_at": time.time(), "clean": False},
                     "$push": {"versions": version},
-                    "$setOnInsert": {"version": None},
+                    "$setOnInsert": {"version": ""},
                 },
                 upsert=True,
             )
@@ -207,7 +207,7 @@ def _switch(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
         [
             UpdateOne(
                 {"_id": document.source, "next": version},
-                {"$set": {"version": version, "next": None, **document_fields(document, now)}},
+                {"$set": {"version": version, "next": "", **document_fields(document, now)}},
             )
             for version, document in group.items()
         ],

@@ -89,6 +89,14 @@ def test_a_document_is_gone_where_its_folder_was_searched_and_its_file_is_not_th
     assert find_documents([a], reader=Finding(), indexed=indexed, root="upload").gone == []
 
 
+def test_uploads_of_another_machine_are_not_gone(tmp_path: Path) -> None:
+    uploads = write(tmp_path / "uploads", "mine.md")
+    indexed = [info("mine.md", "upload"), info("other.md", "upload")]
+    result = find_documents([uploads], reader=Finding(), indexed=indexed, uploads=uploads)
+    assert result.gone == []
+    assert [(one.source, one.root) for one in result.candidates] == [("mine.md", "upload")]
+
+
 def test_what_cannot_be_read_is_not_gone(tmp_path: Path) -> None:
     a = write(tmp_path / "a", "x.md")
     indexed = [info("x.md", a), info("sub/y.md", a), info("z.md", a)]
