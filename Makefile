@@ -1,4 +1,4 @@
-.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock images bench evaluate pictures clean
+.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock images bench evaluate docs pictures clean
 .DEFAULT_GOAL := help
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
@@ -73,6 +73,11 @@ bench: setup  ## Athena beside other libraries, in one run (an hour); writes doc
 evaluate: setup  ## run experiments A to D (minutes) and write docs/evaluation.md; with a model: LLM=ollama/NAME
 	@.venv/bin/athena eval experiment --all $(if $(LLM),--llm $(LLM)) $(options)
 	@$(python) -m evals.report
+
+docs:  ## the documentation as a site with search, in build/site (installs mkdocs-material into build/)
+	@[ -x build/docs/bin/mkdocs ] || { python3 -m venv build/docs && build/docs/bin/pip install --quiet "mkdocs-material>=9.6,<10"; }
+	@NO_MKDOCS_2_WARNING=1 build/docs/bin/mkdocs build --quiet
+	@echo "build/site/index.html"
 
 pictures: setup  ## take the README's pictures from the running app
 	@scripts/chromium.sh
