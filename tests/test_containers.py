@@ -105,7 +105,9 @@ def test_every_setting_of_the_app_is_one() -> None:
 
 def test_every_documented_setting_in_the_env_file_reaches_the_app() -> None:
     """But those that the containers decide, which are listed in the compose file."""
-    documented = set(re.findall(r"^\| `(ATHENA_\w+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE))
+    documented = set(
+        re.findall(r"^\| `(ATHENA_\w+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE)
+    )
     assert documented == KNOWN
     written = {name: f"mine-{name}" for name in documented | SECRETS}
     decided = {
