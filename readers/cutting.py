@@ -94,12 +94,12 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _parsed(section: Section) -> Section:
-    """A section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
-    suffix, shown = (
+    """Return a section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
+    suffix, known = (
         PurePosixPath(section.metadata.get("source", "")).suffix,
         section.metadata.get("shown", ""),
     )
-    shown, items = parse_markdown(section.text, suffix=suffix, masked=shown)
+    shown, items = parse_markdown(section.text, suffix=suffix, masked=known)
     blocks = [item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end) for item in items]
     base = section.start_char_idx
     placed = tuple(replace(block, start=base + block.start, end=base + block.end) for block in blocks)

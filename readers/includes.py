@@ -23,20 +23,10 @@ REPEATED = 100_000
 COST, SHARE_READ = 50, 20
 """Including a file once more costs so many characters, and this part of the characters that it has."""
 
-_MYST = r"include\}([^\n]{1,500}\n(?:[ \t]*+:[^\n]{1,200}\n){0,9})[ \t]*+[`:]{3,9}"
-_DIRECTIVES = {  # those whose name ends in `code` put the file into a code block
-    "mdbook": r"(?<!\\)\{\{#(?:rustdoc_include|include|playground|playpen)[ \t]([^{}\n]{1,500})\}\}",
-    "markdown_include": r"\{!([^!\n]{1,500})!\}",
-    "snippet": r'^[ \t]*+-{1,9}8<-{1,9}[ \t]++"([^"\n]{1,500})"[ \t]*+(?=\r?$)',
-    "vitepress": r"<!--[ \t]*+@include:([^\n>]{1,500})-->",
-    "vitepress_code": r"^[ \t]*+<<<[ \t]([^\r\n{]{1,500})(?:\{[^\r\n]{0,500})?",  # lines in braces are marked
-    "fastapi_code": r"^[ \t]*+\{\*([^*\n]{1,500})\*\}",
-    "learn": r"\[!INCLUDE[^\[\]\n]{0,9}\[[^\[\]\n]{0,200}\]\(([^()\n]{1,500})\)\]",
-    "learn_code": r"\[!code[^\[\]\n]{0,60}\[[^\[\]\n]{0,200}\]\(([^()\n]{1,500})\)\]",
-    "myst": r"^[ \t]*+[`:]{3,9}\{" + _MYST,
-    "myst_code": r"^[ \t]*+[`:]{3,9}\{literal" + _MYST,
-}
-_DIRECTIVE = re.compile("|".join(f"(?P<{name}>{row})" for name, row in _DIRECTIVES.items()), re.MULTILINE)
+_ROWS = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
+_DIRECTIVE = re.compile(
+    "|".join("(?P<{}>{})".format(*row.split("\t")) for row in _ROWS if row[:1] != "#"), re.MULTILINE
+)
 _PATH = re.compile(r"\s*(?:[~@]?/)?([^\s:#?{]+)")
 _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])([\dL:,\- ]+)")
 _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")

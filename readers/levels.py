@@ -61,25 +61,20 @@ class Sentence:
 
 def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
     """A sentence per leaf, in order; a leaf is a span of the section's own text."""
-    lines, base = section.lines, section.start_char_idx
+    above, lines, base = section.metadata, section.lines, section.start_char_idx
     if lines is None:
-        first = int(section.metadata.get("start_line", 1))
+        first = int(above.get("start_line", 1))
         lines, base = Lines(section.text, range(first, first + len(section.text) + 1)), 0
-    inherited = {key: section.metadata[key] for key in INHERITED if key in section.metadata}
+    inherited = {key: above[key] for key in INHERITED if key in above}
     sentences = []
     for position, leaf in enumerate(leaves):
-        text, shown = (
-            whole[leaf.start : leaf.end] for whole in (section.text, section.metadata.get("shown", ""))
-        )
-        place = base + leaf.start
-        optional = {
-            "header": leaf.header,
-            "page": lines.page(place) or section.metadata.get("page"),
-            "shown": shown if shown != text else None,
-        }
-        metadata = inherited | {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
-        metadata |= {"start_line": lines.number(place), "end_line": lines.number(base + leaf.end - 1)}
-        metadata |= {key: value for key, value in optional.items() if value}
+        text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
+        first, last = lines.number(base + leaf.start), lines.number(base + leaf.end - 1)
+        own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
+        own |= {"start_line": first, "end_line": last}
+        page = lines.page(base + leaf.start) or above.get("page")
+        more = {"header": leaf.header, "page": page, "shown": shown if shown != text else None}
+        metadata = inherited | own | {key: value for key, value in more.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
         node_id = sentence_id(section.node_id, position)
         sentences.append(Sentence(node_id, text, metadata, start, end, section.node_id))
