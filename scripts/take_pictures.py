@@ -95,7 +95,7 @@ def _journey(app: App, shoot: Callable[[str], None]) -> None:
     app.page.keyboard.press("Escape")
     expect(app.pane).to_have_count(0)
     turn.get_by_text("How was this found?").click()
-    expect(app.page.locator(".bumps .row").first).to_be_visible()
+    expect(app.page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
     shoot("inspector")
     app.open("/documents")
     expect(app.page.locator(".files tbody tr").first).to_be_visible()

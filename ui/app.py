@@ -36,7 +36,7 @@ def offered_pages() -> dict[PageKey, Page]:
     return {
         entry.key: st.Page(
             partial(draw, entry), title=entry.title, icon=entry.icon, url_path=entry.key,
-            default=entry is PAGES[0],
+            default=entry is PAGES[0], visibility="visible" if entry.listed else "hidden",
         )
         for entry in PAGES
         if entry.key != "mission" or playable

@@ -65,7 +65,11 @@ def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: s
 def why_answered(
     answer: Answer, *, hybrid_search: HybridSearch, options: RetrievalOptions, source: str, heading: str
 ) -> Why:
-    """The same for a stored answer, by a new search; it says so where the index has changed since."""
+    """Follow a section through a new search for a stored answer's question, up to the answer itself.
+
+    Where the search selected the section and the answer cites nothing of it, the step that wrote the answer
+    left it out. `explanation` says so where the index has changed since.
+    """
     retrieval = hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,
@@ -74,9 +78,30 @@ def why_answered(
         alternative=alternative_of(answer.steps),
     )
     found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
+    if found.final_rank and not _is_cited(found, answer, hybrid_search.store.sections):
+        step = "quote" if answer.mode == "quote" else "generate"
+        text = f"It was passage {found.final_rank}, and the answer cites nothing of it."
+        found = replace(found, dropped_by=step, explanation=text)
     then, now = (_rankings(steps)["fused"] for steps in (answer.steps, retrieval.steps))
     changed = [known for known, _ in then] != [known for known, _ in now[: len(then)]]
     return replace(found, explanation=f"{found.explanation} {CHANGED}") if changed else found
+
+
+def _is_cited(found: Why, answer: Answer, sections: SectionStore) -> bool:
+    """Return whether a citation of the answer, or a nearest section that it shows, is in the section."""
+    document = sections.document(found.source)
+    own = [section for section in document.sections if _path(section) == found.heading_path]
+    return any(
+        cited.source == found.source
+        and cited.start < (s.end_char_idx or 0)
+        and (s.start_char_idx or 0) < cited.end
+        for cited in (*answer.citations, *answer.nearest)
+        for s in own
+    )
+
+
+def _path(section: Node) -> tuple[str, ...]:
+    return tuple(section.metadata["heading_path"])
 
 
 def alternative_of(steps: Sequence[Step]) -> AlternativeQuery | None:

@@ -123,7 +123,7 @@ def test_a_document_without_headings_is_suggested_once(
 def test_nothing_indexed(empty_athena: Athena, run_app: Run) -> None:
     assert "Nothing is indexed yet." in texts(run_app(empty_athena))
     assert "Nothing is indexed yet." in texts(run_app(empty_athena, page="documents"))
-    assert "Nothing has been asked yet." in texts(run_app(empty_athena, page="inspector"))
+    assert "Nothing to inspect here" in texts(run_app(empty_athena, page="inspector"))
 
 
 def test_asking_without_an_index_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
@@ -475,53 +475,46 @@ def test_an_upload_with_the_name_of_a_manual_gets_a_name_of_its_own(athena: Athe
     assert not list((athena.settings.data_dir / "uploads").iterdir())
 
 
-def test_the_inspector_tells_conversations_of_one_title_apart(athena: Athena, run_app: Run) -> None:
-    for hours in range(3):
-        kept = athena.conversations.get(store(athena, answered(steps=(Step("search", ms=1.0),)))[0])
-        info = replace(kept.info, updated_at=kept.info.updated_at - 3600 * hours)
-        athena.conversations.restore(replace(kept, info=info))
-    (offered,) = (box for box in run_app(athena, page="inspector").selectbox if box.label == "Conversation")
-    assert len(set(offered.options)) == len(offered.options)
-
-
-def test_the_inspector_shows_the_steps_of_an_answer(athena: Athena, run_app: Run) -> None:
+def test_the_inspector_shows_the_steps_of_the_answer_that_the_address_names(
+    athena: Athena, run_app: Run
+) -> None:
     steps = (Step("hyde", status="skipped", detail="no language model is connected"), Step("search", ms=12.0))
-    store(athena, answered(steps=steps, condensed_question="Why is the LN2 tank OFFLINE?"))
-    app = run_app(athena, page="inspector")
-    (flow,) = component_data(app, "flow")
-    assert [step["label"] for step in flow["steps"]] == ["Hypothesis", "Search"]
-    assert "Why is the LN2 tank OFFLINE?" in texts(app)
+    conversation, _ = store(athena, answered(steps=steps, condensed_question="Why is the LN2 tank OFFLINE?"))
+    athena.conversations.save_turn(conversation, answered("And then?", steps=(Step("embed", ms=1.0),)))
+    for number, labels in (("1", ["Hyde", "Search"]), ("2", ["Embed"])):
+        (flow,) = component_data(run_app(athena, page="inspector", c=conversation, answer=number), "flow")
+        assert [step["label"] for step in flow["steps"]] == labels
 
 
-def test_the_inspectors_address_names_the_answer(athena: Athena, run_app: Run) -> None:
-    conversation, _ = store(athena, answered(steps=(Step("search", ms=1.0),)))
-    athena.conversations.save_turn(conversation, answered("And then?", steps=(Step("search", ms=1.0),)))
-    app = run_app(athena, page="inspector", c=conversation, answer="1")
-    assert "Why is it OFFLINE?" in [text.value for text in app.text]
-    box = next(box for box in app.selectbox if box.label == "Question")
-    box.select_index(1).run()
-    assert app.query_params["answer"] in ("2", ["2"])
+def test_the_inspector_draws_the_ranks_of_a_search(athena: Athena, run_app: Run) -> None:
+    found = athena.search("When is the LN2 tank OFFLINE?")
+    conversation, _ = store(athena, answered(steps=found.steps))
+    app = run_app(athena, page="inspector", c=conversation)
+    assert not app.exception
+    (drawn,) = app.get("vega_lite_chart")
+    assert "Selected" in drawn.proto.spec
 
 
 def test_what_if_compares_two_searches(athena: Athena, run_app: Run) -> None:
-    store(athena, answered(steps=(Step("search", ms=12.0),)))
-    app = run_app(athena, page="inspector")
+    conversation, _ = store(athena, answered(steps=(Step("search", ms=12.0),)))
+    app = run_app(athena, page="inspector", c=conversation)
     app.slider[0].set_value(0.0)
-    _form_button(app).click().run()
-    (compared,) = component_data(app, "bumps")
-    assert compared["columns"] == ["As answered", "Your settings"]
-    assert {row["label"].split("  ")[0] for row in compared["rows"]} >= {"LN2 tank"}
+    next(button for button in app.button if button.label == "Search again").click().run()
+    assert not app.exception
+    (compared,) = app.get("vega_lite_chart")
+    assert "Your settings" in compared.proto.spec
 
 
-def _form_button(app: AppTest) -> Any:
-    return next(button for button in app.button if button.label == "Search again")
-
-
-def test_why_not_follows_a_section(athena: Athena, run_app: Run) -> None:
-    store(athena, answered(steps=(Step("search", ms=12.0),)))
-    app = run_app(athena, page="inspector")
-    app.selectbox(key="expected").set_value("valves.md › Valves › LN2 tank").run()
-    assert "It was selected" in texts(app)
+@pytest.mark.parametrize(("cites", "verdict"), [(True, "The answer shows it"), (False, "Left out by: Quote")])
+def test_why_not_tells_a_section_that_is_shown_from_one_that_was_found_alone(
+    athena: Athena, run_app: Run, cites: bool, verdict: str
+) -> None:
+    citations = (quoted(VALVES, "Close CB-4 first."),) if cites else ()
+    conversation, _ = store(athena, answered(steps=(Step("search", ms=12.0),), citations=citations))
+    app = run_app(athena, page="inspector", c=conversation)
+    app.selectbox(key="expected").set_value("valves.md").run()
+    app.selectbox(key="in-valves.md").set_value("Valves > LN2 tank").run()
+    assert verdict in texts(app)
 
 
 def test_a_stopped_answer_keeps_its_text(athena: Athena, run_app: Run) -> None:

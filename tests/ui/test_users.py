@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
+from pipeline.steps.records import Step
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
 from tests.ui.conftest import answered
@@ -115,11 +116,11 @@ def test_a_browser_that_has_not_drawn_the_switch_anew_does_not_switch_back(
     assert "Nothing of this conversation is stored" in texts(app)
 
 
-def test_the_inspector_looks_at_ones_own_and_at_what_is_private(athena: Athena, run_app: Run) -> None:
+def test_the_inspector_shows_nothing_of_another_user(athena: Athena, run_app: Run) -> None:
     theirs = athena.conversations.create("Theirs", user="ann").info.id
-    athena.conversations.save_turn(theirs, answered())
-    assert "Nothing has been asked yet" in texts(run_app(athena, page="inspector"))
-    assert "Nothing has been asked yet" not in texts(run_app(athena, page="inspector", u="ann"))
+    athena.conversations.save_turn(theirs, answered(steps=(Step("embed"),)))
+    assert "Nothing to inspect here" in texts(run_app(athena, page="inspector", c=theirs))
+    assert component_data(run_app(athena, page="inspector", c=theirs, u="ann"), "flow")
 
 
 def test_another_users_private_conversation_is_neither_shown_nor_ended(athena: Athena, run_app: Run) -> None:
@@ -130,14 +131,14 @@ def test_another_users_private_conversation_is_neither_shown_nor_ended(athena: A
     assert not app.toggle(key="private-False").value
     inspector = run_app(athena, page="inspector", private="1", c=theirs)
     assert not inspector.exception
-    assert "Nothing has been asked yet" in texts(inspector)
+    assert "Nothing to inspect here" in texts(inspector)
     assert theirs in athena.private_conversations
 
 
 def test_the_inspector_goes_on_where_a_private_conversation_is_gone(athena: Athena, run_app: Run) -> None:
     app = run_app(athena, page="inspector", private="1", c="gone-with-its-process")
     assert not app.exception
-    assert "Nothing has been asked yet" in texts(app)
+    assert "Nothing to inspect here" in texts(app)
 
 
 @pytest.mark.parametrize("forget", [True, False])

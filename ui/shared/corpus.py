@@ -7,11 +7,9 @@ from os.path import commonpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pipeline.errors import UnknownDocument
 from ui.shared import process
 
 if TYPE_CHECKING:
-    from pipeline.nodes import Node
     from pipeline.stores.base import DocumentInfo
 
 OF_THE_SHIP = "systems/atmosphere-supply.md"  # one of the manuals that come with Athena
@@ -49,21 +47,6 @@ def corpus_title(documents: Sequence[DocumentInfo]) -> str:
         return ""
     folder = _common_folder([info.source for info in given])
     return _title_of_index(given, folder) or _name(Path(roots.pop(), folder))
-
-
-def sections_by_breadcrumb() -> dict[str, Node]:
-    """Every section by its file and headings, as one picks it from a list."""
-    found: dict[str, Node] = {}
-    store = process.athena().store.sections
-    for info in store.documents():
-        try:
-            document = store.document(info.source)
-        except UnknownDocument:  # deleted since the list was made
-            continue
-        for section in document.sections:
-            path = map(str, section.metadata.get("heading_path") or [])
-            found[" › ".join([info.source, *path])] = section
-    return found
 
 
 def _common_folder(sources: Sequence[str]) -> PurePosixPath:

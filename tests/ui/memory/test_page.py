@@ -408,26 +408,18 @@ def test_forget_under_an_answer_asks_first(athena: Athena, run_app: Run) -> None
     assert "will be gone" not in texts(app)
 
 
-def test_the_inspector_fills_in_what_was_recalled_and_kept(athena: Athena, run_app: Run) -> None:
+def test_the_inspector_fills_in_memories_of_the_prompt_until_they_are_forgotten(
+    athena: Athena, run_app: Run
+) -> None:
     [known] = kept(athena, HARBOUR)
-    steps = (
-        Step("recall", data={"recalled": [found_once(known)], "considered": 1, "threshold": 0.4}),
-        Step(
-            "prompt",
-            data={"messages": [{"role": "user", "text": f"Just so you know: [memory {known}]"}], "tokens": 9},
-        ),
-        Step("remember", data={"added": ["gone"]}),
-    )
+    message = {"role": "user", "text": f"Just so you know: [memory {known}]"}
+    steps = (Step("prompt", data={"messages": [message], "tokens": 9}),)
     conversation = athena.conversations.create("Ports").info.id
     athena.conversations.save_turn(conversation, replace(answered(), steps=steps))
     app = run_app(athena, page="inspector", c=conversation)
-    tables = "".join(str(table.value) for table in app.dataframe)
-    assert HARBOUR in tables
-    assert "(forgotten)" in tables
     assert f"Just so you know: {HARBOUR}" in "".join(code.value for code in app.code)
     athena.memory.forget(athena.memory.forgetting([known]))
     app.run()
-    assert "8443" not in "".join(str(table.value) for table in app.dataframe)
     assert "8443" not in "".join(code.value for code in app.code)
 
 

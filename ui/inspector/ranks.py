@@ -1,0 +1,201 @@
+"""The steps of an answer as pictures: a box for each step, and the ranks of sections from list to list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pipeline.finding.fusion import LISTS
+from pipeline.steps.records import Step, data_of
+from ui.shared.words import shortened
+
+View = dict[str, Any]
+
+COUNTS: Mapping[str, str] = {
+    "recall": "{recalled} of {considered}",
+    "correct": "{words} words",
+    "search": "{hits} hits",
+    "fuse": "{sections} sections",
+    "merge": "{sections} sections",
+    "rerank": "{after} passages",
+    "answerable": "{verdict}",
+    "select": "{selected} passages, {tokens} tokens",
+    "prompt": "{tokens} tokens",
+    "generate": "{answer_tokens} tokens",
+    "quote": "{quotes} quotes",
+    "verify": "{supported} of {sentences} supported",
+    "think": "{wants}",
+    "tool": "{tool}: {found}",
+}
+"""What a box says of a step, by the step's name; a list stands for its length."""
+
+DEPTH = 12  # ranks that the chart draws; lower ones stand on the line below
+LABEL = 32  # characters of a section's name in the chart
+KEPT, OTHER = "#0f7b80", "#8a8578"
+LINE = {"type": "line", "interpolate": "monotone", "strokeWidth": 2.5}
+CIRCLE = {"type": "circle", "size": 420, "opacity": 1}
+RANK = {"type": "text", "color": "#ffffff", "fontSize": 11}
+NAME = {"type": "text", "align": "left", "dx": 18, "fontSize": 13}
+AXIS = {"orient": "top", "labelAngle": -40, "offset": 16, "ticks": False, "domain": False, "grid": False,
+        "labelOverlap": False}  # fmt: skip
+INK = {"light": "#1d2227", "dark": "#e8e6e1"}
+
+
+def step_boxes(steps: Sequence[Step]) -> View:
+    """Return the boxes of the steps, from left to right, with their share of the longest step's time."""
+    longest = max((step.ms for step in steps if step.status != "skipped"), default=0.0) or 1.0
+    return {"steps": [_box(step, longest) for step in steps]}
+
+
+def _box(step: Step, longest: float) -> View:
+    skipped = step.status == "skipped"
+    return {
+        "label": step_name(step.name),
+        "status": step.status,
+        "count": _count(step) if step.status == "ok" else step.detail,
+        "time": "skipped" if skipped else duration(step.ms),
+        "detail": step.detail,
+        "share": 0.0 if skipped else step.ms / longest,
+    }
+
+
+def step_name(name: str) -> str:
+    """Return a step's name as a heading."""
+    return name.replace("_", " ").capitalize()
+
+
+def _count(step: Step) -> str:
+    template, data = COUNTS.get(step.name, ""), step.data
+    if not all(field in data for field in re.findall(r"\{(\w+)\}", template)):
+        return step.detail
+    shown = {name: len(value) if isinstance(value, list) else value for name, value in data.items()}
+    return template.format_map({name: f"{v:,}" if isinstance(v, int) else v for name, v in shown.items()})
+
+
+def duration(ms: float) -> str:
+    """Return a time in the unit that people read."""
+    if ms >= 1000:
+        return f"{ms / 1000:.1f} s"
+    return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.1f} ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """The rankings of a search as ids of sections, best first, by the chart's column."""
+
+    columns: Mapping[str, Sequence[str]]
+    places: Mapping[str, str]  # file and headings of a section, by id
+    left_out: Mapping[str, str]  # why a section was not selected, by id
+
+    @property
+    def selected(self) -> Sequence[str]:
+        """The sections in the last column."""
+        return [*self.columns.values()][-1]
+
+    def rank(self, column: str, section_id: str) -> int | None:
+        """Return a section's rank in a column, from 1; None where it is not in it."""
+        ranking = self.columns[column]
+        return ranking.index(section_id) + 1 if section_id in ranking else None
+
+
+def ranks_of(steps: Sequence[Step]) -> Ranks:
+    """Return the rankings that the steps recorded."""
+    search, select = data_of(steps, "search"), data_of(steps, "select")
+    columns = {
+        LISTS_SHOWN[name]: list(dict.fromkeys(hit["section_id"] for hit in search[name]))
+        for name in LISTS
+        if search.get(name)
+    }
+    columns["Fused"] = [item["id"] for item in data_of(steps, "fuse").get("ranking", ())]
+    if after := data_of(steps, "rerank").get("after"):
+        columns["Reranked"] = [item["section_id"] for item in after]
+    columns["Selected"] = select.get("selected", [])
+    places = {
+        section["section_id"]: " › ".join([section["source"], *section["heading_path"]])
+        for section in data_of(steps, "merge").get("sections", ())
+    }
+    left_out = {item["section_id"]: item["why"] for item in select.get("dropped", ())}
+    for parent in data_of(steps, "merge_up").get("parents", ()):
+        if parent["section_id"] in columns["Selected"]:
+            left_out |= dict.fromkeys(parent["members"], f"part of “{parent['heading_path'][-1]}”")
+    return Ranks(columns, places, left_out)
+
+
+LISTS_SHOWN: Mapping[str, str] = {
+    "bm25_sections": "BM25 sections",
+    "bm25_sentences": "BM25 sentences",
+    "dense_sections": "Dense sections",
+    "dense_sentences": "Dense sentences",
+}
+
+
+def rank_rows(found: Ranks) -> list[View]:
+    """Return a row for each circle of the chart: of the selected sections, and of the first fused ones."""
+    first = found.columns.get("Fused") or next(iter(found.columns.values()))
+    shown = list(dict.fromkeys([*found.selected, *first[:DEPTH]]))[:DEPTH]
+    return [row for place, section in enumerate(shown, 1) for row in _rows(found, section, place)]
+
+
+def _rows(found: Ranks, section_id: str, place: int) -> list[View]:
+    """Return the circles of one section; in the last column each has a place of its own, by `place`."""
+    kept, where = section_id in found.selected, found.places.get(section_id, section_id)
+    why = "" if kept else found.left_out.get(section_id, "not selected")
+    name = shortened(where.rpartition(" › ")[2], LABEL)
+    ranks = {column: found.rank(column, section_id) for column in found.columns}
+    way = ", ".join(f"{column} #{rank}" for column, rank in ranks.items() if rank)
+    about = {"section": section_id, "where": where, "kept": kept, "way": f"{way}. {why}".strip(". ")}
+    last = [*found.columns][-1]
+    rows = [
+        {"column": column, "rank": str(rank), "place": min(rank, DEPTH + 1), **about}
+        for column, rank in ranks.items()
+        if rank and column != last
+    ]
+    end = {"column": last, "rank": str(ranks[last]) if kept else "×", "place": place}
+    return [*rows, end | about | {"label": name}]
+
+
+def draw_chart(found: Ranks, *, key: str) -> None:
+    """Draw the chart of ranks in the colours of the page's theme."""
+    spec = chart(rank_rows(found), [*found.columns], theme=st.context.theme.type or "light")
+    st.vega_lite_chart(spec=spec, key=key, alt="Ranks of sections from list to list")
+
+
+def chart(rows: Sequence[View], columns: Sequence[str], *, theme: str = "light") -> View:
+    """Return a Vega-Lite chart of the rows: a line for each section, a circle for each of its ranks.
+
+    `theme` is the page's, "light" or "dark".
+    """
+    room = ["", " "]  # empty columns, for the names beside the last one
+    x = {
+        "field": "column",
+        "type": "nominal",
+        "title": None,
+        "scale": {"type": "point", "domain": [*columns, *room], "padding": 0.3},
+        "axis": AXIS,
+    }
+    y = {"field": "place", "type": "quantitative", "axis": None, "scale": {"reverse": True, "zero": False}}
+    color = {
+        "field": "kept",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": [True, False], "range": [KEPT, OTHER]},
+    }
+    tooltip = [{"field": "where", "title": "Section"}, {"field": "way", "title": "Ranks"}]
+    shared = {"x": x, "y": y, "detail": {"field": "section"}, "tooltip": tooltip}
+    fits = {"expr": f"width * {2 / (len(columns) + 2):.2f}"}
+    labelled = {"transform": [{"filter": "isValid(datum.label)"}], "encoding": {"text": {"field": "label"}}}
+    return {
+        "data": {"values": [*rows]},
+        "height": 90 + 30 * max((row["place"] for row in rows), default=1),
+        "encoding": shared,
+        "layer": [
+            {"mark": LINE, "encoding": {"color": color}},
+            {"mark": CIRCLE, "encoding": {"color": color}},
+            {"mark": RANK, "encoding": {"text": {"field": "rank"}}},
+            {"mark": NAME | {"color": INK[theme], "limit": fits}, **labelled},
+        ],
+    }  # fmt: skip
