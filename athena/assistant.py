@@ -160,7 +160,8 @@ class Athena(Parts):
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
-        self.store.delete_document(source)
+        with self.store.writing(self.store.sections.manifest() or self.manifest) as writing:
+            writing.delete(source)
 
     def delete_with_file(self, source: str) -> bool:
         """Remove a document from the index, and its file where it is ours; whether a file was deleted.
@@ -262,7 +263,6 @@ class Athena(Parts):
             user=user,
             memory=self._remembering.in_chat(user, persona=persona, private=private),
             prices=part(self.settings, PriceOptions),
-            kept=private or stores.keeps_conversations(self.settings),
             agent=agent,
         )
         return ChatRecipe(parts, conversation_id)
@@ -345,7 +345,7 @@ class Athena(Parts):
 
     def banner(self) -> str:
         """One line on what is connected."""
-        documents, sentences = self.store.sections.documents(), self.store.sentences.count()
+        documents, sentences = self.store.sections.documents(), self.store.sections.statistics().sentences
         model = self.models.language_model()[1]
         answering = model.name or "no language model: answers are quotes"
         return f"{counted(len(documents), 'document')}, {counted(sentences, 'sentence')}; {answering}"

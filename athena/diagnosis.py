@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from athena.reading import language_warning
-from athena.stores import keeps_conversations
-from pipeline.errors import AthenaError, StoreDamaged
+from pipeline.errors import AthenaError
 from pipeline.models.base import ModelChoice
 from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.manifest import check_manifest
@@ -20,20 +19,11 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.parts import Parts
-    from pipeline.stores.embedded.damage import Examination
-    from pipeline.stores.neo4j.memories import MemoriesWithGraph
 
 LOW_DISK_MB = 200
 SAMPLE_WORDS = 6
-FORGET = (
-    "Put back a copy of the data folder. Without one, `athena memory forget ID… --yes --user USER` removes "
-    "what is damaged, and all else stays."
-)
 _WORDS = re.compile(r"[^\W\d_]{3,}")
-SALVAGE = (
-    "Put back a copy of the data folder. Without one, `athena doctor --salvage FOLDER` copies what can be "
-    "read into a new folder, and `athena ingest` there restores the documents."
-)
+RESTORE = "Put back a backup. Without one, index again in a new folder with `athena ingest FOLDER`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +50,6 @@ def diagnose(parts: Parts) -> Diagnosis:
     if parts.settings.store == "server":
         checks.append(_run("servers", lambda: _servers(parts)))
     checks += _stored(parts)
-    if parts.settings.neo4j_url:
-        checks.append(_run("graph", lambda: _graph(parts)))
     checks += [
         _run("embedding works", lambda: _embeds(parts)),
         _run("model", lambda: _model(parts.models.encoder[1])),
@@ -89,8 +77,7 @@ def _folder(parts: Parts) -> Check:
     existing = next(folder for folder in (data_dir, *data_dir.resolve().parents) if _is_there(folder))
     free = shutil.disk_usage(existing).free // 1_000_000
     fix = "" if free >= LOW_DISK_MB else "Free some space, or set ATHENA_DATA_DIR to another disk."
-    read_only = "" if keeps_conversations(parts.settings) else ", read-only: conversations are not stored"
-    detail = f"{data_dir.resolve()}, {free:,} MB free{read_only}"
+    detail = f"{data_dir.resolve()}, {free:,} MB free"
     return Check("data folder", free >= LOW_DISK_MB, detail, fix)
 
 
@@ -107,94 +94,29 @@ def _servers(parts: Parts) -> Check:
 
 
 def _stored(parts: Parts) -> list[Check]:
-    """The index; of the embedded one also whether all is as it was written, and what is made of it again."""
-    index = _run("index", lambda: _index(parts))
-    if not index.ok:
-        return [index]
-    languages = _run("languages", lambda: _languages(parts))
-    checks = [index, languages] if languages.detail else [index]
+    """The index; where it is embedded also the file, the index of words and a search."""
+    checks = [_run("index", lambda: _index(parts))]
+    if checks[0].ok and (languages := _run("languages", lambda: _languages(parts))).detail:
+        checks.append(languages)
     if parts.settings.store == "server":
         return checks
-    try:
-        found = parts.embedded_store.examine()
-    except AthenaError as error:
-        return [*checks, Check("text", False, error.problem, error.fix)]
-    return [
-        *checks,
-        _text(found),
-        _run("conversations", lambda: _conversations(parts)),
-        _run("memories", lambda: _memories(parts)),
-        _run("vectors", lambda: _vectors(parts, found.vectors)),
-        _run("words", lambda: _words(parts)),
-        _run("search", lambda: _searches(parts)),
-    ]
+    checks.append(_run("file", lambda: _file(parts)))
+    if not all(check.ok for check in checks):
+        return checks
+    return [*checks, _run("words", lambda: _words(parts)), _run("search", lambda: _searches(parts))]
 
 
-def _text(found: Examination) -> Check:
-    if found.text_is_sound:
-        return Check("text", True, "as it was written")
-    lost = f"damaged: {', '.join(found.documents)}" if found.documents else ""
-    return Check("text", False, "; ".join(filter(None, [lost, *found.problems])), SALVAGE)
-
-
-def _conversations(parts: Parts) -> Check:
-    conversations = parts.conversations
-    unreadable = []
-    for info in conversations.list():
-        try:
-            conversations.get(info.id)
-        except StoreDamaged:
-            unreadable.append(info.title or info.id)
-    detail = f"cannot be read: {', '.join(unreadable)}" if unreadable else "all can be read"
-    return Check("conversations", not unreadable, detail, SALVAGE if unreadable else "")
-
-
-def _memories(parts: Parts) -> Check:
-    unreadable, damaged = [], []
-    for user in parts.memories.users():
-        try:
-            rows = parts.memories.load(user).damaged
-            parts.memories.events(user)
-        except StoreDamaged:
-            unreadable.append(user)
-        else:
-            damaged += [f"{', '.join(rows)} of {user}"] if rows else []
-    if unreadable:
-        return Check("memories", False, f"cannot be read: those of {', '.join(unreadable)}", SALVAGE)
-    if damaged:
-        return Check("memories", False, f"damaged, and left out: {'; '.join(damaged)}", FORGET)
-    return Check("memories", True, "as they were written")
-
-
-def _graph(parts: Parts) -> Check:
-    """The graph in Neo4j; one that is behind the store is written anew on the way."""
-    memories = cast("MemoriesWithGraph", parts.memories)
-    found = memories.examine()
-    behind = f"; behind was that of {', '.join(found.behind)}: written anew" if found.behind else ""
-    entities, relations = counted(found.entities, "entity"), counted(found.relations, "relation")
-    return Check("graph", True, f"{found.server}: {entities}, {relations}, in step with the store{behind}")
-
-
-def _vectors(parts: Parts, damaged: int) -> Check:
-    """Those that are damaged are made again by the search that reads them."""
-    if not damaged:
-        return Check("vectors", True, "as they were written")
-    _sample(parts)
-    found = f"those of {counted(damaged, 'section')} were damaged"
-    if parts.embedded_store.examine().vectors:
-        fix = "Search again when nothing else writes there, as a user who may."
-        return Check("vectors", False, f"{found}, and could not be stored again", fix)
-    return Check("vectors", True, f"{found}: embedded again from the text")
+def _file(parts: Parts) -> Check:
+    """What SQLite's quick check finds."""
+    found = parts.embedded_store.database.check()
+    return Check("file", not found, "; ".join(found) or "as it was written", RESTORE if found else "")
 
 
 def _words(parts: Parts) -> Check:
-    """An index of words that is damaged is made again on the way."""
+    """Whether the index of words has every node; it is brought up to date on the way."""
     store = parts.embedded_store
-    indexed = store.indexed_words()
-    stored = {
-        "section": sum(info.sections for info in store.sections.documents()),
-        "sentence": store.sentences.count(),
-    }
+    indexed, found = store.indexed_words(), store.sections.statistics()
+    stored = {"section": found.sections, "sentence": found.sentences}
     if indexed != stored:
         detail = f"the index of words has {indexed}, stored are {stored}"
         return Check("words", False, detail, "Wait until nothing else writes there, and search again.")
@@ -208,7 +130,7 @@ def _searches(parts: Parts) -> Check:
     lists = (response.bm25_sections, response.dense_sections)
     found = all(lists) and parts.store.sections.get_many([hit.node_id for hits in lists for hit in hits])
     detail = f"“{words}” was {'found' if found else 'not found'}"
-    return Check("search", bool(found), detail, "" if found else SALVAGE)
+    return Check("search", bool(found), detail, "" if found else RESTORE)
 
 
 def _sample(parts: Parts) -> tuple[str, SearchResponse]:
@@ -233,7 +155,11 @@ def _index(parts: Parts) -> Check:
         return Check("index", False, "nothing is indexed", "Index a folder with `athena ingest FOLDER`.")
     check_manifest(stored, parts.manifest)
     sections = sum(info.sections for info in documents)
-    counts = {"document": len(documents), "section": sections, "sentence": store.sentences.count()}
+    counts = {
+        "document": len(documents),
+        "section": sections,
+        "sentence": store.sections.statistics().sentences,
+    }
     detail = ", ".join(counted(number, noun) for noun, number in counts.items())
     return Check("index", True, f"{detail}, embedded with {stored.embedding_model}")
 
@@ -241,7 +167,9 @@ def _index(parts: Parts) -> Check:
 def _languages(parts: Parts) -> Check:
     """Advice where documents are in a language that the embedding model was not made for, else no detail."""
     return Check(
-        "languages", True, " ".join(language_warning(parts.store.sections.languages(), parts.models))
+        "languages",
+        True,
+        " ".join(language_warning(parts.store.sections.statistics().languages, parts.models)),
     )
 
 

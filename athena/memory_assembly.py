@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from athena import stores
 from athena.loading import part
 from athena.once import made_once
 from memory.options import MemoryOptions
@@ -60,7 +59,7 @@ class MemoryAssembly:
 
     def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
         """Return a user's memory for a chat; once, also remember what an earlier process left."""
-        from memory.chat import PRIVATE, UNWRITABLE, RememberingChat
+        from memory.chat import PRIVATE, RememberingChat
         from memory.finishing import Finishing
 
         parts = self._parts
@@ -74,8 +73,6 @@ class MemoryAssembly:
         )
         if private:
             return RememberingChat(finishing, PRIVATE)
-        if not stores.keeps_conversations(parts.settings):
-            return RememberingChat(finishing, UNWRITABLE)
         if self._is_first(user):
             self._catch_up(finishing.catch_up)
         return RememberingChat(finishing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from athena import reading, searching, stores
@@ -18,11 +17,10 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from pipeline.answering.persona import Persona
-    from pipeline.nodes import Node
     from pipeline.options import RetrievalOptions
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
-    from pipeline.stores.base import DocumentStore, Vector
+    from pipeline.stores.base import DocumentStore
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.embedded import EmbeddedStore
     from pipeline.stores.keys import Keys
@@ -62,7 +60,7 @@ class Parts:
     @made_once
     def store(self) -> DocumentStore:
         """The documents, sections and sentences."""
-        return stores.open_store(self.settings, self.manifest, embed=self._embed)
+        return stores.open_store(self.settings, self.manifest)
 
     @property
     def embedded_store(self) -> EmbeddedStore:
@@ -78,11 +76,6 @@ class Parts:
     def manifest(self) -> Manifest:
         """What an index made now would be made with."""
         return stores.manifest_of(self.encoder)
-
-    def _embed(self, sections: Sequence[Node], sentences: Sequence[Node]) -> dict[str, Vector]:
-        from pipeline.ingesting.embedded_texts import embed_nodes
-
-        return embed_nodes(sections, sentences, encoder=self.encoder)
 
     def sentence_cutter(self) -> SentenceCutter:
         """Cuts sections into sentences no longer than the embedding model reads."""
@@ -124,11 +117,7 @@ class Parts:
 
     @made_once
     def conversations(self) -> Conversations:
-        """The stored conversations; where nothing can be stored, those of this process."""
-        if not stores.keeps_conversations(self.settings):
-            from pipeline.stores.private import PrivateConversations
-
-            return PrivateConversations()
+        """The stored conversations."""
         return stores.open_conversations(self.settings)
 
     @made_once

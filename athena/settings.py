@@ -20,7 +20,6 @@ from pipeline.options import (
     ChatOptions,
     Count,
     EncoderOptions,
-    GraphOptions,
     LanguageModelOptions,
     Port,
     PriceOptions,
@@ -48,7 +47,6 @@ MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
 
 class Settings(
     ServerOptions,
-    GraphOptions,
     EncoderOptions,
     LanguageModelOptions,
     PriceOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from athena.loading import part
 from athena.settings import Settings
@@ -16,11 +16,25 @@ from pipeline.stores.manifest import FORMAT
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
-    from pipeline.stores.embedded.vectors import Embed
     from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories
     from pipeline.stores.migration import Migration
     from pipeline.stores.server import ServerAddresses, ServerStore
+
+Opened = TypeVar("Opened", bound="Closes")
+Report = Callable[[str, int, int], None]  # what, done, total
+
+
+class Closes(Protocol):
+    """A store that is closed at the end."""
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+def _ignore(what: str, done: int, total: int) -> None:
+    """Report nothing."""
+
 
 SPLITTER = "punkt-1"
 """Names how sections are cut into sentences; an index of another one has to be rebuilt."""
@@ -31,13 +45,13 @@ def manifest_of(encoder: Encoder) -> Manifest:
     return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
 
 
-def open_store(settings: Settings, manifest: Manifest, *, embed: Embed | None = None) -> DocumentStore:
-    """The documents, sections and sentences; `embed` makes vectors again that are damaged."""
+def open_store(settings: Settings, manifest: Manifest) -> DocumentStore:
+    """The documents, sections and sentences."""
     if settings.store == "server":
         return _server_store()(server_addresses(settings), manifest=manifest)
     from pipeline.stores.embedded import EmbeddedStore
 
-    return EmbeddedStore(settings.data_dir, manifest=manifest, embed=embed)
+    return EmbeddedStore(settings.data_dir, manifest=manifest)
 
 
 def open_conversations(settings: Settings) -> Conversations:
@@ -53,28 +67,6 @@ def open_conversations(settings: Settings) -> Conversations:
     return EmbeddedConversations(settings.data_dir / FILE_NAME)
 
 
-def keeps_conversations(settings: Settings) -> bool:
-    """Whether the data folder can be written; a server says so itself."""
-    if settings.store == "server":
-        return True
-    from pipeline.stores.embedded.database import FILE_NAME
-    from pipeline.stores.embedded.reading_only import is_read_only
-
-    return not is_read_only(settings.data_dir / FILE_NAME)
-
-
-def open_memories(settings: Settings) -> Memories:
-    """What is remembered of each user, in the same store; its graph in Neo4j, too, where that is set."""
-    memories = _memories_of_store(settings)
-    if not settings.neo4j_url:
-        return memories
-    from pipeline.stores.neo4j.address import GraphAddress
-    from pipeline.stores.neo4j.graph import Neo4jGraph
-    from pipeline.stores.neo4j.memories import MemoriesWithGraph
-
-    return MemoriesWithGraph(memories, Neo4jGraph(part(settings, GraphAddress)))
-
-
 def open_keys(settings: Settings) -> Keys:
     """The keys of other programs, in the same store."""
     if settings.store == "server":
@@ -88,7 +80,8 @@ def open_keys(settings: Settings) -> Keys:
     return EmbeddedKeys(settings.data_dir / FILE_NAME)
 
 
-def _memories_of_store(settings: Settings) -> Memories:
+def open_memories(settings: Settings) -> Memories:
+    """The memories of all users, in the same store."""
     if settings.store == "server":
         _server_store()
         from pipeline.stores.server.memories import ServerMemories
@@ -118,37 +111,27 @@ def server_addresses(settings: Settings) -> ServerAddresses:
 
 
 def copy_to(
-    target: str,
-    settings: Settings,
-    manifest: Manifest,
-    *,
-    force: bool = False,
-    report: Callable[[str, int, int], None] | None = None,
+    target: str, settings: Settings, manifest: Manifest, *, force: bool = False, report: Report | None = None
 ) -> Migration:
-    """Copy all that is kept from the other store into this: "embedded" or "server"."""
-    from pipeline.stores.migration import migrate
+    """Copy documents, conversations and memories into `target`, "embedded" or "server", from the other."""
+    from pipeline.stores import migration
 
+    report = report or _ignore
+    into = settings.model_copy(update={"store": target})
+    other = settings.model_copy(update={"store": "server" if target == "embedded" else "embedded"})
     with ExitStack() as opened:
 
-        def all_of(name: str) -> tuple[DocumentStore, Conversations, Memories, Keys]:
-            chosen = settings.model_copy(update={"store": name})
-            store = opened.enter_context(closing(open_store(chosen, manifest)))
-            conversations = opened.enter_context(closing(open_conversations(chosen)))
-            memories = opened.enter_context(closing(open_memories(chosen)))
-            keys = opened.enter_context(closing(open_keys(chosen)))
-            return store, conversations, memories, keys
+        def pair(open_one: Callable[[Settings], Opened]) -> tuple[Opened, Opened]:
+            return opened.enter_context(closing(open_one(other))), opened.enter_context(
+                closing(open_one(into))
+            )
 
-        other = "server" if target == "embedded" else "embedded"
-        store, conversations, memories, keys = all_of(other)
-        into, into_conversations, into_memories, into_keys = all_of(target)
-        return migrate(
-            store,
-            into,
-            conversations=(conversations, into_conversations),
-            memories=(memories, into_memories),
-            keys=(keys, into_keys),
-            force=force,
-            report=report,
+        return migration.Migration(
+            migration.copy_documents(
+                *pair(lambda chosen: open_store(chosen, manifest)), force=force, report=report
+            ),
+            migration.copy_conversations(*pair(open_conversations), report=report),
+            migration.copy_memories(*pair(open_memories), report=report),
         )
 
 

@@ -57,7 +57,7 @@ def usage(
             continue
         with suppress(UnknownConversation):  # deleted since the list was made
             whole = conversations.get(info.id)
-            found += [(info.user, turn) for turn in (*whole.turns, *whole.aside) if turn.created_at >= begun]
+            found += [(info.user, turn) for turn in whole.turns if turn.created_at >= begun]
     days = _by(found, lambda _, turn: local_day(turn.created_at))
     return UsageReport(
         since=None if since is None else local_day(since),

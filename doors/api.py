@@ -56,7 +56,7 @@ def _status(asks: Annotated[Here, Depends(here)]) -> dict[str, Any]:
     return {
         "version": version("athena-docs"),
         "documents": len(athena.store.sections.documents()),
-        "sentences": athena.store.sentences.count(),
+        "sentences": athena.store.sections.statistics().sentences,
         "store": athena.settings.store,
         "embedding_model": athena.encoder.name,
         "language_model": choice.name,

@@ -102,7 +102,7 @@ def index_corpus(
         on_progress=stored,
     )
     names = {section.node_id: source for source, section in sections.items()}
-    return Indexed(names, len(names), store.sentences.count(), done.seconds)
+    return Indexed(names, len(names), store.sections.statistics().sentences, done.seconds)
 
 
 def section_of(document: Document) -> Section:
@@ -202,7 +202,7 @@ def _keep(index: Path, kept: Path) -> None:
 def index_of(athena: Athena) -> Indexed:
     """The index of the data folder as it is."""
     documents = len(athena.store.sections.documents())
-    return Indexed(section_names(athena.store), documents, athena.store.sentences.count(), 0.0)
+    return Indexed(section_names(athena.store), documents, athena.store.sections.statistics().sentences, 0.0)
 
 
 def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
@@ -225,7 +225,9 @@ def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:
             [corpus], store=athena.store, reader=reader, encoder=athena.encoder, manifest=athena.manifest
         )
     documents = len(athena.store.sections.documents())
-    return Indexed(section_names(athena.store), documents, athena.store.sentences.count(), done.seconds)
+    return Indexed(
+        section_names(athena.store), documents, athena.store.sections.statistics().sentences, done.seconds
+    )
 
 
 def bar(report: Bars | None, name: str) -> Report | None:

@@ -18,7 +18,7 @@ from evals.indexing import index_corpus
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.steps.records import data_of
-from pipeline.stores.embedded.database import FILE_NAME, open_database
+from pipeline.stores.embedded.database import FILE_NAME, Database
 from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ class PlayedAthena(Athena):
     def bytes(self) -> int:
         """The size of the data folder's files, written out."""
         folder = self.settings.data_dir
-        with closing(open_database(folder / FILE_NAME)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with closing(Database(folder / FILE_NAME)) as database:
+            database.truncate_log(wait_s=1.0)
         return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
@@ -115,7 +115,7 @@ def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
     """
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="athena-eval-")))
-        here = {"data_dir": folder, "store": "embedded", "neo4j_url": "", "phoenix_url": ""}
+        here = {"data_dir": folder, "store": "embedded", "phoenix_url": ""}
         settings = live.settings.model_copy(update=here | changes)
         documents = live.store
         if documents.sections.manifest() is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memory.entities import normalised
 from memory.ids import ANSWER, new_id
 from pipeline.analysis import analyse
-from pipeline.errors import AthenaError, UnknownMemory
+from pipeline.errors import UnknownMemory
 from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent, Mention, Relation
 from pipeline.terms import content_terms
 
@@ -24,16 +24,15 @@ SHORT_ID = 8  # first letters of an id that may stand for it
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """What would be forgotten: memories with those made of them, unreadable rows, and turns."""
+    """What would be forgotten: memories with those made of them, and turns."""
 
     memories: tuple[Memory, ...] = ()
-    damaged: tuple[str, ...] = ()  # ids of rows that cannot be read
     turns: tuple[Turn, ...] = ()
     hidden: tuple[str, ...] = ()  # ids of turns that go along, which a search never finds
     everything: bool = False  # the graph goes, too
 
     def __bool__(self) -> bool:
-        return bool(self.memories or self.damaged or self.turns)
+        return bool(self.memories or self.turns)
 
     @property
     def turn_ids(self) -> tuple[str, ...]:
@@ -42,22 +41,20 @@ class Forgetting:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of the memories and of the unreadable rows."""
-        return (*(memory.id for memory in self.memories), *self.damaged)
+        """Return the ids of the memories."""
+        return tuple(memory.id for memory in self.memories)
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """Return the words that are overwritten in the turns that stay, the longest first."""
-        said = {source.quote for memory in self.memories for source in memory.sources if source.turn_id}
-        said |= {memory.text for memory in self.memories if memory.origin == "user"}
-        return tuple(sorted((text for text in said if text.strip()), key=lambda text: (-len(text), text)))
+    def said_in(self) -> tuple[str, ...]:
+        """Return the ids of the turns in which the memories were said."""
+        named = (source.turn_id for memory in self.memories for source in memory.sources)
+        return tuple(dict.fromkeys(turn_id for turn_id in named if turn_id))
 
 
 def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
     """Return the memories of these ids with those made of them; raises `AthenaError` for an unknown id."""
     given = tuple(dict.fromkeys(ids))
-    damaged = tuple(known for known in given if known in index.damaged)
-    found = [known_memory(index, memory_id) for memory_id in given if memory_id not in damaged]
+    found = [known_memory(index, memory_id) for memory_id in given]
     gone = {memory.id for memory in found}
     while made := [
         memory
@@ -66,18 +63,13 @@ def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
     ]:
         found += made
         gone |= {memory.id for memory in made}
-    return Forgetting(tuple(found), damaged)
+    return Forgetting(tuple(found))
 
 
 def known_memory(index: UserIndex, memory_id: str) -> Memory:
     """Return the memory of an id or of its first letters; raises `AthenaError` for none and for several."""
     if memory := index.memories.get(memory_id):
         return memory
-    if memory_id in index.damaged:
-        raise AthenaError(
-            f"Memory '{memory_id}' is damaged: it cannot be read.",
-            "Put back a copy of the data folder, or forget it.",
-        )
     found = [known for known in list(index.memories) if memory_id and known.startswith(memory_id)]
     if len(found) == 1 and len(memory_id) >= SHORT_ID:
         return index.memories[found[0]]
@@ -105,8 +97,7 @@ def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[For
 
     Names go with the memories and turns, unless something else mentions them.
     """
-    there = {*index.memories, *index.damaged}
-    left = forgetting(index, [known for known in forgotten.ids if known in there])
+    left = forgetting(index, [known for known in forgotten.ids if known in index.memories])
     gone = set(left.ids)
     events = (
         MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
@@ -114,7 +105,7 @@ def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[For
     )
     removed = gone | named_by(index, left.memories, turn_ids=forgotten.turn_ids)
     if forgotten.everything:
-        removed |= {*index.entities, *index.mentions, *index.relations, *index.damaged}
+        removed |= {*index.entities, *index.mentions, *index.relations}
     changes = MemoryChanges(events=tuple(events), removed=tuple(sorted(removed)))
     return replace(left, turns=forgotten.turns), changes
 

@@ -39,7 +39,6 @@ class UserIndex:
         self.lock = threading.RLock()
         self.user = known.user
         self.version = known.version
-        self.damaged = known.damaged  # ids of rows that cannot be read
         self.memories: dict[str, Memory] = {}  # in the order of their creation
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
@@ -180,19 +179,19 @@ class Indexes:
     def erase(
         self,
         user: str,
-        decide: Callable[[UserIndex], tuple[MemoryChanges, Sequence[str]]],
+        decide: Callable[[UserIndex], MemoryChanges],
         *,
         turns: Collection[str] = (),
     ) -> MemoryChanges:
-        """As `change`; afterwards no file of the store holds the removed rows, the words or the turns."""
+        """As `change`; afterwards no file of the store holds the removed rows or the turns."""
 
         def write(index: UserIndex) -> MemoryChanges:
             expected = index.version
-            changes, words = decide(index)
-            if changes or words or turns:
+            changes = decide(index)
+            if changes or turns:
                 with self._lock:
                     self._of.pop(user, None)  # the store is read again at the next use
-                self.memories.forget(user, changes, words=words, turns=turns, expected=expected)
+                self.memories.forget(user, changes, turns=turns, expected=expected)
             return changes
 
         return self._written(user, write)

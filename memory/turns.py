@@ -129,11 +129,6 @@ class UserTurns:
         """Hide turns from the search; they stay in their conversations."""
         self._conversations.leave_out(self._user, turn_ids)
 
-    def words_of(self, turn_ids: Sequence[str]) -> Sequence[str]:
-        """Return the user's words in turns, where they are long enough to be recognised in others."""
-        questions = [self._conversations.turn(turn_id).question for turn_id in turn_ids]
-        return [text for text in questions if len(text.split()) >= LEAST_REPEATED]
-
     def all(self) -> Sequence[Turn]:
         """Return all turns in the order of time."""
         with self._lock:

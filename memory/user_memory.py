@@ -249,7 +249,7 @@ class UserMemory:
         before = self.changeable(memory_id)
         reworded = self.remembering.reworded(before, text)
 
-        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
+        def decide(index: UserIndex) -> MemoryChanges:
             old = known_memory(index, before.id)
             same = (it for it in index.with_text(text) if it.live and it.id != old.id and it.tier == old.tier)
             if old.live and (twin := next(same, None)):
@@ -257,7 +257,7 @@ class UserMemory:
                     f"That is remembered already: “{twin.text}”.", "To keep it once, forget one of them."
                 )
             kept = replace(reworded, pinned=old.pinned, ended_at=old.ended_at, replaced_by=old.replaced_by)
-            return self.remembering.renamed(index, old, kept), ()
+            return self.remembering.renamed(index, old, kept)
 
         return self.indexes.erase(self.user, decide).memories[0]
 
@@ -369,29 +369,26 @@ class UserMemory:
             old = [memory for memory in index.memories.values() if memory.created_at < before]
             stays = older_than is not None and not everything
             gone = [it for it in (*old, *made) if not (stays and (it.pinned or it.tier == "static"))]
-            facts += [*(item.id for item in gone), *(index.damaged if everything else ())]
+            facts += [*(item.id for item in gone)]
             result = forgetting.forgetting(index, facts)
         hidden = self.turns.hidden() if everything or meant else ()
         along = tuple(it for it in hidden if it not in without and (everything or it in meant))
         return replace(result, turns=turns, hidden=along, everything=everything)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True) -> None:
-        """Forget it: memories, their names, and turns; with `words`, also their words in turns that stay.
+        """Forget memories and their names; with `words`, also delete the turns in which they were said.
 
-        Without `words`, the turns stay to be read, and are not found again.
+        Without `words`, the turns stay to be read, and are not found again. Other turns may say the same in
+        other words: they stay.
         """
-        said: Sequence[str] = ()
         if not words:
             self.turns.leave_out(forgotten.turn_ids)
-        elif not forgotten.everything:
-            said = self.turns.words_of(forgotten.turn_ids)
 
-        def decide(index: UserIndex) -> tuple[MemoryChanges, Sequence[str]]:
-            left, changes = forgetting.decided(index, forgotten, now=self.clock())
-            changes = replace(changes, remembered=tuple(self.unread()) if forgotten.everything else ())
-            return changes, (*left.words, *said) if words else ()
+        def decide(index: UserIndex) -> MemoryChanges:
+            _, changes = forgetting.decided(index, forgotten, now=self.clock())
+            return replace(changes, remembered=tuple(self.unread()) if forgotten.everything else ())
 
-        turns = (*forgotten.turn_ids, *forgotten.hidden) if words else ()
+        turns = (*forgotten.turn_ids, *forgotten.hidden, *forgotten.said_in) if words else ()
         self.indexes.erase(self.user, decide, turns=turns)
 
 

@@ -84,15 +84,6 @@ class ServerOptions(Options):
     )
 
 
-class GraphOptions(Options):
-    """Where Neo4j is, if the graph of whom and what is remembered is kept there, too."""
-
-    neo4j_url: str = Field("", description="where Neo4j answers; empty: no graph is kept there", repr=False)
-    neo4j_user: str = Field("neo4j", description="user of Neo4j, where its URL names none")
-    neo4j_password: str = Field("", description="password of Neo4j, where its URL has none", repr=False)
-    neo4j_database: str = Field("neo4j", description="name of the database in Neo4j")
-
-
 class ModelServerOptions(Options):
     """Where the servers of models are, and how long they may take."""
 

@@ -102,7 +102,9 @@ class HybridSearch:
                 vector = combine(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.data["dimensions"] = len(vector)
         text = f"{question} {hypothesis}" if hypothesis and options.hyde_lexical else question
-        alpha = fusion.alpha_for(options.alpha, self.store.sections.languages(), self.encoder.languages)
+        alpha = fusion.alpha_for(
+            options.alpha, self.store.sections.statistics().languages, self.encoder.languages
+        )
         with trace.step(
             "search",
             text=text,
@@ -111,7 +113,7 @@ class HybridSearch:
             alpha=alpha,
             candidates=options.candidates,
             paths=options.paths,
-            sentences=self.store.sentences.count(),
+            sentences=self.store.sections.statistics().sentences,
         ) as searching:
             found = self._search(text, vector, alternative, alpha=alpha, options=options)
             lists: dict[str, Ranking] = {name: getattr(found, name) for name in LISTS}
@@ -162,7 +164,7 @@ class HybridSearch:
             vector=vector if alpha > 0 else None,
             top_k=options.candidates,
             paths=options.paths,
-            languages=tuple(self.store.sections.languages()) or ("en",),
+            languages=tuple(self.store.sections.statistics().languages) or ("en",),
         )
         response = self.store.sentences.search(request)
         if alternative is None:
@@ -179,7 +181,9 @@ class HybridSearch:
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
         unknown = index.lacking(content_terms(question))
-        values = signals(question, found, passages, sentences=index.count(), unknown=unknown)
+        values = signals(
+            question, found, passages, sentences=self.store.sections.statistics().sentences, unknown=unknown
+        )
         return judge(question, values, passages[0], calibration=calibration)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from weaviate import WeaviateClient
 
     from pipeline.stores.base import DocumentStore
-    from pipeline.stores.memories import Memories
-    from pipeline.stores.neo4j.memories import MemoriesWithGraph
     from pipeline.stores.server import ServerAddresses
 
 MONGODB_URL = os.environ.get("ATHENA_TEST_MONGODB_URL", "mongodb://127.0.0.1:27018")
@@ -123,27 +121,6 @@ def leftovers(store: DocumentStore) -> list[str]:
         }
 
     return sorted((stored | connections.weaviate(versions)[0]) - shown)
-
-
-@contextmanager
-def with_neo4j(memories: Memories, *, url: str = NEO4J_URL) -> Iterator[MemoriesWithGraph]:
-    """The memories with their graph in Neo4j, which is removed afterwards."""
-    require_neo4j()
-    from pipeline.stores.neo4j.address import GraphAddress
-    from pipeline.stores.neo4j.graph import Neo4jGraph
-    from pipeline.stores.neo4j.memories import MemoriesWithGraph
-
-    graph, store = Neo4jGraph(GraphAddress(neo4j_url=url)), memories.identity()
-    yield MemoriesWithGraph(memories, graph)
-    graph._run(REMOVE_STORE, store=store)
-    graph.close()
-
-
-REMOVE_STORE = """
-MATCH (state:Athena {store: $store})
-OPTIONAL MATCH (node:Athena {owner: state.id})
-DETACH DELETE node, state
-"""
 
 
 def remove(addresses: ServerAddresses) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from athena.cli import ask, chat, doctor, ingest, mcp, migrate, mission, pull, repair, search, serve, usage
+from athena.cli import ask, backup, chat, doctor, ingest, mcp, migrate, mission, pull, search, serve, usage
 from athena.cli.eval import app as evaluate
 from athena.cli.keys import app as keys
 from athena.cli.memory import app as memory
@@ -32,7 +32,7 @@ for command in (
     doctor.doctor,
     pull.pull,
     migrate.migrate,
-    repair.repair,
+    backup.backup,
     serve.serve,
     usage.usage,
     mcp.mcp,

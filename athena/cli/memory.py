@@ -168,7 +168,6 @@ def forget(
         )
         if not yes:
             gone = [memory_shape(item) for item in found.memories]
-            gone += [{"id": damaged, "damaged": True} for damaged in found.damaged]
             gone += map(said_shape, found.turns)
             show(as_json, {"would_forget": gone}, lambda: would_forget_text(found))
             return
@@ -290,8 +289,10 @@ def would_forget_text(forgotten: Forgetting) -> RenderableType:
     if forgotten.turns:
         out.print(_said_table(forgotten.turns))
         out.print("Messages are deleted with their answers; --keep-words leaves them to read.")
-    if forgotten.damaged:
-        out.print(f"damaged, and not to be read: {', '.join(forgotten.damaged)}")
+    if forgotten.said_in:
+        out.print(
+            "The messages in which they were said are deleted, too. Others may say the same: they stay."
+        )
     return Text("Nothing is forgotten yet: add --yes.", style="yellow")
 
 

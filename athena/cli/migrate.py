@@ -24,7 +24,7 @@ def migrate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy index, conversations, memories and keys to the other store; nothing is embedded again."""
+    """Copy documents, conversations and memories to the other store; nothing is embedded again."""
     from athena.cli.progress import counter
     from athena.stores import copy_to
 
@@ -34,17 +34,10 @@ def migrate(
 
 
 def migration_text(done: Migration, to: str) -> str:
-    """What a copy between stores did."""
-    before = (
-        done.documents_unchanged,
-        done.conversations_unchanged,
-        done.memories_unchanged,
-        done.keys_unchanged,
+    """How much was copied, and how to use it."""
+    documents, conversations = (
+        counted(done.documents, "document"),
+        counted(done.conversations, "conversation"),
     )
-    there = "; {:,}, {:,}, {:,} and {:,} were there".format(*before) if any(before) else ""
-    documents = counted(done.documents, "document")
-    conversations = counted(done.conversations, "conversation")
-    memories = counted(done.memories, "memory")
-    keys = counted(done.keys, "key")
-    copied = f"{documents}, {conversations}, {memories} and {keys} copied{there}."
-    return f"{copied}\nUse them with ATHENA_STORE={to}."
+    copied = f"{documents}, {conversations} and the memories of {counted(done.memories, 'user')} copied."
+    return f"{copied}\nUse them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."

@@ -223,7 +223,7 @@ def _forget(call: Call, given: Forget) -> Forgotten:
     _shown[_key(call, token)] = found
     facts = [*map(fact_of, found.memories), *(Fact(item.id, item.text, "turn") for item in found.turns)]
     kept = fitting(facts)
-    left = len(facts) + len(found.damaged) - len(kept)
+    left = len(facts) - len(kept)
     more = f"{counted(left, 'memory')} more would go, too." if left else ""
     return Forgotten(kept, token, outcome=TOKEN.format(token), more=more)
 

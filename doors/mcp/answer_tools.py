@@ -146,7 +146,7 @@ def _status(call: Call, _: Status) -> State:
     name = athena.models.language_model()[1].name
     return State(
         documents=len(athena.store.sections.documents()),
-        sentences=athena.store.sentences.count(),
+        sentences=athena.store.sections.statistics().sentences,
         language_model=name or "none: answers are quotes",
         user=call.caller.user,
         may=sorted(call.caller.rights),

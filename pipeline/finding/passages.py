@@ -11,7 +11,7 @@ from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
-from pipeline.stores.base import DocumentStore, SentenceIndex
+from pipeline.stores.base import DocumentStore, SentenceIndex, sentences_by_section
 from readers.dialects import title_key
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
     """The sentences of each passage in reading order, by its section's id; of a parent, all its sections'."""
-    found = store.sentences.of_sections([section for passage in passages for section in passage.section_ids])
+    found = sentences_by_section(
+        store.sentences, [section for passage in passages for section in passage.section_ids]
+    )
     return {
         passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]
         for passage in passages

@@ -166,7 +166,6 @@ class IngestRun:
         return CutDocument(document, texts, known)
 
     def _check_stop(self) -> None:
-        """Raise `Stopped` where somebody asked for it, or `StoreError` where nothing more can be written."""
+        """Raise `Stopped` where somebody asked for it."""
         if self.should_stop():
             raise Stopped
-        self.writing.check()

@@ -1,14 +1,15 @@
-"""What a store must do: two protocols, and the records that cross them.
+"""What a store of documents must do: its protocols, and the records that cross them.
 
-`SectionStore` is the truth (documents, sections, manifest); `SentenceIndex` finds. Types of the backend
-behind them never cross this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays.
+`SectionStore` reads documents and sections, `SentenceIndex` searches, `Writing` changes. No type of a backend
+crosses this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays. A new backend writes the
+methods of these protocols and those of `conversations.py`, `memories.py` and `keys.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from pipeline.analysis import analyse_query
@@ -26,7 +27,7 @@ Level = Literal["section", "sentence"]
 LEVELS: tuple[Level, ...] = ("section", "sentence")
 
 SENTENCES_PER_SECTION = 2
-"""How many times longer the lists of sentences are: several sentences belong to one section."""
+"""How many times longer than the lists of sections those of sentences are: a section has several."""
 
 
 class Hit(NamedTuple):
@@ -42,7 +43,7 @@ Ranking = tuple[Hit, ...]  # best first
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index was made with; all but `generation` must match before it is searched."""
+    """What an index was made with; everything but `generation` must match before it is searched."""
 
     format: int
     embedding_model: str
@@ -66,6 +67,16 @@ class DocumentInfo:
     sentences: int
     characters: int
     indexed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How much an index has; `languages` counts documents by ISO 639-1 code, the most frequent first."""
+
+    documents: int = 0
+    sections: int = 0
+    sentences: int = 0
+    languages: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +130,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels for `top_k` sections; None leaves that way of searching out."""
+    """One search of both levels for `top_k` sections; without a text or a vector, that list stays empty."""
 
     text: str | None
     vector: Vector | None
@@ -129,13 +140,13 @@ class SearchRequest:
 
     @property
     def terms(self) -> list[str]:
-        """The terms to search for: those of the text in each language, and one for it as a whole title."""
+        """The terms to search for: those of the text in each language, and one for the text as a title."""
         return analyse_query(self.text, self.languages) if self.text else []
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
-    """Four rankings, best first; a way left out gives an empty one."""
+    """Four rankings, best first."""
 
     bm25_sections: Ranking
     bm25_sentences: Ranking
@@ -144,10 +155,10 @@ class SearchResponse:
 
 
 class SectionStore(Protocol):
-    """The truth: whole documents and their sections."""
+    """Whole documents and their sections."""
 
     def documents(self) -> list[DocumentInfo]:
-        """All visible documents, by source."""
+        """All indexed documents, by source."""
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
@@ -155,86 +166,79 @@ class SectionStore(Protocol):
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
 
-    def languages(self) -> Mapping[str, int]:
-        """How many visible documents there are in each language, by ISO 639-1 code."""
+    def statistics(self) -> Statistics:
+        """How much is indexed; cheap, because each search asks."""
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""
 
 
 class SentenceIndex(Protocol):
-    """The leaves and their vectors, and the search over both levels."""
+    """Sentences and vectors, and the search over both levels."""
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
 
     def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections, in one call.
+        """Sentences by id, and all those of some sections in reading order, in one call.
 
         An id that is not stored is missing from the result.
         """
 
-    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
-        """All sentences of some sections, in reading order, in one call."""
-
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
 
-    def count(self) -> int:
-        """How many sentences are indexed."""
-
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """Those of some analysed terms that no node has; fast, as each search asks.
+        """The analysed terms that no section has; fast, because each search asks.
 
         A term of a document that was removed just now may still count as there.
         """
 
     def vocabulary(self) -> Mapping[str, int]:
-        """How often each word is written in the sections and their headings, in lower case.
-
-        Counted when it is first needed after a change: about a second for 14 MB of text.
-        """
+        """How often each word is written in the sections and their headings, in lower case."""
 
 
 class Writing(Protocol):
-    """The single writer's turn: what it is writing to, which in a rebuild nobody sees before `publish`."""
+    """Changes to one index: the searched one, or in a rebuild one that nobody sees before `publish`."""
 
     def documents(self) -> list[DocumentInfo]:
-        """The documents written so far, by source: all visible ones but in a rebuild."""
+        """The documents written so far, by source: all indexed ones except in a rebuild."""
 
     def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version: after a kill it is whole or as before."""
+        """Write a document in the place of its former version; after a kill, one of them is there whole."""
 
     def delete(self, source: str) -> None:
-        """Remove a document from what is being written; raises `UnknownDocument`."""
-
-    def check(self) -> None:
-        """Raise `StoreError` where nothing more can be written; quick, and from any thread."""
+        """Remove a document with everything that was made of it; raises `UnknownDocument`."""
 
     def publish(self) -> None:
-        """Put the rebuilt index in the place of the old one, at once; nothing to do outside of a rebuild."""
+        """Put the rebuilt index in the place of the old one; does nothing outside of a rebuild."""
 
 
 class DocumentStore(Protocol):
-    """A backend: both protocols over the same data, and the write that keeps them together."""
+    """One backend for documents: reading, searching and writing the same data."""
 
     @property
     def sections(self) -> SectionStore:
-        """The truth."""
+        """Documents and sections."""
 
     @property
     def sentences(self) -> SentenceIndex:
-        """The search."""
-
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
+        """Sentences and the search."""
 
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`.
+        """Change documents in the block; raises `ManifestMismatch`.
 
-        A rebuild writes beside the old index, which stays as it is until `publish`; the next one with
-        the same manifest goes on where one was broken off.
+        A rebuild writes beside the old index, which is searched until `publish`; the next rebuild with the
+        same manifest continues one that was interrupted.
         """
 
     def close(self) -> None:
         """Release files and connections."""
+
+
+def sentences_by_section(index: SentenceIndex, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
+    """All sentences of some sections, in reading order; a section without sentences is missing."""
+    found: dict[str, list[StoredNode]] = {}
+    for sentence in index.get_many((), sections=section_ids).values():
+        found.setdefault(sentence.section_id, []).append(sentence)
+    return found

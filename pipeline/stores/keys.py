@@ -1,4 +1,4 @@
-"""Keys of other programs: whose they are and what they may do. The secret itself is stored nowhere."""
+"""API keys: whose they are and what they may do. The secret itself is stored nowhere."""
 
 from __future__ import annotations
 
@@ -50,20 +50,18 @@ class Keys(Protocol):
     def add(self, key: Key) -> None:
         """Store a new key; raises `ConfigurationError` where one of that name is there."""
 
-    def get(self, key_id: str) -> Key | None:
-        """The key of an id, if it is stored."""
-
     def list(self) -> Sequence[Key]:
         """All keys, by name."""
 
     def revoke(self, name: str) -> bool:
-        """Remove the key of a name or id, but for its id; False where there is none."""
-
-    def revoked(self) -> Sequence[str]:
-        """The ids of keys that were revoked here: a copy of another store does not bring them back."""
+        """Remove the key of a name or id; False where there is none."""
 
     def close(self) -> None:
         """Release files and connections."""
+
+    def get(self, key_id: str) -> Key | None:
+        """The key of an id, if it is stored."""
+        return next((key for key in self.list() if key.id == key_id), None)
 
 
 def new_key(
@@ -83,11 +81,6 @@ def new_key(
     expires = None if days is None else now + days * DAY_S
     known = tuple(right for right in RIGHTS if right in rights)
     return Key(id_, name, user, known, salt, _hashed(salt, secret), now, expires), f"{PREFIX}_{id_}_{secret}"
-
-
-def as_revoked(key: Key) -> Key:
-    """What is left of a key that was revoked: its id, which is also its name, so that its name is free."""
-    return Key(key.id, key.id, "", (), "", "", key.created_at)
 
 
 def found(keys: Keys, sent: str) -> Key | None:

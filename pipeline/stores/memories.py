@@ -7,7 +7,7 @@ A store keeps rows and nothing else. What is remembered, recalled, merged or for
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, Protocol
 
@@ -146,7 +146,6 @@ class UserMemories:
     entities: tuple[Entity, ...] = ()
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
-    damaged: tuple[str, ...] = ()  # ids of rows that are not as they were written, and left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,67 +186,45 @@ class Around:
     mentions: tuple[str, ...] = ()  # of all these entities, in the order of the entities
 
 
-class MemoryGraph(Protocol):
-    """Answers for neighbourhoods outside of the process."""
-
-    def around(self, user: str, entity_ids: Sequence[str], *, depth: int, most: int, version: int) -> Around:
-        """Within `depth` relations of any of a user's entities, in either direction: `most` entities.
-
-        As of `version` of the user's rows, or of a later one. Raises `StoreUnavailable`.
-        """
-
-
 class Memories(Protocol):
     """The memories of one store; safe to use from several threads and processes.
 
-    An id names one row of a user, of whichever kind; another user may have a row of the same id.
+    An id names one row of a user, of any kind; another user may have a row of the same id.
     """
 
-    @property
-    def graph(self) -> MemoryGraph | None:
-        """What answers for neighbourhoods; None where the process does, from the rows that it has read."""
-
-    def identity(self) -> str:
-        """What names this store alone, for as long as it exists."""
-
     def users(self) -> list[str]:
-        """All users of whom something is remembered, by name."""
+        """All users about whom something is stored, by name."""
 
     def version(self, user: str) -> int:
-        """A number that grows with each change of this user's rows; 0 for somebody unknown. Cheap."""
+        """A number that grows with each change of this user's rows; 0 for an unknown user. Cheap."""
 
     def load(self, user: str) -> UserMemories:
         """All rows of a user, history included, as of one moment."""
 
+    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
+        """What was done, oldest first; to one memory, or to all."""
+
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version.
 
-        Changes that only say what was `remembered` leave the version as it is: no row of the user's changes.
-        Raises `MemoriesChanged` where the version is not `expected`: load and decide again. Writing a second
-        live row of the same user, tier and text raises it, too. Raises `TurnChanged` where a turn that it
-        `rests_on` is gone or has another question by now, ValueError for a row of another user.
+        Changes that only name turns as `remembered` leave the version as it is. Raises `MemoriesChanged`
+        where the version is not `expected`, or a second valid memory has the same tier and text: load and
+        decide again. Raises `TurnChanged` where a turn that it `rests_on` was deleted meanwhile, ValueError
+        for a row of another user.
         """
-
-    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
-        """What was done, oldest first; of one memory, or of all."""
 
     def forget(
         self,
         user: str,
         changes: MemoryChanges,
         *,
-        words: Sequence[str] = (),
         turns: Collection[str] = (),
         expected: int | None = None,
     ) -> None:
-        """As `apply`, and then no file of the store holds a byte of what was removed.
+        """As `apply`, and then no file of the store has a byte of the removed rows.
 
-        `words` are overwritten in place in all turns (messages, answers, steps, prompts) and titles of this
-        user's conversations; what an answer in progress writes later is not. These `turns` of the user are
-        deleted, and conversations that have no other; what other turns repeat of them is for `words`.
-
-        Raises `ErasureIncomplete` where all of it is done, but bytes may be left in a file that another
-        process reads: the next `forget`, or whoever opens the store next, goes on with it.
+        These `turns` of the user are deleted, too, and conversations that have no other. Raises
+        `ErasureIncomplete` where everything is removed, but another process still reads bytes of it.
         """
 
     def close(self) -> None:
@@ -272,7 +249,5 @@ def changed_meanwhile(user: str) -> MemoriesChanged:
 
 
 def turn_changed() -> TurnChanged:
-    """The error for what was read from a turn that is not as it was read any more."""
-    return TurnChanged(
-        "What was said was deleted or forgotten meanwhile: nothing is kept of it.", "Say it again."
-    )
+    """The error for something that was read from a turn which was deleted meanwhile."""
+    return TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")

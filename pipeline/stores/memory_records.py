@@ -6,7 +6,7 @@ A memory's vector is apart: it can be made again of the text, and an export leav
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -16,7 +16,6 @@ from pydantic import TypeAdapter
 from pipeline.stores.memories import (
     Entity,
     Memory,
-    MemoryChanges,
     MemoryEvent,
     Mention,
     Relation,
@@ -36,14 +35,13 @@ KINDS: Mapping[str, type[Any]] = {
 
 
 def record_of(row: Row) -> Record:
-    """A row as it is stored: `row` is its JSON, `named` the turns and documents that it names."""
+    """A row as it is stored: `row` is its JSON without the vector, which stands beside it."""
     memory = row if isinstance(row, Memory) else None
     return {
         "user": row.user,
         "id": row.id,
         "kind": kind_of(row),
         "live": live_key(memory) if memory and memory.live else None,
-        "named": sorted(named_by(row)),
         "row": row_json(row),
         "embedding": memory.embedding if memory else b"",
     }
@@ -84,32 +82,9 @@ def live_key(memory: Memory) -> str:
     return f"{memory.tier} {text_hash(memory.text).hex()}"
 
 
-def named_by(row: Row) -> set[str]:
-    """The ids of the turns that a row names, and the documents that a memory comes from."""
-    match row:
-        case Memory():
-            return {name for source in row.sources for name in (source.turn_id, source.source)} - {""}
-        case Mention() | Relation():
-            return {row.turn_id} - {""}
-    return set()
-
-
-def without_turns(rows: Iterable[Row], turns: Collection[str]) -> MemoryChanges:
-    """What lets the rows name none of these turns: memories outlive the conversation that they come from."""
-    kept: list[Row] = []
-    for row in rows:
-        match row:
-            case Memory():
-                left = (replace(it, turn_id="") if it.turn_id in turns else it for it in row.sources)
-                kept.append(replace(row, sources=tuple(left)))
-            case Mention() | Relation():
-                kept.append(replace(row, turn_id=""))
-    return MemoryChanges(**_by_kind(kept))
-
-
-def user_memories(user: str, version: int, rows: Iterable[Row], damaged: Iterable[str] = ()) -> UserMemories:
+def user_memories(user: str, version: int, rows: Iterable[Row]) -> UserMemories:
     """The rows by kind, the oldest first."""
-    return UserMemories(user=user, version=version, **_by_kind(rows), damaged=tuple(damaged))
+    return UserMemories(user=user, version=version, **_by_kind(rows))
 
 
 def _by_kind(rows: Iterable[Row]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.pipeline.stores.embedded.damage import open_data, prepare
 
 from athena.diagnosis import Check, Diagnosis, diagnose
 from athena.settings import Settings
@@ -22,7 +23,6 @@ from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of, run_ingest
 from tests.pipeline.otlp_receiver import OtlpReceiver
 from tests.pipeline.searching import ENCODER
-from tests.pipeline.stores.embedded.damage import open_data, prepare
 
 GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")
 CROSS = ModelChoice("cross-encoder", "small", "sentence-transformers", "on disk")

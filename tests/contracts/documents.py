@@ -6,12 +6,18 @@ from collections.abc import Mapping, Sequence
 from uuid import NAMESPACE_URL, uuid5
 
 from pipeline.analysis import embedding_text
-from pipeline.stores.base import Manifest, NewDocument
+from pipeline.stores.base import DocumentStore, Manifest, NewDocument
 from readers.levels import Section, Sentence
 from tests.fakes import FakeEncoder
 
 ENCODER = FakeEncoder()
 MANIFEST = Manifest(1, ENCODER.name, ENCODER.dimensions, "lines", fingerprint="file 1", recipe=1)
+
+
+def delete(store: DocumentStore, source: str) -> None:
+    """Remove a document from a store that has one; raises `UnknownDocument`."""
+    with store.writing(store.sections.manifest() or MANIFEST) as writing:
+        writing.delete(source)
 
 
 def make_id(*parts: object) -> str:

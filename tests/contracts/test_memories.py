@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -11,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answer import Answer
-from pipeline.errors import MemoriesChanged, TurnChanged, UnknownConversation
-from pipeline.steps.records import Step
-from pipeline.stores.conversations import Conversations, answer_json
+from pipeline.errors import MemoriesChanged, TurnChanged
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import (
@@ -30,7 +27,7 @@ from pipeline.stores.memories import (
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.memories import adding, embedding, many, memory, texts
 from tests.contracts.test_conversations import answer
-from tests.server_stores import server_addresses, with_neo4j
+from tests.server_stores import server_addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +39,17 @@ class Stored:
     again: Callable[[], Memories]
 
 
-@pytest.fixture(params=[*BACKENDS, pytest.param("neo4j", marks=pytest.mark.server)])
+@pytest.fixture(params=BACKENDS)
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stored]:
-    """An empty store of each backend in turn; the last one is the embedded one with its graph in Neo4j."""
+    """An empty store of each backend in turn."""
     with ExitStack() as opened:
         match request.param:
-            case "embedded" | "neo4j":
+            case "embedded":
                 path = tmp_path / "athena.sqlite"
                 conversations: Conversations = EmbeddedConversations(path)
 
                 def open_memories() -> Memories:
-                    memories = opened.enter_context(closing(EmbeddedMemories(path)))
-                    beside = request.param == "neo4j"
-                    return opened.enter_context(with_neo4j(memories)) if beside else memories
+                    return opened.enter_context(closing(EmbeddedMemories(path)))
 
             case _:
                 from pipeline.stores.server.conversations import ServerConversations
@@ -80,14 +75,6 @@ def test_nobody_is_remembered_at_first(memories: Memories) -> None:
     assert memories.version("ann") == 0
     assert memories.load("ann") == UserMemories(user="ann", version=0)
     assert memories.events("ann") == []
-
-
-def test_a_store_has_a_name_of_its_own_for_good(stored: Stored, tmp_path: Path) -> None:
-    name = stored.memories.identity()
-    stored.memories.apply("ann", adding(memory()))
-    assert stored.again().identity() == stored.memories.identity() == name
-    with closing(EmbeddedMemories(tmp_path / "other.sqlite")) as other:
-        assert other.identity() != name
 
 
 def test_every_field_comes_back(stored: Stored) -> None:
@@ -228,47 +215,15 @@ def test_turns_that_were_looked_at_are_told_apart(stored: Stored) -> None:
     assert stored.conversations.unremembered("ann") == []
 
 
-def test_a_deleted_conversation_leaves_no_source_that_names_it(stored: Stored) -> None:
-    conversation, other = (stored.conversations.create(user="ann").info.id for _ in range(2))
-    turn = stored.conversations.save_turn(conversation, answer())
-    stays = stored.conversations.save_turn(other, answer())
-    sources = (MemorySource(turn_id=turn, end=3, quote="Why"), MemorySource(turn_id=stays, quote="So"))
-    stored.memories.apply(
-        "ann",
-        MemoryChanges(
-            memories=(memory("Kept.", sources=sources),),
-            mentions=(Mention(id="n", user="ann", entity_id="e", at=1.0, turn_id=turn),),
-            relations=(
-                Relation(id="r", user="ann", subject_id="e", label="l", object_id="e", at=1, turn_id=turn),
-            ),
-        ),
-    )
-    before = stored.memories.version("ann")
-    stored.conversations.delete(conversation)
-    loaded = stored.memories.load("ann")
-    assert loaded.memories[0].sources == (replace(sources[0], turn_id=""), sources[1])
-    assert (loaded.mentions[0].turn_id, loaded.relations[0].turn_id) == ("", "")
-    assert loaded.version > before
-
-
-def test_what_rests_on_a_turn_is_void_once_that_is_gone_or_says_something_else(stored: Stored) -> None:
+def test_what_rests_on_a_turn_is_void_once_that_is_gone(stored: Stored) -> None:
     conversation = stored.conversations.create(user="ann").info.id
-    said = "I live in Bonn. I like tea."
-    turn = stored.conversations.save_turn(conversation, answer(said))
-    changes = adding(memory("I like tea."), rests_on=((turn, said),), remembered=(turn,))
+    turn = stored.conversations.save_turn(conversation, answer("I like tea."))
     with pytest.raises(TurnChanged):  # it is not his
-        stored.memories.apply("bob", adding(memory(user="bob"), rests_on=((turn, said),)))
-    stored.memories.forget("ann", MemoryChanges(), words=["I live in Bonn."])
-    with pytest.raises(TurnChanged):
-        stored.memories.apply("ann", changes)
-    now = stored.conversations.get(conversation).turns[0].question
-    stored.memories.apply("ann", replace(changes, rests_on=((turn, now),), remembered=()))
-    before = stored.memories.version("ann")
+        stored.memories.apply("bob", adding(memory(user="bob"), rests_on=((turn, "I like tea."),)))
+    stored.memories.apply("ann", adding(memory("I like tea."), rests_on=((turn, "I like tea."),)))
     stored.conversations.delete(conversation)
-    with pytest.raises((TurnChanged, MemoriesChanged)):  # whoever decided before the deletion decides again
-        stored.memories.apply("ann", adding(memory("So."), rests_on=((turn, now),)), expected=before)
     with pytest.raises(TurnChanged):
-        stored.memories.apply("ann", adding(memory("So."), rests_on=((turn, now),)))
+        stored.memories.apply("ann", adding(memory("So."), rests_on=((turn, "I like tea."),)))
     assert texts(stored.memories.load("ann")) == ["I like tea."]
 
 
@@ -292,94 +247,22 @@ def test_an_answer_is_changed_as_it_is_stored_by_then(stored: Stored) -> None:
     stored.conversations.change_answer("gone", lambda found: found)
 
 
-SECRET = 'the locker of "Zoë" opens\nwith 48151623'
-
-
-def secret_turn(number: int = 1) -> Answer:
-    """A turn whose every text has the secret."""
-    said = f"Remember that {SECRET}."
-    return answer(
-        said,
-        f"Noted: {SECRET} [1].",
-        condensed_question=said.upper(),
-        notices=(f"“{' '.join(SECRET.split())}” is noted.",),
-        steps=(
-            Step("condense", data={"message": said, "question": said}),
-            Step(
-                "prompt",
-                data={
-                    "messages": [
-                        {"role": "user", "text": f"before: {SECRET}"},
-                        {"role": "user", "text": f"{number}"},
-                    ]
-                },
-            ),
-        ),
-    )
-
-
 def test_what_is_forgotten_is_gone_from_rows_and_turns(stored: Stored) -> None:
-    ann = stored.conversations.create(user="ann").info.id
-    turn = stored.conversations.save_turn(ann, secret_turn())
-    stored.conversations.set_feedback(turn, 1, f"yes, {SECRET}")
-    bob = stored.conversations.create(user="bob").info.id
-    stored.conversations.save_turn(bob, secret_turn())
-    renamed = stored.conversations.create(f"About {SECRET}", user="ann").info.id
-    start = len("Remember that ")
-    source = MemorySource(turn_id=turn, start=start, end=start + len(SECRET), quote=SECRET)
-    gone, kept = memory(SECRET, sources=(source,)), memory("Tea.")
+    conversations = stored.conversations
+    ann, bob = (conversations.create(user=user).info.id for user in ("ann", "bob"))
+    turn = conversations.save_turn(ann, answer("Remember 48151623."))
+    conversations.save_turn(ann, answer("And?"))
+    conversations.save_turn(bob, answer("Remember 48151623."))
+    gone, kept = memory("48151623", sources=(MemorySource(turn_id=turn, quote="48151623"),)), memory("Tea.")
     stored.memories.apply("ann", adding(gone, kept))
     event = MemoryEvent(id="v", user="ann", memory_id=gone.id, action="DELETE", at=3.0)
-    stored.memories.forget("ann", MemoryChanges(removed=(gone.id,), events=(event,)), words=[SECRET])
+    changes = MemoryChanges(removed=(gone.id,), events=(event,))
+    stored.memories.forget("ann", changes, turns=[turn])
     assert stored.memories.load("ann").memories == (kept,)
     assert stored.memories.events("ann") == [event]
-    (left,) = stored.conversations.get(ann).turns
-    everything = answer_json(left.answer) + left.question + left.feedback_text
-    for form in (SECRET, " ".join(SECRET.split()), "48151623", "locker"):
-        assert form.casefold() not in everything.casefold()
-    assert left.question == left.answer.question == f"Remember that {'█' * len(SECRET)}."
-    assert [len(step.data["question"]) for step in left.answer.steps[:1]] == [len(left.question)]
-    assert "locker" not in stored.conversations.get(ann).info.title
-    assert stored.conversations.get(renamed).info.title == "About …"
-    assert SECRET in stored.conversations.get(bob).turns[0].question
-    assert stored.conversations.list(user="ann", words="48151623") == []
-    assert [info.id for info in stored.conversations.list(user="bob", words="48151623")] == [bob]
-
-
-def test_later_turns_of_the_conversation_lose_what_was_made_of_it(stored: Stored) -> None:
-    mine, other = (stored.conversations.create(user="ann").info.id for _ in range(2))
-    stored.conversations.save_turn(mine, secret_turn())
-    later = answer("And now?", "48151623 is noted.", condensed_question="the locker of 48151623, now")
-    for id_ in (mine, other):
-        stored.conversations.save_turn(id_, later)
-    stored.memories.forget("ann", MemoryChanges(), words=[SECRET])
-    left = stored.conversations.get(mine).turns[1]
-    assert (left.answer.text, left.answer.condensed_question) == (
-        f"{'█' * 8} is noted.",
-        f"the {'█' * 6} of {'█' * 8}, now",
-    )
-    assert stored.conversations.get(other).turns[0].answer.text == later.text  # it was not said there
-
-
-def test_forgetting_without_words_leaves_turns_alone(stored: Stored) -> None:
-    id_ = stored.conversations.create(user="ann").info.id
-    stored.conversations.save_turn(id_, secret_turn())
-    before = stored.conversations.get(id_)
-    kept = memory(SECRET)
-    stored.memories.apply("ann", adding(kept))
-    stored.memories.forget("ann", MemoryChanges(removed=(kept.id,)))
-    assert stored.conversations.get(id_) == before
-    assert stored.memories.users() == []
-
-
-def test_words_that_json_could_be_broken_with_break_nothing(stored: Stored) -> None:
-    id_ = stored.conversations.create(user="ann").info.id
-    stored.conversations.save_turn(id_, secret_turn())
-    stored.memories.forget("ann", MemoryChanges(), words=['"', "\\", "complete", "{", ":", "ann"])
-    (turn,) = stored.conversations.get(id_).turns
-    assert turn.answer.status == "complete"
-    assert '"' not in turn.question
-    assert json.loads(answer_json(turn.answer))
+    assert [found.question for found in conversations.get(ann).turns] == ["And?"]
+    assert conversations.list(user="ann", words="48151623") == []
+    assert [info.id for info in conversations.list(user="bob", words="48151623")] == [bob]
 
 
 def test_hundreds_come_back_in_their_order(memories: Memories) -> None:
@@ -413,27 +296,7 @@ def test_turns_that_are_forgotten_are_gone_and_what_is_left_of_their_conversatio
     assert (left.info.title, left.info.turns, [turn.id for turn in left.turns]) == ("Two?", 1, [second])
     assert [turn.id for turn in conversations.recallable("ann", [mixed, whole])] == [second]
     assert [turn.id for turn in conversations.get(theirs).turns] == [bobs]  # it is not ann's
-    (kept,) = memories.load("ann").memories
-    assert kept.sources == (replace(sources[0], turn_id=""), sources[1])
     assert memories.version("ann") > version
-
-
-def test_a_turn_is_forgotten_in_every_version(stored: Stored) -> None:
-    conversations = stored.conversations
-    made = conversations.create(user="ann").info.id
-    first = conversations.save_turn(made, answer("One?"))
-    old = conversations.save_turn(made, answer("Two?"))
-    conversations.save_turn(made, answer("Of the old one?"))
-    new = conversations.save_turn(made, answer("Two again?"), instead_of=old)
-    last = conversations.save_turn(made, answer("Three?"))
-    stored.memories.forget("ann", MemoryChanges(), turns=[new])
-    found = conversations.get(made)
-    assert ([turn.id for turn in found.turns], found.aside) == ([first, last], ())
-    again = conversations.save_turn(made, answer("Three again?"), instead_of=last)
-    assert [turn.id for turn in conversations.get(made).turns] == [first, again]
-    stored.memories.forget("ann", MemoryChanges(), turns=[first, again])
-    with pytest.raises(UnknownConversation):
-        conversations.get(made)
 
 
 def test_whoever_read_a_turn_that_is_forgotten_meanwhile_keeps_nothing_of_it(stored: Stored) -> None:
@@ -442,20 +305,3 @@ def test_whoever_read_a_turn_that_is_forgotten_meanwhile_keeps_nothing_of_it(sto
     stored.memories.forget("ann", MemoryChanges(), turns=[turn])
     with pytest.raises((TurnChanged, MemoriesChanged)):
         stored.memories.apply("ann", adding(memory(), rests_on=((turn, "Why?"),)), expected=before)
-
-
-def test_what_is_found_again_of_a_turn_loses_forgotten_words(stored: Stored) -> None:
-    conversations = stored.conversations
-    id_ = conversations.create(user="ann").info.id
-    said = answer("Is it Zoë?", f"{'It is Zoë’s [1]. ' * 150}", verdict="answered")
-    conversations.save_turn(id_, said)
-    conversations.save_turn(id_, replace(said, question="And?", text="It hums."))
-    found = conversations.recallable("ann", [id_])
-    embedded = [replace(turn, embedding=b"abcd", embedded_by="model") for turn in found]
-    conversations.keep_embeddings(embedded)
-    before = conversations.revisions("ann")[id_]
-    stored.memories.forget("ann", MemoryChanges(), words=["Zoë"])
-    changed, same = conversations.recallable("ann", [id_])
-    assert (changed.question, changed.answer) == ("Is it ███?", found[0].answer.replace("Zoë", "███"))
-    assert (changed.embedding, changed.embedded_by, same) == (b"", "", embedded[1])
-    assert conversations.revisions("ann")[id_] > before

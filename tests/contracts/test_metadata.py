@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.stores.base import DocumentStore, NewDocument
+from pipeline.stores.base import DocumentStore, NewDocument, sentences_by_section
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.levels import document_id
@@ -56,7 +56,7 @@ def assert_whole(store: DocumentStore, new: NewDocument) -> None:
     """The store gives every section and sentence back with the metadata that it was given with."""
     ids = [section.node_id for section in new.sections]
     sections, leaves = [node.metadata for node in new.sections], [node.metadata for node in new.sentences]
-    read, grouped = store.sections.get_many(ids), store.sentences.of_sections(ids)
+    read, grouped = store.sections.get_many(ids), sentences_by_section(store.sentences, ids)
     assert [read[section_id].metadata for section_id in ids] == sections
     assert [leaf.metadata for section_id in ids for leaf in grouped[section_id]] == leaves
     last = new.sentences[-1].node_id

@@ -16,7 +16,7 @@ from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.contracts.conftest import BACKENDS, OpenStore
-from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
+from tests.contracts.documents import ENCODER, MANIFEST, delete, make_document, make_id
 from tests.contracts.test_document_store import OTHER_ENCODER
 from tests.server_stores import leftovers, server_addresses
 
@@ -198,7 +198,7 @@ def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
     with pytest.raises(StoreError, match=rf"pid {holder.pid}\).*Wait until"), second.writing(MANIFEST):
         pass
     with pytest.raises(StoreError, match=str(holder.pid)):
-        second.delete_document("held.md")
+        delete(second, "held.md")
     holder.kill()
     holder.communicate()
     with second.writing(MANIFEST):  # of this machine, and dead: nobody waits for it any longer

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import DocumentStore, NewDocument
-from tests.contracts.documents import MANIFEST, make_document, make_id
+from tests.contracts.documents import MANIFEST, delete, make_document, make_id
 
 TANK = {"Tank": ["The LN2 tank is cold.", "It vents."], "Valve": ["The valve opens."]}
 
@@ -44,21 +44,21 @@ class TestSectionStore:
             assert stored.text[now.start_char_idx : now.end_char_idx] == now.text
 
     def test_documents_are_counted_by_their_language(self, store: DocumentStore, tank: NewDocument) -> None:
-        assert store.sections.languages() == {"en": 2}
+        assert store.sections.statistics().languages == {"en": 2}
         german = make_document("de.md", {"Tank": ["Der Tank ist kalt."]})
         for section in german.sections:
             section.metadata["language"] = "de"  # type: ignore[index]
         with store.writing(MANIFEST) as writing:
             writing.replace(german)
-        assert store.sections.languages() == {"en": 2, "de": 1}
-        store.delete_document("a.md")
-        assert store.sections.languages() == {"en": 1, "de": 1}
+        assert store.sections.statistics().languages == {"en": 2, "de": 1}
+        delete(store, "a.md")
+        assert store.sections.statistics().languages == {"en": 1, "de": 1}
 
     def test_an_unknown_document_is_named(self, store: DocumentStore) -> None:
         with pytest.raises(UnknownDocument, match=r"nowhere\.md"):
             store.sections.document("nowhere.md")
         with pytest.raises(UnknownDocument, match=r"nowhere\.md"):
-            store.delete_document("nowhere.md")
+            delete(store, "nowhere.md")
 
     def test_sections_know_their_document_and_their_sentences(
         self, store: DocumentStore, tank: NewDocument
@@ -76,9 +76,9 @@ class TestSectionStore:
     def test_deleting_takes_everything_of_that_document_only(
         self, store: DocumentStore, tank: NewDocument
     ) -> None:
-        store.delete_document("ecs/tank.md")
+        delete(store, "ecs/tank.md")
         assert [info.source for info in store.sections.documents()] == ["a.md"]
         assert store.sections.get_many([node.node_id for node in tank.sections]) == {}
         assert store.sentences.get_many([node.node_id for node in tank.sentences]) == {}
         assert store.sentences.vectors([node.node_id for node in tank.sentences]) == {}
-        assert store.sentences.count() == 1
+        assert store.sections.statistics().sentences == 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.analysis import analyse
-from pipeline.stores.base import DocumentStore, SearchRequest
-from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
+from pipeline.stores.base import DocumentStore, SearchRequest, sentences_by_section
+from tests.contracts.documents import ENCODER, MANIFEST, delete, make_document, make_id
 
 DOCUMENTS = {
     "ecs/tank.md": {
@@ -44,7 +44,7 @@ class TestSentenceIndex:
     def test_an_empty_store_finds_nothing(self, store: DocumentStore) -> None:
         response = store.sentences.search(ask("tank"))
         assert response.bm25_sections == response.dense_sentences == ()
-        assert store.sentences.count() == 0
+        assert store.sections.statistics().sentences == 0
         assert store.sentences.vectors(["x"]) == {}
 
     def test_words_are_found_on_both_levels(self, index: DocumentStore) -> None:
@@ -77,7 +77,7 @@ class TestSentenceIndex:
         found = index.sentences.search(question).dense_sentences
         assert found[0].node_id == make_id(make_id("ecs/tank.md", "Fan"), 0)
         vectors = index.sentences.vectors([hit.node_id for hit in found])
-        assert len(vectors) == index.sentences.count()
+        assert len(vectors) == index.sections.statistics().sentences
         cosines = {node: float(vector @ question.vector) for node, vector in vectors.items()}
         assert [hit.node_id for hit in found] == sorted(cosines, key=lambda node: -cosines[node])
         assert [hit.score for hit in found] == pytest.approx(
@@ -137,7 +137,7 @@ class TestSentenceIndex:
 
     def test_all_sentences_of_sections_in_reading_order(self, index: DocumentStore) -> None:
         tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
-        found = index.sentences.of_sections([battery, tank, "unknown"])
+        found = sentences_by_section(index.sentences, [battery, tank, "unknown"])
         assert {section: [node.text for node in nodes] for section, nodes in found.items()} == {
             tank: DOCUMENTS["ecs/tank.md"]["Tank"],
             battery: DOCUMENTS["power/battery.md"]["Battery"],
@@ -170,6 +170,6 @@ class TestSentenceIndex:
             writing.replace(make_document("overview.md", {"Overview": ["A zeppelin."]}))
         assert "zeppelin" in index.sentences.vocabulary()
         assert index.sentences.lacking(["zeppelin"]) == frozenset()
-        index.delete_document("overview.md")
+        delete(index, "overview.md")
         assert "zeppelin" not in index.sentences.vocabulary()
         assert index.sentences.lacking(["zeppelin"]) == {"zeppelin"}

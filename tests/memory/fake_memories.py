@@ -20,20 +20,14 @@ COMMON = {"the", "a", "is", "of", "on", "has", "what", "which", "that", "i", "my
 class FakeMemories:
     """All in the process; `before_apply` is called before each write, as another writer would."""
 
-    graph = None
-
     def __init__(self) -> None:
         self.of: dict[str, UserMemories] = {}
         self.happened: list[MemoryEvent] = []
         self.remembered: set[str] = set()
-        self.overwritten: list[str] = []
         self.deleted: set[str] = set()
         self.before_apply: Callable[[], None] = lambda: None
         self.writes = 0
         self.loads = 0
-
-    def identity(self) -> str:
-        return "fake"
 
     def users(self) -> list[str]:
         return sorted(user for user, known in self.of.items() if known.memories or known.entities)
@@ -73,12 +67,10 @@ class FakeMemories:
         user: str,
         changes: MemoryChanges,
         *,
-        words: Sequence[str] = (),
         turns: Collection[str] = (),
         expected: int | None = None,
     ) -> None:
         self.apply(user, changes, expected=expected)
-        self.overwritten += words
         self.deleted |= {*turns}
 
     def close(self) -> None:

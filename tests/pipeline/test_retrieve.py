@@ -52,7 +52,7 @@ def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
     assert (embed["model"], embed["dimensions"]) == ("fake-encoder", 32)
     found = the_step(retrieval, "search").data
     assert tuple(found[name] for name in ("text", "alpha", "candidates", "paths")) == (QUESTION, 0.5, 5, None)
-    assert (found["sentences"], found["alternative"]) == (manual.sentences.count(), "")
+    assert (found["sentences"], found["alternative"]) == (manual.sections.statistics().sentences, "")
     assert found["bm25_sections"][0]["section_id"] == tank
     assert found["hits"] == sum(len(found[name]) for name in LISTS)
 

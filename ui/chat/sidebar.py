@@ -193,8 +193,7 @@ def _remembered_of(conversation: str) -> list[str]:
     """The ids of the memories that come from a conversation; without it they keep the words, and no link."""
     athena = process.athena()
     try:
-        found = athena.conversations.get(conversation)
-        turns = {turn.id for turn in (*found.turns, *found.aside)}
+        turns = {turn.id for turn in athena.conversations.get(conversation).turns}
     except UnknownConversation:  # deleted in another window
         return []
     return [

@@ -64,7 +64,7 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
         st.text(NOTHING)
         return
     _what_goes(found, everything=everything)
-    words = not ((found.words or found.turns) and st.checkbox(
+    words = not ((found.said_in or found.turns) and st.checkbox(
         "Leave the words in the conversations", key="forget-keep-words",
         help="They stay to read there, and are not found again.",
     ))  # fmt: skip
@@ -86,6 +86,8 @@ def _what_goes(found: Forgetting, *, everything: bool) -> None:
     if counts:
         st.text(f"{' and '.join(counts)} will be gone for good.")
     _listed([memory.text for memory in facts])
+    if found.said_in:
+        st.text("The messages in which they were said are deleted, too. Others may say the same: they stay.")
     if said:
         st.text("Messages are deleted with their answers:")
         _listed([f"{said_when(turn)}: {turn.text}" for turn in said])
@@ -102,7 +104,7 @@ def _said(found: Forgetting) -> Sequence[Turn]:
 def _what_stays(found: Forgetting, *, words: bool) -> str:
     """Where the text can still be read or found afterwards, plainly."""
     stays = "The words stay to read in the conversations, and are not found again. "
-    stays = "" if words or not (found.words or found.turns) else stays
+    stays = "" if words or not (found.said_in or found.turns) else stays
     return stays + (IN_MONGODB if process.settings().store == "server" else IN_FILES)
 
 

@@ -43,9 +43,6 @@ def open_turn(turn_id: str) -> None:
         messages.notify(DELETED)
         return
     conversation, turn = found
-    if turn.aside:  # another version stands in its place: this one is wanted now
-        process.athena().conversations.choose(turn.id)
-        conversation = process.athena().conversations.get(conversation.info.id)
     close_dialog()  # the chat may be the page that it is open on
     state.open_conversation(conversation.info.id)
     position = next(number for number, one in enumerate(conversation.turns, start=1) if one.id == turn.id)
@@ -130,8 +127,7 @@ def turn_of(turn_id: str) -> tuple[Conversation, Turn] | None:
         return None
     if conversation.info.user != whose.user():
         return None
-    every = (*conversation.turns, *conversation.aside)
-    turn = next((turn for turn in every if turn.id == turn_id), None)
+    turn = next((turn for turn in conversation.turns if turn.id == turn_id), None)
     return (conversation, turn) if turn else None
 
 

@@ -83,7 +83,7 @@ def turns(
     """
     seen = runner().changes(conversation.info.id)
     stored = _noted_once(conversation.turns, noted=noted)
-    if run is not None and (working or not _is_stored(run, (*stored, *conversation.aside))):
+    if run is not None and (working or not _is_stored(run, stored)):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
         finished = tuple(
             takewhile(lambda turn: turn.created_at < run.started and turn.id != run.in_place_of, stored)
@@ -206,8 +206,8 @@ def _offered_after(answer: Answer, *, without: Sequence[str]) -> list[str]:
 
 
 def _view_of(turn: Turn, conversation: Conversation) -> View:
-    """A stored turn with its versions."""
-    return _view_alone(turn, conversation.info.user) | {"versions": conversation.versions(turn)}
+    """A stored turn, and how many answers it has."""
+    return _view_alone(turn, conversation.info.user) | {"versions": 1 + len(turn.versions)}
 
 
 def _view_alone(turn: Turn, user: str) -> View:
@@ -305,10 +305,10 @@ def _ask_instead(key: str, on_ask: OnAsk) -> None:
 
 @messages.noticed
 def _choose(key: str, conversation_id: str, position: int) -> None:
-    """Go through another version of a turn, which is looked at then."""
+    """Show another answer of a turn."""
     if wanted := sent(key, "version"):
         whose.get(conversation_id)  # this user's
-        whose.store_of(conversation_id).choose(str(wanted["version"]))
+        whose.store_of(conversation_id).choose(str(wanted["turn"]), int(str(wanted["version"])))
         runner().changed(conversation_id)
         st.query_params[ANSWER] = str(position + 1)
 

@@ -34,7 +34,7 @@ ASK_OTHERWISE = {
 
 BLANK: View = {
     "turn": "",
-    "versions": [],
+    "versions": 1,
     "working": False,
     "kind": "answer",
     "of_memory": False,

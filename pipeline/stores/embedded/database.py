@@ -1,293 +1,249 @@
-"""The SQLite file: opened, migrated, its connections pooled, its errors translated into ours."""
+"""The SQLite file: opened, read, written, backed up and checked; its errors as `StoreError`."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from pipeline.errors import DiskFull, StoreDamaged, StoreError
-from pipeline.stores.embedded import erasing
-from pipeline.stores.embedded.checksums import Damaged
-from pipeline.stores.embedded.reading_only import (
-    COPY,
-    FileIdentity,
-    can_be_read_alone,
-    has_no_room,
-    identity,
-    is_read_only,
-    only_reads,
-    open_read_only,
-)
-from pipeline.stores.embedded.schema import FORMAT, MIGRATIONS
+from pipeline.errors import DiskFull, ErasureIncomplete, StoreDamaged, StoreError
+from pipeline.stores.embedded.schema import FORMAT, SCHEMA
 
 FILE_NAME = "athena.sqlite"
 BUSY_TIMEOUT_S = 10.0
+ERASE_AGAIN_S = 0.1
 
-_SIGNS_OF_DAMAGE = (
-    "malformed",
-    "Could not decode to UTF-8",
-    "no such table",
-    "no such column",
-    "has no column",
-)
-"""In messages of errors that have no code of their own."""
-
-# WAL: readers never wait for the writer. synchronous NORMAL: a kill loses nothing, a power failure at most
-# the last transactions, never half of one. secure_delete: what is deleted is overwritten with zeros.
+# WAL: readers never wait for the writer. synchronous NORMAL: a killed process loses nothing, a power failure
+# at most the last transactions. secure_delete: SQLite overwrites what it deletes with zeros.
 _PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
+    "PRAGMA temp_store = MEMORY",
 )
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    """A connection to the file at `path`, made and migrated where needed; autocommit, usable in any thread.
+class Database:
+    """One SQLite file; safe to use from several threads and processes.
 
-    One that may only be read is opened as it is; so is one on a full disk, until there is room again.
-
-    Raises:
-        StoreError: damaged, cannot be made, or of another format than this version of the program has.
-    """
-    with store_errors(path):
-        if is_read_only(path):
-            return _opened_read_only(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(path.parent, error) from error
-        connection = sqlite3.connect(
-            path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-        )
-        try:
-            for pragma in _PRAGMAS:
-                connection.execute(pragma)
-            _migrate(connection, path)
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if not (has_no_room(error, path) and can_be_read_alone(path)):
-                raise
-            return _opened_read_only(path)
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def _opened_read_only(path: Path) -> sqlite3.Connection:
-    connection = open_read_only(path, timeout_s=BUSY_TIMEOUT_S)
-    try:
-        _check_format(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def open_in_memory() -> sqlite3.Connection:
-    """A connection to a new database in memory, usable in any thread; nothing of it comes into a file."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    for pragma in ("PRAGMA foreign_keys = ON", "PRAGMA temp_store = MEMORY"):
-        connection.execute(pragma)
-    _migrate(connection, Path(":memory:"))
-    return connection
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One write transaction: committed whole at the end of the block, or undone."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # SQLite has undone it itself where the disk was full
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """One read transaction: every query in the block sees the same state."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-class ConnectionPool:
-    """Connections to one file, each used by one thread at a time; as many as were ever needed at once.
-
-    One that was written by others than SQLite, as a copy is, is opened again; for another file in its place,
-    `on_exchange` is called.
+    Each block of `read` or `write` has a connection of its own, which is reused afterwards.
     """
 
-    def __init__(self, path: Path, *, on_exchange: Callable[[], None] = lambda: None) -> None:
-        self._path = path
-        self._on_exchange = on_exchange
-        self._idle = [open_database(path)]
-        self.read_only = is_read_only(path)
-        self._file = self._identity()
-        if not only_reads(self._idle[0]):
-            with store_errors(path):
-                erasing.go_on(self._idle[0], path)
-        self._guard = threading.Lock()
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        with self._borrow():  # so that a file that cannot be used is reported now
+            pass
 
     @contextmanager
-    def borrow(self) -> Iterator[sqlite3.Connection]:
-        """A connection for the block; errors of SQLite leave it as `StoreError`."""
-        if self._is_exchanged():
-            self._on_exchange()
-        with self._guard:
-            self._check_open()
-            file, connection = self._file, self._idle.pop() if self._idle else None
-        connection = connection or open_database(self._path)
-        try:
-            with store_errors(self._path):
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection for the block, in which every query sees the same state; raises `StoreError`."""
+        with self._borrow() as connection:
+            connection.execute("BEGIN")
+            try:
                 yield connection
-        finally:
-            self._give_back(connection, file)
+            finally:
+                _roll_back(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one transaction: committed at the end of the block, undone if it raises.
+
+        One block writes at a time, in all processes; others wait. Raises `StoreError`.
+        """
+        with self._borrow() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                _roll_back(connection)
+
+    def truncate_log(self, *, wait_s: float) -> bool:
+        """Write the log back into the file and empty it; False if others still read it after `wait_s`."""
+        with self._borrow() as connection:
+            return _truncate_log(connection, wait_s)
+
+    def erase(self, *, wait_s: float = BUSY_TIMEOUT_S) -> None:
+        """Remove every byte of deleted rows from the file and its log.
+
+        `secure_delete` alone leaves copies in the log, and in pages where SQLite has moved rows. Raises
+        `ErasureIncomplete` where another process goes on reading an older state.
+        """
+        with self._borrow() as connection:
+            try:
+                connection.execute("VACUUM")
+                done = _truncate_log(connection, wait_s)
+            except sqlite3.OperationalError as error:
+                if _code(error) not in ("BUSY", "LOCKED"):
+                    raise
+                done = False
+            if not done:
+                raise ErasureIncomplete(
+                    f"It is forgotten, but bytes of it may still be in '{self.path.name}' or its log: "
+                    "another program is reading them.",
+                    "Close the other programs that use this folder; the next one that opens it goes on.",
+                )
+            connection.execute("UPDATE state SET erasing = 0")
+
+    def check(self) -> list[str]:
+        """What `PRAGMA quick_check` finds wrong with the file; [] where nothing is."""
+        with self._borrow() as connection:
+            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
+        return [] if found == ["ok"] else found
+
+    def backup(self, target: Path) -> None:
+        """Copy the file as it is now to `target`, while others read and write; raises `StoreError`."""
+        if target.exists():
+            raise StoreError(f"'{target}' exists already.", "Name a file that does not exist yet.")
+        with (
+            self._borrow() as connection,
+            store_errors(target),
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            connection.backup(copy)
 
     def close(self) -> None:
-        """Close the idle connections now, and those in use when they come back."""
-        with self._guard:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        """Close the idle connections now, and those in use at the end of their block."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
 
-    def _is_exchanged(self) -> bool:
-        """Whether another file is at the path than before; connections to what has changed are dropped."""
-        with self._guard:
-            self._check_open()
-            file = self._identity()
-            if file == self._file:
-                return False
-            exchanged = self.read_only or not file.is_same_file(self._file)
-            self._file, self.read_only = file, is_read_only(self._path)
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
-        return exchanged
-
-    def _identity(self) -> FileIdentity:
-        file = identity(self._path, read_only=self.read_only)
-        if file is None:
-            raise StoreError(
-                f"'{self._path}' is gone: it was deleted or moved while it was in use.",
-                "Put it back, or index again with `athena ingest FOLDER`.",
-            )
-        return file
-
-    def _give_back(self, connection: sqlite3.Connection, file: FileIdentity) -> None:
-        with self._guard:
-            is_for_good = self.read_only or not only_reads(connection)  # not until there is room again
-            if not self._closed and file == self._file and is_for_good:
-                self._idle.append(connection)
-                return
-        connection.close()
-
-    def _check_open(self) -> None:
+    @contextmanager
+    def _borrow(self) -> Iterator[sqlite3.Connection]:
         if self._closed:
-            raise StoreError(f"The store in '{self._path.parent}' was closed.", "Open it again.")
+            raise StoreError(f"The store in '{self.path.parent}' was closed.", "Open it again.")
+        with store_errors(self.path):
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = _open(self.path)
+            try:
+                yield connection
+            finally:
+                self._idle.append(connection)
+                if self._closed:
+                    self.close()
+
+
+class MemoryDatabase(Database):
+    """A database in memory, with one connection; nothing of it comes into a file.
+
+    `before` is called with the connection before each block.
+    """
+
+    def __init__(self, *, before: Callable[[sqlite3.Connection], None]) -> None:
+        self._before = before
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._lock = threading.RLock()
+        self._connection.executescript(SCHEMA)
+        self._connection.execute("PRAGMA foreign_keys = ON")
+        super().__init__(Path(":memory:"))
+
+    def close(self) -> None:
+        """Drop everything in it."""
+        self._connection.close()
+
+    @contextmanager
+    def _borrow(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, store_errors(self.path):
+            self._before(self._connection)
+            yield self._connection
 
 
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors in the block into a `StoreError` that says what to do."""
+    """Turn SQLite's errors in the block into a `StoreError` that names the file and says what to do."""
     try:
         yield
     except sqlite3.Error as error:
         raise describe(error, path) from error
-    except UnicodeDecodeError as error:  # in what SQLite says of a damaged file
-        raise damaged(path, error) from error
     except UnicodeEncodeError as error:  # half a surrogate pair, as an undecodable argument has
         raise StoreError(f"{error.object!r:.80} is not text.", "Write it in Unicode.") from error
 
 
 def describe(error: sqlite3.Error, path: Path) -> StoreError:
-    """What an error of SQLite means for the file at `path`, and what to do about it."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if has_no_room(error, path):
-        fix = "Free some space and try again: what was stored before is whole."
-        return DiskFull(f"Cannot write '{path}': the disk is full.", fix)
-    if isinstance(error, Damaged) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
-        return damaged(path, error)
-    match name.split("_")[1:2]:
-        case ["READONLY"]:
-            return StoreError(f"Cannot write '{path}': it is read-only.", COPY)
-        case ["CORRUPT"] | ["NOTADB"] | ["MISMATCH"]:
-            return damaged(path, error)
-        case ["CANTOPEN"]:
-            fix = "Check that the folder exists and can be written, or name another with --data-dir."
-            return StoreError(f"Cannot open '{path}'.", fix)
-        case ["BUSY"] | ["LOCKED"]:
-            fix = "Wait until it is finished and try again."
-            return StoreError(f"Cannot write '{path}': another process is writing to it.", fix)
-        case ["IOERR"]:
-            fix = "See whether it is full, over a quota or broken: what was stored before is whole."
-            return StoreError(f"Cannot read or write '{path}': the disk failed ({error}).", fix)
+    """The `StoreError` for an error of SQLite about the file at `path`."""
+    match _code(error):
+        case "FULL":
+            return DiskFull(
+                f"Cannot write '{path}': the disk is full.",
+                "Free some space and try again: everything that was stored before is whole.",
+            )
+        case "READONLY":
+            return StoreError(
+                f"Cannot write '{path}': it is read-only.",
+                "Make it writable, or copy the folder and name the copy with --data-dir.",
+            )
+        case "CORRUPT" | "NOTADB":
+            return StoreDamaged(
+                f"Cannot read '{path}': the file is damaged ({error}).",
+                "Put back a backup. Without one, index again in a new folder with `athena ingest FOLDER`.",
+            )
+        case "CANTOPEN":
+            return StoreError(
+                f"Cannot open '{path}'.",
+                "Check that the folder exists and can be written, or name another with --data-dir.",
+            )
+        case "BUSY" | "LOCKED":
+            return StoreError(
+                f"Cannot write '{path}': another process is writing to it.",
+                "Wait until it has finished and try again.",
+            )
     return StoreError(f"Cannot use '{path}': {error}.", "Run `athena doctor`.")
-
-
-def damaged(path: Path, error: Exception) -> StoreDamaged:
-    """The error for a file that is not as it was written."""
-    return StoreDamaged(
-        f"Cannot read '{path}': the file is damaged ({error}).",
-        "Put back a copy of it. Without one, `athena doctor --salvage FOLDER` copies what can be read into a "
-        "new folder, and `athena ingest` there restores the documents.",
-    )
 
 
 def unwritable(path: Path, error: OSError) -> StoreError:
     """The error for a folder or file that the operating system does not let us write."""
-    fix = "Make it writable, or name another folder with --data-dir."
-    return StoreError(f"Cannot write '{path}': {error.strerror or error}.", fix)
+    return StoreError(
+        f"Cannot write '{path}': {error.strerror or error}.",
+        "Make it writable, or name another folder with --data-dir.",
+    )
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a new file, or one of an older format, to that of today, in one transaction."""
-    if _format(connection) in MIGRATIONS:
-        connection.create_function("told_in", 1, _told_in)
-        with transaction(connection):
-            for statement in MIGRATIONS.get(_format(connection), ()):  # again: now nobody else can change it
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-    _check_format(connection, path)
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found == 0:  # a new file; several processes may do this at once
+            connection.executescript(SCHEMA)
+        elif found != FORMAT:
+            raise StoreError(
+                f"Cannot read '{path}': it has format {found}, this version of Athena reads {FORMAT}.",
+                "Index again in a new folder (--data-dir). `athena memory export` of the version that made "
+                "it and `athena memory import` of this one take memories along.",
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-def _told_in(answer: str) -> str | None:
-    from pipeline.stores.conversations import told_in_json  # opening a file of today does not wait for it
-
-    return told_in_json(answer)
-
-
-def _format(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:  # SQLite has ended it itself where the disk was full
+        connection.execute("ROLLBACK")
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-    found = _format(connection)
-    if found > FORMAT:
-        raise StoreError(
-            f"Cannot read '{path}': it has format {found}, this program knows up to {FORMAT}.",
-            "Update Athena, or name another folder with --data-dir.",
-        )
-    if found in MIGRATIONS:  # and only read: it would have been done
-        raise StoreError(
-            f"Cannot read '{path}': it was made by an earlier version of Athena, and may not be written.",
-            f"Let its owner run `athena doctor` once. {COPY}",
-        )
-    if found < FORMAT:
-        raise StoreError(
-            f"Cannot read '{path}': it was made by an earlier version of Athena, as format {found}.",
-            "Index again in a new folder (--data-dir). `athena memory export` of that version and `import` "
-            "of this one take memories along, `athena doctor --salvage FOLDER` conversations.",
-        )
+def _truncate_log(connection: sqlite3.Connection, wait_s: float) -> bool:
+    until = time.monotonic() + wait_s
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() >= until:
+            return False
+        time.sleep(ERASE_AGAIN_S)
+    return True
+
+
+def _code(error: sqlite3.Error) -> str:
+    """The primary name of an error's code: "BUSY" of SQLITE_BUSY_SNAPSHOT; "" where it has none."""
+    return (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_").partition("_")[0]

@@ -1,8 +1,9 @@
-"""BM25 by tantivy: an index a level, so that each has its own statistics, derived from SQLite.
+"""BM25 by tantivy: an index a level, so that each has its own statistics, derived from the SQLite file.
 
-The folder holds `current.json` and the folder that it names, with both indexes. `current.json` tells
-which generation of which store they were derived from, and the checksum of every file: where anything
-differs, they are rebuilt in another folder, which then takes the place of the old one.
+The folder holds `current.json` and the folder that it names, with both indexes. `current.json` says which
+documents of which build they hold. Changed documents are deleted and added in one commit. The indexes are
+made anew, in another folder that then takes the place of the old one, for another build, another version of
+the analyser, when they cannot be read, and when much of them is of removed documents.
 Only the holder of the store's writer lock changes anything here; everyone else searches what there is.
 """
 
@@ -10,70 +11,72 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import shutil
 import sqlite3
 import threading
 import uuid
-import zlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Final, get_origin, get_type_hints
+from typing import Any, Final
 
 import tantivy
 
-from pipeline.analysis import ANALYSER_VERSION
-from pipeline.notices import notices
+from pipeline.analysis import ANALYSER_VERSION, lexical_terms
 from pipeline.stores.base import LEVELS, Level
-from pipeline.stores.embedded.documents import Scored, State, changes_since
-from pipeline.stores.embedded.lock import WriterLock
+from pipeline.stores.embedded.documents import Scored, State, document_numbers
+from pipeline.stores.embedded.nodes import as_json
 from pipeline.stores.embedded.tantivy_index import (
     LexicalDamaged,
+    LexicalRow,
     change_index,
     create_index,
     has_term,
     open_searcher,
-    rows_of_build,
-    rows_of_documents,
     search_index,
     writable,
 )
+from pipeline.stores.metadata import read_section, read_sentence
 
-LEXICAL_FORMAT: Final = f"1.{ANALYSER_VERSION}.{version('tantivy')}"
+LEXICAL_FORMAT: Final = f"2.{ANALYSER_VERSION}.{version('tantivy')}"
 CURRENT: Final = "current.json"
+MOST_REMOVED = (
+    0.5  # removed documents a present one: their words still lie in the files until they are merged
+)
 
-_NAME = re.compile("[0-9a-f]{12}")  # of a folder
+_NODES: Mapping[Level, str] = {
+    "section": """
+        SELECT section.number, document.number, document.metadata, section.metadata, NULL, section.text
+        FROM document JOIN section ON section.document = document.number
+        WHERE document.number IN (SELECT value FROM json_each(?)) ORDER BY section.number
+    """,
+    "sentence": """
+        SELECT sentence.number, document.number, document.metadata, section.metadata, sentence.metadata,
+               sentence.text
+        FROM document JOIN section ON section.document = document.number
+        JOIN sentence ON sentence.section = section.number
+        WHERE document.number IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
+    """,
+}
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What `current.json` says: a folder, and what the indexes in it were derived from."""
+    """What `current.json` says: a folder, and what the indexes in it were made from."""
 
     format: str
     store: str
     build: int
     generation: int
-    removed: int  # documents that are gone, but whose words still lie in the files
     folder: str
-    files: dict[str, int]  # path in the folder → checksum
+    documents: tuple[int, ...]  # numbers
+    removed: int = 0  # documents that were taken out since the indexes were made
 
-    @classmethod
-    def of(cls, stored: object) -> Derived | None:
-        """What a `current.json` says; None where that cannot be what was written."""
-        kinds = get_type_hints(cls)
-        if not isinstance(stored, dict) or stored.keys() != kinds.keys():
-            return None
-        if any(type(stored[name]) is not (get_origin(kind) or kind) for name, kind in kinds.items()):
-            return None
-        return cls(**stored) if _NAME.fullmatch(stored["folder"]) else None
-
-    def precedes(self, state: State) -> bool:
-        """True where it is `state`, or can be caught up with it."""
+    def is_of(self, state: State) -> bool:
+        """Whether it was made from this build, at this or an earlier generation."""
         same = (self.format, self.store, self.build) == (LEXICAL_FORMAT, state.store, state.visible)
         return same and self.generation <= state.generation
 
@@ -86,7 +89,6 @@ class LexicalIndex:
         self._lock = threading.Lock()
         self._opened: Derived | None = None
         self._searchers: dict[Level, tantivy.Searcher] = {}
-        self._verified = False
 
     def search(
         self,
@@ -98,102 +100,80 @@ class LexicalIndex:
     ) -> dict[Level, list[Scored]]:
         """The best nodes for a query's terms, a list a level; `documents` limits the search to those.
 
-        What is open may be older than `state`; some of its numbers may no longer exist.
+        What is open may be older than `state`: some of its numbers may no longer exist.
         """
-        with self._lock:
-            opened, searchers = self._opened, dict(self._searchers)
-        if opened is None or (opened.store, opened.build) != (state.store, state.visible):
-            return {level: [] for level in LEVELS}
         return {
             level: search_index(searcher, terms, limit=limits[level], documents=documents)
-            for level, searcher in searchers.items()
+            for level, searcher in self._searchers_of(state).items()
         }
 
     def lacking(self, state: State, terms: Collection[str]) -> frozenset[str]:
-        """Those of some terms that no section of what is open has; none where that is of another build."""
-        with self._lock:
-            opened, searchers = self._opened, dict(self._searchers)
-        if opened is None or (opened.store, opened.build) != (state.store, state.visible):
+        """The terms that no section has; none while nothing of this build is open."""
+        searcher = self._searchers_of(state).get("section")
+        if searcher is None:
             return frozenset()
-        return frozenset(term for term in terms if not has_term(searchers["section"], term))
+        return frozenset(term for term in terms if not has_term(searcher, term))
 
     def is_current(self, state: State) -> bool:
-        """True where what is open was derived from `state` and is sound; opens what others have derived."""
+        """Whether what is open was made from `state`; opens what others have made."""
         with self._lock:
-            if not self._is_derived_from(state):
+            if not self._is_at(state):
                 self._open()
-            return self._verified and self._is_derived_from(state)
+            return self._is_at(state)
 
-    def update(self, connection: sqlite3.Connection, state: State, *, purge: bool = False) -> None:
-        """Catch up with `state`, or rebuild where that is impossible; the caller holds the writer's lock.
-
-        With `purge`, no word of a removed document stays in any file: tantivy itself only marks them.
-        """
-        if state.visible is None:
-            return
+    def update(self, connection: sqlite3.Connection, state: State) -> None:
+        """Catch up with `state`; the caller holds the writer's lock."""
         current = self._read_current()
-        sound = current is not None and self._is_sound(current, state)
-        if not sound and (current.precedes(state) if current else (self._folder / CURRENT).exists()):
-            notices.warning("The index of words was damaged: rebuilt from the text.")
-        changes = changes_since(connection, current.generation, state) if current and sound else None
-        if current is None or changes is None or (purge and (current.removed or changes.removed)):
-            self.adopt(self.derive(connection, state.visible), state)
-            _log.info("rebuilt the lexical index of generation %d", state.generation)
-        elif current.generation < state.generation:
-            for level in LEVELS:
-                rows = rows_of_documents(connection, level, changes.added)
-                # What is added is taken out first: after a kill it may be in already.
-                gone = changes.removed | changes.added
-                change_index(self._folder / current.folder / level, rows, remove=gone)
-            self._publish(current.folder, state, removed=current.removed + len(changes.removed))
-        self._verified = True
+        if state.visible is None or (self.is_current(state) and current == self._opened):
+            return
+        now = document_numbers(connection, state.visible)
+        if current is None or not current.is_of(state) or not self._can_be_opened(current):
+            self.adopt(self.derive(connection, state.visible), state, now)
+            return
+        known = frozenset(current.documents)
+        removed = current.removed + len(known - now)
+        if removed > MOST_REMOVED * len(now):
+            self.adopt(self.derive(connection, state.visible), state, now)
+            return
+        for level in LEVELS:
+            added = now - known
+            # What is added is deleted first: after a kill it may be there already.
+            gone = (known - now) | added
+            change_index(self._folder / current.folder / level, _rows(connection, level, added), remove=gone)
+        self._publish(replace(_derived(state, current.folder, now), removed=removed))
 
-    def derive(self, connection: sqlite3.Connection, build: int | None) -> str:
+    def derive(self, connection: sqlite3.Connection, build: int) -> str:
         """The name of a new folder with both indexes of a build, which nobody searches yet."""
         name = uuid.uuid4().hex[:12]
-        with writable():
-            if not self._folder.is_dir():
-                self._folder.unlink(missing_ok=True)
+        numbers = document_numbers(connection, build)
         for level in LEVELS:
-            create_index(self._folder / name / level, rows_of_build(connection, level, build))
+            create_index(self._folder / name / level, _rows(connection, level, numbers))
         return name
 
-    def adopt(self, name: str, state: State) -> None:
-        """Search the indexes in the folder `name`, derived from `state`, and throw away all others."""
-        self._publish(name, state, removed=0)
+    def adopt(self, name: str, state: State, documents: Collection[int]) -> None:
+        """Search the indexes in the folder `name`, made from `state`, and delete all others."""
+        self._publish(_derived(state, name, documents))
         with writable():
             others = [path for path in self._folder.iterdir() if path.is_dir() and path.name != name]
         for other in others:
             shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
-        self._verified = True
+        _log.info("made the lexical index of generation %d", state.generation)
 
     def close(self) -> None:
         """Close the files."""
         with self._lock:
             self._searchers, self._opened = {}, None
-        self._verified = False
 
     def counts(self) -> dict[Level, int]:
         """How many nodes what is open has."""
         with self._lock:
             return {level: searcher.num_docs for level, searcher in self._searchers.items()}
 
-    def _publish(self, name: str, state: State, *, removed: int) -> None:
-        """Say that the folder `name` was derived from `state`, in one rename, and open it."""
+    def _publish(self, derived: Derived) -> None:
+        """Write `current.json` in one rename, and open what it names."""
         with writable():
-            derived = Derived(
-                format=LEXICAL_FORMAT,
-                store=state.store,
-                build=state.visible or 0,
-                generation=state.generation,
-                removed=removed,
-                folder=name,
-                files=_checksums(self._folder / name),
-            )
             draft = self._folder / f"{CURRENT}.new"
             draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
-            for file in (self._folder / name).rglob("*.json"):  # tantivy lets only their owner read them
-                shutil.copymode(draft, file)
             draft.replace(self._folder / CURRENT)
         with self._lock:
             self._open()
@@ -205,81 +185,51 @@ class LexicalIndex:
             return
         try:
             folder = self._folder / current.folder
-            _check_segments(folder, current.files)
             self._searchers = {level: open_searcher(folder / level) for level in LEVELS}
             self._opened = current
-        except (OSError, LexicalDamaged) as error:  # or just replaced: `update` mends it
+        except LexicalDamaged as error:  # or just replaced: the next `update` makes it anew
             _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
 
-    def _is_sound(self, current: Derived, state: State) -> bool:
-        """True where it can be caught up with `state`, no file has changed and tantivy can read them."""
-        folder = self._folder / current.folder
-        if not current.precedes(state):
-            return False
+    def _can_be_opened(self, current: Derived) -> bool:
         try:
-            if _checksums(folder) != current.files:
-                return False
             for level in LEVELS:
-                open_searcher(folder / level)
-        except (OSError, LexicalDamaged):
+                open_searcher(self._folder / current.folder / level)
+        except LexicalDamaged as error:
+            _log.warning("the lexical index in '%s' is made anew: %s", self._folder, error)
             return False
         return True
 
     def _read_current(self) -> Derived | None:
         try:
-            return Derived.of(json.loads((self._folder / CURRENT).read_text(encoding="utf-8")))
-        except (OSError, ValueError, RecursionError):  # none yet, or damaged: rebuilt
+            stored: dict[str, Any] = json.loads((self._folder / CURRENT).read_text(encoding="utf-8"))
+            return Derived(**stored | {"documents": tuple(stored["documents"])})
+        except (OSError, ValueError, TypeError, KeyError):  # none yet, or of another version: made anew
             return None
 
-    def _is_derived_from(self, state: State) -> bool:
+    def _is_at(self, state: State) -> bool:
         opened = self._opened
-        return opened is not None and opened.precedes(state) and opened.generation == state.generation
+        return opened is not None and opened.is_of(state) and opened.generation == state.generation
+
+    def _searchers_of(self, state: State) -> dict[Level, tantivy.Searcher]:
+        with self._lock:
+            opened, searchers = self._opened, dict(self._searchers)
+        if opened is None or (opened.store, opened.build) != (state.store, state.visible):
+            return {}
+        return searchers
 
 
-class LexicalCopy:
-    """A copy of an index whose own folder may only be read: tantivy makes files there even to search.
-
-    It has a temporary folder, and a lock for the process that brings it up to date.
-    """
-
-    def __init__(self, original: Path) -> None:
-        self._original = original
-        self._temporary = TemporaryDirectory(prefix="athena-")
-        self.folder = Path(self._temporary.name) / original.name
-        self.lock = WriterLock(Path(self._temporary.name))
-        self.renew()
-
-    def renew(self) -> None:
-        """Copy the index again; one that cannot be copied whole is derived from the text."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
-        try:
-            for path in sorted(self._original.rglob("*")):  # `copytree` would protect the copy, too
-                copy = self.folder / path.relative_to(self._original)
-                if path.is_dir():
-                    copy.mkdir()
-                else:
-                    shutil.copyfile(path, copy)
-        except OSError:  # files that only their owner may read
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-    def remove(self) -> None:
-        """Delete the copy."""
-        self._temporary.cleanup()
+def _derived(state: State, folder: str, documents: Collection[int]) -> Derived:
+    return Derived(
+        LEXICAL_FORMAT, state.store, state.visible or 0, state.generation, folder, tuple(sorted(documents))
+    )
 
 
-def _check_segments(folder: Path, files: Mapping[str, int]) -> None:
-    """Raise `LexicalDamaged` for what tantivy would fail on loudly: a segment that has changed.
-
-    A writer that is at work adds segments and removes some, but changes none; its lists are JSON.
-    """
-    for name, stored in files.items():
-        path = folder / name
-        if path.suffix != ".json" and path.is_file() and zlib.crc32(path.read_bytes()) != stored:
-            raise LexicalDamaged(f"'{path}' is not as it was written.", "Search again.")
-
-
-def _checksums(folder: Path) -> dict[str, int]:
-    """The checksum of every file below a folder; about a millisecond a megabyte."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
-    return {path.relative_to(folder).as_posix(): zlib.crc32(path.read_bytes()) for path in files}
+def _rows(connection: sqlite3.Connection, level: Level, documents: Collection[int]) -> Iterator[LexicalRow]:
+    """The nodes of some documents, by number."""
+    for number, document, shared, section, own, text in connection.execute(
+        _NODES[level], (as_json(documents),)
+    ):
+        metadata = read_section(shared, section)
+        if own is not None:
+            metadata = read_sentence(metadata, own)
+        yield number, document, lexical_terms(text, metadata)

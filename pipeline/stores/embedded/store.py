@@ -1,222 +1,190 @@
-"""`EmbeddedStore`: one folder with one SQLite file, which is the truth, and what is derived from it.
+"""`EmbeddedStore`: one folder with the SQLite file, which is the truth, and the index of words.
 
-A writer's turn takes documents in and out of one build, each in a transaction of its own.
+The writer takes documents in and out of one build, each in a transaction of its own.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pipeline.errors import StoreDamaged, UnknownDocument
+from filelock import FileLock, Timeout
+
+from pipeline.errors import StoreError, UnknownDocument
 from pipeline.stores.base import DocumentInfo, Level, Manifest, NewDocument
-from pipeline.stores.embedded.database import FILE_NAME, ConnectionPool, snapshot, transaction, unwritable
+from pipeline.stores.embedded.database import FILE_NAME, Database, unwritable
 from pipeline.stores.embedded.documents import (
     begin_build,
+    count_change,
+    document_numbers,
     drop_builds_except,
     insert_document,
     list_infos,
-    log_change,
     pending_build,
     read_manifest,
     read_state,
     remove_document,
     show_build,
-    write_vectors,
 )
-from pipeline.stores.embedded.lexical import LexicalCopy, LexicalIndex
-from pipeline.stores.embedded.lock import WriterLock
+from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.nodes import EmbeddedSections
 from pipeline.stores.embedded.sentences import EmbeddedSentences
-from pipeline.stores.embedded.vectors import Embed, SectionVectors, VectorMending
 from pipeline.stores.manifest import check_manifest
-
-if TYPE_CHECKING:
-    from pipeline.stores.embedded.damage import Examination
 
 LEXICAL_FOLDER = "lexical"
 LOCK_WAIT_S = 10.0
 NODES_PER_COMMIT = 20_000
-"""Nodes written between two catch-ups of the lexical index: each costs some 50 ms of its own."""
-
-_CHECKPOINT_WAIT_MS = 200  # for readers in the middle of a search
+"""Nodes that are written between two commits of the index of words: each commit costs some 50 ms."""
+CHECKPOINT_WAIT_S = 0.2  # for readers in the middle of a search
 
 
 class EmbeddedStore:
     """Fulfils `DocumentStore`; safe to use from several threads and from several processes.
 
-    Readers see each document that the writer stores at their next search: by vector at once, by words
-    after the writer's next commit of the lexical index. Given a `manifest`, a search in an index that was
-    made otherwise raises `ManifestMismatch`, also where it was rebuilt by another process meanwhile.
-    Damaged vectors are made again with `embed`, if given. A folder that may only be read is searched with a
-    copy of its lexical index.
+    Readers see each document that the writer stores at their next search: by vector at once, by words after
+    the writer's next commit of the index of words. Given a `manifest`, a search in an index that was made
+    otherwise raises `ManifestMismatch`, also where another process has rebuilt it meanwhile.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        manifest: Manifest | None = None,
-        embed: Embed | None = None,
-        lock_wait_s: float = LOCK_WAIT_S,
+        self, folder: Path, *, manifest: Manifest | None = None, lock_wait_s: float = LOCK_WAIT_S
     ) -> None:
         self._folder = folder
-        self._pool = ConnectionPool(folder / FILE_NAME, on_exchange=self._forget)
-        self._lock = WriterLock(folder)
         self._lock_wait_s = lock_wait_s
-        self._copy = LexicalCopy(folder / LEXICAL_FOLDER) if self._pool.read_only else None
-        self._lexical = LexicalIndex(self._copy.folder if self._copy else folder / LEXICAL_FOLDER)
-        self.sections = EmbeddedSections(self._pool)
+        self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
+        self.database = Database(folder / FILE_NAME)
+        self.sections = EmbeddedSections(self.database)
         self.sentences = EmbeddedSentences(
-            self._pool,
-            self._lexical,
-            self.sections,
-            manifest=manifest,
-            mending=VectorMending(embed, manifest=manifest, keep=self._keep_vectors),
-            catch_up=self._catch_up,
+            self.database, self._lexical, manifest=manifest, catch_up=self._catch_up
         )
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
-        with self._turn() as connection:
-            build = _build_to_write(connection, manifest, rebuild=rebuild)
-            writing = EmbeddedWriting(connection, self._lexical, build=build)
+        with self._writer_lock(self._lock_wait_s):
+            with self.database.write() as connection:
+                build = _build_to_write(connection, manifest, rebuild=rebuild)
+            writing = EmbeddedWriting(self.database, self._lexical, build=build)
             yield writing
             writing.finish()
 
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
-        with self._turn() as connection:
-            with transaction(connection):  # what is deleted must not survive in an unfinished rebuild
-                drop_builds_except(connection, [read_state(connection).visible])
-            writing = EmbeddedWriting(connection, self._lexical, build=read_state(connection).visible or 0)
-            writing.delete(source)
-            writing.finish()
-
-    def close(self) -> None:
-        """Release files and connections."""
-        self.sections.forget()
-        self.sentences.forget()
-        self._lexical.close()
-        self._pool.close()
-        if self._copy:
-            self._copy.remove()
-
-    def examine(self) -> Examination:
-        """What of it is not as it was written; raises `StoreError` where it should be writable and is not."""
-        if not self._pool.read_only:
-            with self._pool.borrow() as connection, transaction(connection):
-                pass
-        from pipeline.stores.embedded.damage import examine
-
-        with self._pool.borrow() as connection, snapshot(connection):
-            return examine(connection)
-
     def indexed_words(self) -> dict[Level, int]:
-        """How many nodes the lexical index has, which is brought up to date first."""
-        with self._pool.borrow() as connection:
+        """How many nodes the index of words has, which is brought up to date first."""
+        with self.database.read() as connection:
             self._catch_up(connection)
         return self._lexical.counts()
 
-    @contextmanager
-    def _turn(self) -> Iterator[sqlite3.Connection]:
-        with self._lock.hold(self._lock_wait_s), self._pool.borrow() as connection:
-            try:
-                yield connection
-            except PermissionError as error:
-                raise unwritable(self._folder, error) from error
+    def close(self) -> None:
+        """Release files and memory."""
+        self.sentences.close()
+        self._lexical.close()
+        self.database.close()
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
-        """Bring the lexical index up to date, unless a writer is at work, who does it himself."""
+        """Bring the index of words up to date, unless a writer is at work, who does it himself."""
         state = read_state(connection)
         if state.visible is None or self._lexical.is_current(state):
             return
-        with (self._copy.lock if self._copy else self._lock).try_hold() as held:
-            if held:
-                self._lexical.update(connection, read_state(connection))
+        with suppress(_Taken), self._writer_lock(0), self.database.read() as now:
+            self._lexical.update(now, read_state(now))
 
-    def _keep_vectors(self, mended: Sequence[SectionVectors]) -> bool:
-        with self._lock.try_hold() as held:
-            if not held:
-                return False
-            try:
-                with self._pool.borrow() as connection, transaction(connection):
-                    for section in mended:
-                        write_vectors(connection, *section)
-            except StoreDamaged:  # the pages themselves: salvage makes new ones
-                return False
-        return True
+    @contextmanager
+    def _writer_lock(self, wait_s: float) -> Iterator[None]:
+        """Hold the writer's place; raises `StoreError`, naming who has it, after `wait_s` seconds.
 
-    def _forget(self) -> None:
-        """Forget what was derived from a file that is not there any more."""
-        self.sections.forget()
-        self.sentences.forget()
-        self._lexical.close()
-        if self._copy:
-            self._copy.renew()
+        It is not held twice, by the same thread neither. The system frees it when its process dies.
+        """
+        lock = FileLock(self._folder / "writer.lock", thread_local=False, fallback_to_soft=False)
+        holder = self._folder / "writer.pid"
+        try:
+            lock.acquire(timeout=wait_s, poll_interval=0.02)
+            holder.write_text(str(os.getpid()), encoding="ascii")
+        except Timeout as error:
+            raise self._taken(holder) from error
+        except (OSError, NotImplementedError) as error:
+            lock.release()
+            raise unwritable(
+                self._folder, error if isinstance(error, OSError) else OSError(str(error))
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _taken(self, holder: Path) -> _Taken:
+        name = "another process"
+        with suppress(OSError):
+            pid = holder.read_text(encoding="ascii")
+            name = "this program itself" if pid == str(os.getpid()) else f"another process (pid {pid})"
+        return _Taken(
+            f"Cannot write to the store in '{self._folder}': {name} is writing to it.",
+            "Wait until it has finished, or stop it, and try again.",
+        )
+
+
+class _Taken(StoreError):
+    """Somebody else holds the writer's place."""
 
 
 class EmbeddedWriting:
-    """Writes to one build: the visible one, or in a rebuild the one that will be."""
+    """Writes to one build: the visible one, or in a rebuild the one that will be visible."""
 
-    def __init__(self, connection: sqlite3.Connection, lexical: LexicalIndex, *, build: int) -> None:
-        self._connection = connection
+    def __init__(self, database: Database, lexical: LexicalIndex, *, build: int) -> None:
+        self._database = database
         self._lexical = lexical
         self._build = build
-        self._unindexed_nodes = 0
+        self._unindexed = 0  # nodes
 
     def documents(self) -> list[DocumentInfo]:
         """The documents written so far, by source."""
-        return list_infos(self._connection, self._build)
+        with self._database.read() as connection:
+            return list_infos(connection, self._build)
 
     def replace(self, document: NewDocument) -> None:
         """Write a document, replacing its former version, in one transaction."""
-        with transaction(self._connection):
-            removed = remove_document(self._connection, self._build, document.source)
-            added = insert_document(self._connection, self._build, document)
-            if self._is_visible():
-                log_change(self._connection, removed=removed, added=added)
-        self._unindexed_nodes += len(document.sections) + len(document.sentences)
-        if self._unindexed_nodes >= NODES_PER_COMMIT and self._is_visible():
-            self._lexical.update(self._connection, read_state(self._connection))
-            self._unindexed_nodes = 0
+        with self._database.write() as connection:
+            remove_document(connection, self._build, document.source)
+            insert_document(connection, self._build, document)
+            if visible := self._is_visible(connection):
+                count_change(connection)
+        self._unindexed += len(document.sections) + len(document.sentences)
+        if self._unindexed >= NODES_PER_COMMIT and visible:
+            self._update_words()
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
-        with transaction(self._connection):
-            number = remove_document(self._connection, self._build, source)
-            if number is None:
+        with self._database.write() as connection:
+            if not remove_document(connection, self._build, source):
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena search` shows what is.")
-            if self._is_visible():
-                log_change(self._connection, removed=number, added=None)
-
-    def check(self) -> None:
-        """Nothing to look at: a file that cannot be written says so when it is."""
+            if self._is_visible(connection):
+                count_change(connection)
 
     def publish(self) -> None:
         """Put a rebuilt index in the place of the old one; its words first, so that none are missing."""
-        if self._is_visible():
-            return
-        name = self._lexical.derive(self._connection, self._build)
-        with transaction(self._connection):
-            show_build(self._connection, self._build)
-            drop_builds_except(self._connection, [self._build])
-        self._lexical.adopt(name, read_state(self._connection))
+        with self._database.read() as connection:
+            if self._is_visible(connection):
+                return
+            name = self._lexical.derive(connection, self._build)
+        with self._database.write() as connection:
+            show_build(connection, self._build)
+            state, numbers = read_state(connection), document_numbers(connection, self._build)
+        self._lexical.adopt(name, state, numbers)
 
     def finish(self) -> None:
-        """Bring the lexical index up to date, and leave nothing of what was deleted in any file."""
-        self._lexical.update(self._connection, read_state(self._connection), purge=True)
-        (wait_ms,) = self._connection.execute("PRAGMA busy_timeout").fetchone()
-        self._connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_WAIT_MS}")
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        """Bring the index of words up to date, and empty the log."""
+        self._update_words()
+        self._database.truncate_log(wait_s=CHECKPOINT_WAIT_S)
 
-    def _is_visible(self) -> bool:
-        return read_state(self._connection).visible == self._build
+    def _update_words(self) -> None:
+        with self._database.read() as connection:
+            self._lexical.update(connection, read_state(connection))
+        self._unindexed = 0
+
+    def _is_visible(self, connection: sqlite3.Connection) -> bool:
+        return read_state(connection).visible == self._build
 
 
 def _build_to_write(connection: sqlite3.Connection, manifest: Manifest, *, rebuild: bool) -> int:
@@ -224,24 +192,16 @@ def _build_to_write(connection: sqlite3.Connection, manifest: Manifest, *, rebui
 
     A rebuild of an index that has no documents would hide nothing: it writes to the visible build.
     """
-    with transaction(connection):
-        visible = read_state(connection).visible
-        stored = read_manifest(connection, visible)
-        if visible is not None and stored is not None:
-            return _beside(connection, manifest, visible) if rebuild else _same(connection, manifest, visible)
+    state = read_state(connection)
+    stored = read_manifest(connection, state)
+    if stored is None or state.visible is None:
         build = begin_build(connection, manifest)
         show_build(connection, build)
-        drop_builds_except(connection, [build])
         return build
-
-
-def _same(connection: sqlite3.Connection, manifest: Manifest, visible: int) -> int:
-    check_manifest(read_manifest(connection, visible), manifest)
-    drop_builds_except(connection, [visible])
-    return visible
-
-
-def _beside(connection: sqlite3.Connection, manifest: Manifest, visible: int) -> int:
+    if not rebuild:
+        check_manifest(stored, manifest)
+        drop_builds_except(connection, [state.visible])
+        return state.visible
     build = pending_build(connection, manifest) or begin_build(connection, manifest)
-    drop_builds_except(connection, [visible, build])
+    drop_builds_except(connection, [state.visible, build])
     return build

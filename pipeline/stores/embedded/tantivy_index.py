@@ -1,51 +1,25 @@
-"""One tantivy index: made of rows of SQLite, changed and searched.
-
-Its terms come analysed and are only split at blanks.
-"""
+"""One tantivy index: made, changed and searched. Its terms come analysed and are only split at blanks."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import tantivy
 
-from pipeline.analysis import lexical_terms
 from pipeline.errors import StoreDamaged, StoreError
-from pipeline.stores.base import Level
 from pipeline.stores.embedded.documents import Scored
-from pipeline.stores.embedded.nodes import ROW, check_node, metadata_of_document, metadata_of_section
-from pipeline.stores.metadata import read_sentence
 
 LexicalRow = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
-
-_OF_BUILD: dict[Level, str] = {
-    "section": f"SELECT {ROW['section']} FROM section WHERE build = ? ORDER BY number",
-    "sentence": f"SELECT {ROW['sentence']} FROM sentence WHERE build = ? ORDER BY number",
-}
-_OF_DOCUMENTS: dict[Level, str] = {
-    "section": f"""
-        SELECT {ROW["section"]} FROM section
-        WHERE document IN (SELECT value FROM json_each(?)) ORDER BY number
-    """,
-    "sentence": f"""
-        SELECT {ROW["sentence"]}
-        FROM section JOIN sentence ON sentence.section = section.number
-        WHERE section.document IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
-    """,
-}
 
 _HEAP_BYTES = 32_000_000  # of the writer; tantivy's least is 15 MB a thread
 
 
 class LexicalDamaged(StoreDamaged):
-    """The lexical index cannot be read: it is rebuilt from the text."""
+    """The lexical index cannot be read."""
 
 
 @contextmanager
@@ -57,7 +31,7 @@ def readable() -> Iterator[None]:
         if isinstance(error, ValueError | OSError) or type(error).__name__ == "PanicException":
             raise LexicalDamaged(
                 f"The lexical index cannot be read: {error!s:.150}.",
-                "Search again: it is rebuilt from the text as soon as nothing else writes there.",
+                "Delete the folder 'lexical' in the data folder and search again: it is made from the text.",
             ) from error
         raise
 
@@ -67,8 +41,8 @@ def writable() -> Iterator[None]:
     """Turn failures to write in the block into a `StoreError`."""
     try:
         yield
-    except (ValueError, OSError) as error:  # tantivy tells all its failures, a full disk too, as these
-        fix = "Free some space and try again: it is rebuilt from what is stored."
+    except (ValueError, OSError) as error:  # tantivy reports all its failures, a full disk too, as these
+        fix = "Free some space and try again: it is made from what is stored."
         raise StoreError(f"Cannot write the lexical index: {error}.", fix) from error
 
 
@@ -81,35 +55,6 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def rows_of_build(connection: sqlite3.Connection, level: Level, build: int | None) -> Iterator[LexicalRow]:
-    """All nodes of a build, by number."""
-    return _rows(connection, level, _OF_BUILD[level], build)
-
-
-def rows_of_documents(
-    connection: sqlite3.Connection, level: Level, documents: Collection[int]
-) -> Iterator[LexicalRow]:
-    """All nodes of some documents, by number."""
-    return _rows(connection, level, _OF_DOCUMENTS[level], json.dumps(sorted(documents)))
-
-
-def _rows(
-    connection: sqlite3.Connection, level: Level, query: str, parameter: int | str | None
-) -> Iterator[LexicalRow]:
-    """Each row with the metadata that it shares with its document, or a sentence with its section."""
-    number_above, above = None, dict[str, Any]()
-    for row in connection.execute(query, (parameter,)):
-        check_node(level, row)
-        number, _, document = row[:3]
-        own, text = row[-3:-1]
-        parent = document if level == "section" else row[3]
-        if parent != number_above:
-            read = metadata_of_document if level == "section" else metadata_of_section
-            number_above, above = parent, read(connection, parent)
-        metadata = {**above, **json.loads(own)} if level == "section" else read_sentence(above, own)
-        yield number, document, lexical_terms(text, metadata)
-
-
 def create_index(folder: Path, rows: Iterable[LexicalRow]) -> None:
     """Make an index of `rows` in an empty folder."""
     with writable():
@@ -118,7 +63,7 @@ def create_index(folder: Path, rows: Iterable[LexicalRow]) -> None:
 
 
 def change_index(folder: Path, rows: Iterable[LexicalRow], *, remove: Collection[int]) -> None:
-    """Take documents out and put `rows` in, in one commit."""
+    """Take documents out by number and put `rows` in, in one commit."""
     with writable():
         _write(tantivy.Index.open(str(folder)), rows, remove=remove)
 

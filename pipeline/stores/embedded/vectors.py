@@ -1,111 +1,49 @@
-"""Exact dense search: all vectors of a build in memory, kept up with SQLite, document by document.
+"""Exact dense search over the vectors of the visible build, which are read once and then kept up to date.
 
-Vectors that are damaged or missing are embedded again from the text, which is the truth.
 NumPy is imported with the first vector that is read: an ingest with nothing to do reads none.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
-from pipeline.nodes import Node
-from pipeline.notices import notices
-from pipeline.stores.base import Level, Manifest, Vector
-from pipeline.stores.embedded.checksums import Damaged, is_sound
-from pipeline.stores.embedded.documents import (
-    Changes,
-    Scored,
-    State,
-    changes_since,
-    packed,
-    read_manifest,
-    read_state,
-)
-from pipeline.stores.embedded.nodes import numbered_nodes
-from pipeline.stores.manifest import check_manifest
-from pipeline.words import counted
+from pipeline.stores.base import Level, Vector
+from pipeline.stores.embedded.documents import STORED_VECTORS, Scored, State, document_numbers
+from pipeline.stores.embedded.nodes import as_json
 
 if TYPE_CHECKING:
-    from pipeline.stores.embedded.vector_rows import VectorRows
+    import numpy as np
+    from numpy.typing import NDArray
 
-_COUNTS = """
-    SELECT (SELECT count(*) FROM section WHERE build = :build),
-           (SELECT count(*) FROM sentence WHERE build = :build)
-"""
+GROWTH = 1.25
+SLACK_ROWS = 256
+COMPACTED_SHARE = 0.25  # of rows whose documents were removed; above it the matrix is closed up
+COMPACTED_ROWS = 8192  # rows that are moved at once
+
 _VECTORS = """
-    SELECT section.number, section.document,
-           embedding.section, embedding.first_sentence, embedding.vectors, embedding.checksum
-    FROM section LEFT JOIN embedding ON embedding.section = section.number
+    SELECT number, sections, vectors FROM embedding JOIN document ON number = document
+    WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number
 """
-# The plus keeps SQLite from sorting what an index on the build brings in another order.
-_OF_BUILD = "WHERE +section.build = ? ORDER BY section.number"
-_OF_DOCUMENT = "WHERE section.document = ? ORDER BY section.number"
-_OF_SECTIONS = "WHERE section.number IN (SELECT value FROM json_each(?)) ORDER BY section.number"
-
-Parameter = int | str | None
-
-
-Embed = Callable[[Sequence[Node], Sequence[Node]], Mapping[str, Vector]]
-"""The vectors of sections and of sentences, by node id."""
-
-AT_ONCE = 64  # sections that are embedded together
-
-
-class SectionVectors(NamedTuple):
-    """What the table `embedding` has of one section."""
-
-    section: int
-    first_sentence: int
-    vectors: bytes
-
-
-Keep = Callable[[Sequence[SectionVectors]], bool]
-"""Writes vectors in the place of the damaged ones where it can, and says whether it did."""
-
-
-class VectorMending:
-    """Embeds sections again and puts their vectors where they were, unless nothing may be written."""
-
-    def __init__(self, embed: Embed | None, *, manifest: Manifest | None, keep: Keep) -> None:
-        self._embed = embed
-        self._manifest = manifest
-        self._keep = keep
-
-    def mend(self, connection: sqlite3.Connection, sections: Collection[int]) -> dict[int, SectionVectors]:
-        """The vectors of some sections, by number.
-
-        Raises `Damaged` where their text is damaged, too, and `ManifestMismatch` where they were another's.
-        """
-        if self._embed is None:
-            raise Damaged(f"the vectors of {counted(len(sections), 'section')} are not as they were written")
-        stored = read_manifest(connection, read_state(connection).visible)
-        check_manifest(stored, self._manifest)
-        numbers = sorted(sections)
-        made: list[SectionVectors] = []
-        for first in range(0, len(numbers), AT_ONCE):
-            made += _embedded(connection, numbers[first : first + AT_ONCE], self._embed)
-        if len(made) < len(numbers):
-            raise Damaged("sections are in none of the documents")
-        kept = self._keep(made)
-        notices.warning(
-            "The vectors of %s were damaged: embedded again from the text%s.",
-            counted(len(numbers), "section"),
-            "" if kept else ", but not stored, as nothing can be written there now",
-        )
-        return {section.section: section for section in made}
+_PLACES = """
+    SELECT id, number, document FROM section
+    WHERE build = :build AND id IN (SELECT value FROM json_each(:ids))
+    UNION ALL
+    SELECT sentence.id, sentence.number, section.document
+    FROM sentence JOIN section ON section.number = sentence.section
+    WHERE sentence.build = :build AND sentence.id IN (SELECT value FROM json_each(:ids))
+"""
 
 
 class VectorIndex:
     """The vectors of both levels; safe to use from several threads, one at a time."""
 
-    def __init__(self, mending: VectorMending) -> None:
-        self._mending = mending
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._made_from: State | None = None
+        self._state: State | None = None
+        self._documents: frozenset[int] = frozenset()
         self._levels: dict[Level, VectorRows] = {}
 
     def search(
@@ -122,102 +60,148 @@ class VectorIndex:
         `documents` limits the search to those numbers.
         """
         with self._lock:
-            self._catch_up(connection, state, dimensions=len(vector))
+            if (
+                self._state is None
+                or self._state[:2] != state[:2]
+                or self._state.generation < state.generation
+            ):
+                self._catch_up(connection, state, dimensions=len(vector))
             return {
                 level: rows.search(vector, limits[level], documents) for level, rows in self._levels.items()
             }
 
-    def forget(self) -> None:
+    def close(self) -> None:
         """Free the memory; the next search reads everything again."""
         with self._lock:
-            self._made_from, self._levels = None, {}
+            self._state, self._levels, self._documents = None, {}, frozenset()
 
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
-        made_from = self._made_from
-        if made_from and made_from[:2] == state[:2] and made_from.generation >= state.generation:
-            return
-        self._made_from = None  # an error below makes the next search load everything
-        changes = None
-        if made_from and made_from[:2] == state[:2]:
-            changes = changes_since(connection, made_from.generation, state)
-        if changes is None:
-            self._load(connection, state, dimensions)
-        else:
-            self._apply(connection, changes)
-        self._made_from = state
-
-    def _load(self, connection: sqlite3.Connection, state: State, dimensions: int) -> None:
-        from pipeline.stores.embedded.vector_rows import VectorRows
-
-        self._levels = {}  # free the old ones first: there is not room for both
-        sections, sentences = connection.execute(_COUNTS, {"build": state.visible}).fetchone()
-        self._levels = {
-            "section": VectorRows(sections, dimensions),
-            "sentence": VectorRows(sentences, dimensions),
-        }
-        self._append(connection, _OF_BUILD, state.visible, dimensions)
-
-    def _apply(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        now = document_numbers(connection, state.visible)
+        if not self._levels or self._state is None or self._state[:2] != state[:2]:
+            self._levels, self._documents = {}, frozenset()  # freed first: there is not room for both
+            counts = (
+                "SELECT coalesce(sum(sections), 0), coalesce(sum(sentences), 0) FROM document WHERE build = ?"
+            )
+            sections, sentences = connection.execute(counts, (state.visible,)).fetchone()
+            self._levels = {
+                "section": VectorRows(sections, dimensions),
+                "sentence": VectorRows(sentences, dimensions),
+            }
+        self._state = None  # an error below makes the next search read everything
         for rows in self._levels.values():
-            rows.remove(changes.removed)
-        dimensions = self._levels["section"].dimensions
-        for document in sorted(changes.added):
-            self._append(connection, _OF_DOCUMENT, document, dimensions)
+            rows.remove(self._documents - now)
+        self._append(connection, now - self._documents, dimensions)
+        self._state, self._documents = state, now
 
-    def _append(
-        self, connection: sqlite3.Connection, which: str, parameter: Parameter, dimensions: int
-    ) -> None:
-        from pipeline.stores.embedded.vector_rows import unpack
+    def _append(self, connection: sqlite3.Connection, documents: Collection[int], dimensions: int) -> None:
+        import numpy as np
 
-        sections, sentences = self._levels["section"], self._levels["sentence"]
-        for document, found in _sound(connection, which, parameter, self._mending):
-            vectors = unpack(found.vectors, dimensions)
-            sections.append(found.section, document, vectors[:1])
-            sentences.append(found.first_sentence, document, vectors[1:])
+        for number, sections, packed in connection.execute(_VECTORS, (as_json(documents),)):
+            vectors = np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
+            self._levels["section"].append(number + 1, number, vectors[:sections])
+            self._levels["sentence"].append(number + 1 + sections, number, vectors[sections:])
 
 
-def vectors_of(
-    connection: sqlite3.Connection, sections: Collection[int], mending: VectorMending
-) -> dict[int, SectionVectors]:
-    """The stored vectors of some sections, by number."""
-    numbers = json.dumps(sorted(sections))
-    return {found.section: found for _, found in _sound(connection, _OF_SECTIONS, numbers, mending)}
+class VectorRows:
+    """One level's vectors: a matrix with room to grow, and for each row its node's and its document's number.
+
+    Rows stand in the order of their nodes' numbers, so that ties are always broken alike. Rows of a removed
+    document get document 0, and are closed up when they are many.
+    """
+
+    def __init__(self, expected: int, dimensions: int) -> None:
+        import numpy as np
+
+        capacity = int(expected * GROWTH) + SLACK_ROWS  # untouched pages cost no memory
+        self.dimensions = dimensions
+        self._matrix: NDArray[np.float32] = np.empty((capacity, dimensions), dtype=np.float32)
+        self._numbers = np.zeros(capacity, dtype=np.int64)
+        self._documents = np.zeros(capacity, dtype=np.int64)
+        self._length = 0
+        self._removed = 0
+
+    def append(self, first_number: int, document: int, vectors: NDArray[np.float16]) -> None:
+        """Add a document's rows, numbered from `first_number`."""
+        import numpy as np
+
+        start, end = self._length, self._length + len(vectors)
+        if end > len(self._matrix):
+            self._grow(end)
+        self._matrix[start:end] = vectors
+        self._numbers[start:end] = np.arange(first_number, first_number + len(vectors))
+        self._documents[start:end] = document
+        self._length = end
+
+    def remove(self, documents: Collection[int]) -> None:
+        """Take out the rows of some documents."""
+        import numpy as np
+
+        if not documents:
+            return
+        owners = self._documents[: self._length]
+        owners[np.isin(owners, list(documents))] = 0
+        self._removed = int(np.count_nonzero(owners == 0))
+        if self._removed > self._length * COMPACTED_SHARE:
+            self._compact()
+
+    def search(self, vector: Vector, limit: int, documents: Collection[int] | None) -> list[Scored]:
+        """The `limit` best rows by dot product, best first; ties in the order of the rows."""
+        import numpy as np
+
+        scores = self._matrix[: self._length] @ vector
+        if documents is not None:
+            scores[~np.isin(self._documents[: self._length], list(documents))] = -np.inf
+        elif self._removed:
+            scores[self._documents[: self._length] == 0] = -np.inf
+        best = _top(scores, limit)
+        pairs = zip(self._numbers[best].tolist(), scores[best].tolist(), strict=True)
+        return [Scored(number, score) for number, score in pairs]
+
+    def _grow(self, needed: int) -> None:
+        capacity = int(needed * GROWTH) + SLACK_ROWS
+        self._matrix.resize((capacity, self.dimensions), refcheck=False)  # in place where the system can
+        self._numbers.resize(capacity, refcheck=False)
+        self._documents.resize(capacity, refcheck=False)
+
+    def _compact(self) -> None:
+        import numpy as np
+
+        kept = np.flatnonzero(self._documents[: self._length])
+        for start in range(0, len(kept), COMPACTED_ROWS):
+            moved = kept[start : start + COMPACTED_ROWS]  # never before its new place: nothing is lost
+            place = slice(start, start + len(moved))
+            self._matrix[place] = self._matrix[moved]
+            self._numbers[place] = self._numbers[moved]
+            self._documents[place] = self._documents[moved]
+        self._length, self._removed = len(kept), 0
 
 
-def damaged_vectors(connection: sqlite3.Connection, build: int | None) -> list[int]:
-    """The sections of a build, by number, whose vectors are missing or not as they were written."""
-    return _damaged(connection, _OF_BUILD, build)
+def read_vectors(
+    connection: sqlite3.Connection, build: int | None, node_ids: Iterable[str], *, dimensions: int
+) -> dict[str, Vector]:
+    """The stored vectors of sections and sentences by id; an id that is not stored is missing."""
+    import numpy as np
+
+    places = connection.execute(_PLACES, {"build": build, "ids": as_json(node_ids)}).fetchall()
+    rows = connection.execute(_VECTORS, (as_json({document for _, _, document in places}),))
+    matrices = {
+        number: np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
+        for number, _, packed in rows
+    }
+    return {
+        node_id: matrices[document][number - document - 1].astype(np.float32)
+        for node_id, number, document in places
+    }
 
 
-def _sound(
-    connection: sqlite3.Connection, which: str, parameter: Parameter, mending: VectorMending
-) -> Iterator[tuple[int, SectionVectors]]:
-    """The document and the vectors of each section, in order; those that are damaged are mended."""
-    mended: dict[int, SectionVectors] = {}
-    for row in connection.execute(_VECTORS + which, (parameter,)):
-        section, document, _, first_sentence, vectors, _ = row
-        if _is_sound(row):
-            yield document, SectionVectors(section, first_sentence, vectors)
-            continue
-        mended = mended or mending.mend(connection, _damaged(connection, which, parameter))
-        yield document, mended[section]
+def _top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
+    """Positions of the `limit` highest finite scores, best first, ties in order."""
+    import numpy as np
 
-
-def _damaged(connection: sqlite3.Connection, which: str, parameter: Parameter) -> list[int]:
-    rows = connection.execute(_VECTORS + which, (parameter,))
-    return [row[0] for row in rows if not _is_sound(row)]
-
-
-def _is_sound(row: tuple[Any, ...]) -> bool:
-    section, _, own, first_sentence, vectors, stored = row
-    return bool(own == section and is_sound((own, first_sentence, vectors), stored))
-
-
-def _embedded(connection: sqlite3.Connection, sections: Sequence[int], embed: Embed) -> list[SectionVectors]:
-    found = numbered_nodes(connection, sections)
-    leaves = [sentence for _, _, (_, *sentences) in found for sentence in sentences]
-    vectors = embed([nodes[0] for _, _, nodes in found], leaves)
-    return [
-        SectionVectors(number, first_sentence, packed(vectors[node.node_id] for node in nodes))
-        for number, first_sentence, nodes in found
-    ]
+    if limit < len(scores):
+        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        candidates = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
+    else:
+        candidates = np.flatnonzero(scores > -np.inf)
+    order = np.argsort(-scores[candidates], kind="stable")
+    return candidates[order[:limit]]

@@ -1,15 +1,22 @@
-"""Memories in MongoDB: a record each; `memory_changes.py` says how a change of many is written whole."""
+"""Memories in MongoDB: a record for each row, and for each user one with the version of the rows.
+
+A writer takes the user's version first (compare and set), writes the rows in one ordered bulk, and then
+raises the version. A writer that was killed in between leaves the version taken; after `TAKEN_S` the next
+writer goes on.
+"""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any
 
+from pymongo import DeleteOne, ReplaceOne
 from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 
-from pipeline.errors import MemoriesChanged, StoreError
+from pipeline.errors import StoreError
 from pipeline.stores.memories import (
     MemoryChanges,
     MemoryEvent,
@@ -17,146 +24,175 @@ from pipeline.stores.memories import (
     UserMemories,
     changed_meanwhile,
     check_user,
+    turn_changed,
 )
-from pipeline.stores.memory_records import adapter, row_of, user_memories, without_turns
+from pipeline.stores.memory_records import adapter, record_of, row_json, row_of, user_memories
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.memory_changes import check_live, commit, settle, settle_all, version_of
+from pipeline.stores.server.conversations import delete_turns
 from pipeline.stores.server.mongo import Document, chunks
 from pipeline.stores.server.servers import Servers
-from pipeline.stores.server.stored_turns import check_turns, mark_remembered, own_turns, with_versions
 
-TRIES = 50  # of a write or a read that others' changes get in the way of
+TAKEN_S = 30.0  # longer than any bulk takes
+AGAIN_S = 0.02
+TRIES = 2000
+
+Db = Database[Document]
 
 
 class ServerMemories:
     """Fulfils `Memories`; safe to use from several threads, processes and machines."""
 
-    graph = None
-
     def __init__(self, addresses: ServerAddresses) -> None:
         self._servers = Servers(addresses)
-        self._opened = False
-
-    def identity(self) -> str:
-        """What names this database alone, for as long as it exists."""
-        with self._database() as database:
-            stores = database["memory_store"]
-            while (record := stores.find_one({"_id": "identity"})) is None:
-                with suppress(DuplicateKeyError):  # another process names it at the same moment
-                    stores.insert_one({"_id": "identity", "name": uuid.uuid4().hex})
-        return str(record["name"])
 
     def users(self) -> list[str]:
-        """All users of whom something is remembered, by name."""
-        with self._database() as database:
-            return sorted(database["memories"].distinct("user", {"gone": False}))
+        """All users about whom something is stored, by name."""
+        with self._servers.mongo.collection("memories") as memories:
+            return sorted(memories.distinct("user"))
 
     def version(self, user: str) -> int:
-        """A number that grows with each change of this user's rows; 0 for somebody unknown."""
-        with self._database() as database:
-            return version_of(database, user)
+        """A number that grows with each change of this user's rows; 0 for an unknown user."""
+        with self._servers.mongo.database() as database:
+            return _state(database, user)[0]
 
     def load(self, user: str) -> UserMemories:
         """All rows of a user, history included, as of one moment, the oldest first."""
-        with self._database() as database:
+        with self._servers.mongo.database() as database:
             for _ in range(TRIES):
-                version = settle(database, user)
-                records = [*database["memories"].find({"user": user, "gone": False})]
-                if version_of(database, user) == version:
-                    return user_memories(user, version, map(_row, records))
+                version, taken_at = _state(database, user)
+                if time.time() - taken_at > TAKEN_S:
+                    rows = [_row(record) for record in database["memories"].find({"user": user})]
+                    if _state(database, user) == (version, taken_at):
+                        return user_memories(user, version, rows)
+                time.sleep(AGAIN_S)
         raise _too_busy(user)
 
-    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
-        """Write all of it or nothing, and return the new version; raises `MemoriesChanged`."""
-        return self._write(user, changes, expected=expected)
-
     def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
-        """What was done, oldest first; of one memory, or of all."""
+        """What was done, oldest first; to one memory, or to all."""
         where = {"user": user} | ({"memory_id": memory_id} if memory_id else {})
-        with self._database() as database:
-            settle(database, user)
-            records = [*database["memory_events"].find(where)]
-        # Of one time, the order is that of versions.
-        records.sort(key=lambda record: (record["version"], record["number"]))
-        events = (adapter("event").validate_json(record["row"]) for record in records)
-        return sorted(events, key=lambda event: event.at)
+        with self._servers.mongo.collection("memory_events") as events:
+            records = [*events.find(where).sort([("version", 1), ("number", 1)])]
+        found: list[MemoryEvent] = [adapter("event").validate_json(record["row"]) for record in records]
+        return sorted(found, key=lambda event: event.at)
+
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
+        """Write all of it, and return the new version; raises `MemoriesChanged`."""
+        check_user(user, changes)
+        self._servers.mongo.ensure_indexes()
+        with self._servers.mongo.database() as database:
+            _check_turns(database, user, changes)
+            for some in chunks(changes.remembered):
+                database["turns"].update_many(
+                    {"_id": {"$in": some}, "user": user}, {"$set": {"remembered": True}}
+                )
+            if not changes.changes_rows:
+                return _state(database, user)[0]
+            version = _take(database, user, expected)
+            try:
+                _check_live(database, user, changes)
+                _put(database, user, changes, version + 1)
+                version += 1
+            finally:
+                released = {"$set": {"version": version, "taken_at": 0.0}}
+                database["memory_users"].update_one({"_id": user}, released)
+        return version
 
     def forget(
         self,
         user: str,
         changes: MemoryChanges,
         *,
-        words: Sequence[str] = (),
         turns: Collection[str] = (),
         expected: int | None = None,
     ) -> None:
-        """As `apply`, and then no record has a byte of it; what MongoDB's journal keeps is its own affair."""
-        self._write(user, changes, expected=expected, words=words, turns=turns)
-        self.leave_turns(user, [*turns], gone=True)
-
-    def leave_turns(self, user: str, turns: Sequence[str], *, gone: bool = False) -> None:
-        """Let no row name these turns: their conversation is about to be deleted.
-
-        Once they are `gone`, it makes a version even where no row names them: whoever has read one of them
-        and has not written yet decides again, and finds it gone.
-        """
-        for some in chunks(turns):
-            for _ in range(TRIES):
-                try:
-                    self._leave(user, some, always=gone)
-                    break
-                except MemoriesChanged:
-                    continue
-            else:
-                raise _too_busy(user)
+        """As `apply`, and then no record has a byte of it; MongoDB's journal keeps it for a while."""
+        self.apply(user, changes, expected=expected)
+        by_conversation: dict[str, list[str]] = defaultdict(list)
+        with self._servers.mongo.database() as database:
+            for some in chunks(turns):
+                for turn in database["turns"].find(
+                    {"_id": {"$in": some}, "user": user}, {"conversation_id": 1}
+                ):
+                    by_conversation[turn["conversation_id"]].append(turn["_id"])
+            for conversation_id, ids in by_conversation.items():
+                delete_turns(database, conversation_id, ids)
+                database["conversations"].delete_one({"_id": conversation_id, "turns": 0})
 
     def close(self) -> None:
-        """Give up the connections; the last one in the process to do so closes them."""
+        """Release the connections."""
         self._servers.close()
 
-    def _leave(self, user: str, turns: Sequence[str], *, always: bool) -> None:
-        with self._database() as database:
-            version = settle(database, user)
-            named = {"user": user, "gone": False, "named": {"$in": [*turns]}}
-            changes = without_turns(map(_row, database["memories"].find(named)), turns)
-        self._write(user, changes, expected=version, always=always)
 
-    def _write(
-        self,
-        user: str,
-        changes: MemoryChanges,
-        *,
-        expected: int | None = None,
-        words: Sequence[str] = (),
-        turns: Collection[str] = (),
-        always: bool = False,
-    ) -> int:
-        check_user(user, changes)
-        self._servers.mongo.ensure_indexes()
-        with self._database() as database:
-            for _ in range(TRIES):
-                version = settle(database, user)
-                if expected not in (None, version):
-                    raise changed_meanwhile(user)
-                check_turns(database, user, changes.rests_on)
-                if not (changes.changes_rows or words or turns or always):
-                    mark_remembered(database, user, [*changes.remembered])
-                    return version
-                check_live(database, user, changes)
-                own = [*own_turns(database, user, with_versions(database, turns))]
-                if commit(database, user, version + 1, changes, words=words, turns=own):
-                    settle(database, user)
-                    return version + 1
-        raise _too_busy(user)
+def _state(database: Db, user: str) -> tuple[int, float]:
+    """The version of a user's rows, and when a writer took it, 0 where none has."""
+    record = database["memory_users"].find_one({"_id": user})
+    return (record["version"], record["taken_at"]) if record else (0, 0.0)
 
-    @contextmanager
-    def _database(self) -> Iterator[Database[Document]]:
-        """The database for the block; at its first use, what killed writers left is settled."""
-        with self._servers.mongo.database() as database:
-            if not self._opened:
-                settle_all(database)
-                self._opened = True
-            yield database
+
+def _take(database: Db, user: str, expected: int | None) -> int:
+    """Take the user's version for writing; raises `MemoriesChanged` where it is not `expected`."""
+    users = database["memory_users"]
+    for _ in range(TRIES):
+        version, taken_at = _state(database, user)
+        if expected not in (None, version):
+            raise changed_meanwhile(user)
+        if time.time() - taken_at > TAKEN_S:
+            same = {"_id": user, "version": version, "taken_at": taken_at}
+            taken = {"$set": {"taken_at": time.time()}}
+            try:
+                if users.update_one(same, taken, upsert=version == 0 and taken_at == 0).acknowledged:
+                    found = users.find_one({"_id": user})
+                    if found and found["taken_at"] == taken["$set"]["taken_at"]:
+                        return version
+            except DuplicateKeyError:  # another writer made the record at the same moment
+                pass
+        time.sleep(AGAIN_S)
+    raise _too_busy(user)
+
+
+def _check_live(database: Db, user: str, changes: MemoryChanges) -> None:
+    """Raise `MemoriesChanged` for a second valid memory of the same tier and text."""
+    live = [record["live"] for record in map(record_of, changes.rows) if record["live"]]
+    replaced = {*changes.removed, *(row.id for row in changes.rows)}
+    for some in chunks(live):
+        found = database["memories"].find({"user": user, "live": {"$in": some}}, {"id": 1})
+        if any(record["id"] not in replaced for record in found):
+            raise changed_meanwhile(user)
+    if len(live) != len({*live}):
+        raise changed_meanwhile(user)
+
+
+def _put(database: Db, user: str, changes: MemoryChanges, version: int) -> None:
+    memories = database["memories"]
+    operations: list[Any] = [DeleteOne({"_id": _key(user, id_)}) for id_ in changes.removed]
+    for row in changes.rows:
+        record = record_of(row) | {"_id": _key(user, row.id)}
+        operations.append(ReplaceOne({"_id": record["_id"]}, record, upsert=True))
+    for some in chunks(operations):
+        memories.bulk_write(some)
+    events = [
+        {
+            "_id": _key(user, event.id), "user": user, "memory_id": event.memory_id,
+            "version": version, "number": number, "row": row_json(event),
+        }
+        for number, event in enumerate(changes.events)
+    ]  # fmt: skip
+    for some_events in chunks(events):
+        database["memory_events"].bulk_write(
+            [ReplaceOne({"_id": event["_id"]}, event, upsert=True) for event in some_events]
+        )
+
+
+def _check_turns(database: Db, user: str, changes: MemoryChanges) -> None:
+    """Raise `TurnChanged` where a turn that the changes were read from was deleted meanwhile."""
+    wanted = {turn_id for turn_id, _ in changes.rests_on}
+    for some in chunks(wanted):
+        if database["turns"].count_documents({"_id": {"$in": some}, "user": user}) < len(some):
+            raise turn_changed()
+
+
+def _key(user: str, id_: str) -> str:
+    return f"{user}\n{id_}"
 
 
 def _row(record: Document) -> Row:

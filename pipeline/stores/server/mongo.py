@@ -36,16 +36,14 @@ SOCKET_TIMEOUT_MS = 60_000  # a compatible server may read a whole collection fo
 CLOSE_S = 1.0  # closing ends the sessions there, and would wait for a dead server to come back
 IDS_A_QUERY = 1000
 
-LAYOUT = 3
+LAYOUT = 4
 """Of all records; rises when an older program could not read them, or this one not those of an older one."""
 
 INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "conversations": (("updated_at", "_id"), ("user", "updated_at", "_id")),
-    "turns": (("conversation", "position"), ("remembered",), ("feedback",)),
-    "memories": (("user", "gone"), ("user", "live"), ("named",)),
+    "turns": (("conversation_id", "position"), ("user", "remembered", "created_at")),
+    "memories": (("user", "live"),),
     "memory_events": (("user", "memory_id"),),
-    "memory_changes": (("settled",),),
-    "memory_parts": (("user", "version"),),
 }
 
 READ = ReadConcern("majority")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as Ids
-from dataclasses import dataclass
 from typing import TypeVar
 
 from pymongo.collection import Collection
 
 from pipeline.errors import StoreDamaged, StoreError, UnknownDocument
 from pipeline.nodes import StoredNode
-from pipeline.stores.base import DocumentInfo, Manifest, StoredDocument
+from pipeline.stores.base import DocumentInfo, Manifest, Statistics, StoredDocument
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 from pipeline.stores.server.index import Index, documents_of, has_documents, read_index
 from pipeline.stores.server.records import info_of, list_documents, read_records, section_node
@@ -23,20 +22,12 @@ ATTEMPTS = 3
 """Reads of something whose document is replaced at that moment; each begins after the replacement."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """How many documents each language has, and how many sentences there are."""
-
-    languages: Mapping[str, int]
-    sentences: int
-
-
 class Reader:
     """Reads the searched build; the current versions are looked up for each read."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
-        self._statistics: tuple[Index | None, Statistics] = None, Statistics({}, 0)
+        self._statistics: tuple[Index | None, Statistics] = None, Statistics()
 
     def read(self, read: Callable[[Db, Index], Result], empty: Result) -> Result:
         """The result of `read`, made of one build; `empty` where nothing was ever indexed."""
@@ -59,7 +50,7 @@ class Reader:
 
     def statistics(self) -> Statistics:
         """Counts over all documents, computed again after each change of them."""
-        return self.read(self._count, Statistics({}, 0))
+        return self.read(self._count, Statistics())
 
     def _count(self, database: Db, index: Index) -> Statistics:
         known, statistics = self._statistics
@@ -67,7 +58,10 @@ class Reader:
             return statistics
         documents = documents_of(database, index.build)
         languages = _sums(documents, group="$language", add=1)
-        statistics = Statistics(languages, sum(_sums(documents, group=None, add="$sentences").values()))
+        sections, sentences = (
+            sum(_sums(documents, group=None, add=field).values()) for field in ("$sections", "$sentences")
+        )
+        statistics = Statistics(sum(languages.values()), sections, sentences, languages)
         self._statistics = index, statistics
         return statistics
 
@@ -147,9 +141,9 @@ class ServerSections:
         """Sections by id, in one call; an id that is not stored is missing from the result."""
         return self._reader.read(lambda database, index: read_sections(database, index, node_ids), {})
 
-    def languages(self) -> Mapping[str, int]:
-        """How many visible documents there are in each language, by ISO 639-1 code."""
-        return self._reader.statistics().languages
+    def statistics(self) -> Statistics:
+        """How much is indexed."""
+        return self._reader.statistics()
 
     def manifest(self) -> Manifest | None:
         """What the index was made with; None while it is empty."""

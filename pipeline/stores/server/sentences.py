@@ -97,13 +97,6 @@ class ServerSentences:
 
         return self._reader.read(read, {})
 
-    def of_sections(self, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
-        """All sentences of some sections, in reading order, in one call."""
-        groups: dict[str, list[StoredNode]] = {}
-        for sentence in self.get_many((), sections=section_ids).values():
-            groups.setdefault(sentence.section_id, []).append(sentence)
-        return groups
-
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """Vectors of sections and sentences by id, in one call."""
 
@@ -112,10 +105,6 @@ class ServerSentences:
             return {node_id: one.vector for node_id, one in found.items()}
 
         return self._reader.read(read, {})
-
-    def count(self) -> int:
-        """How many sentences are indexed."""
-        return self._reader.statistics().sentences
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """Those of some analysed terms that no node has; a term just removed may still count as there."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pipeline.errors import StoreError, UnknownDocument
+from pipeline.errors import StoreError
 from pipeline.stores.base import Manifest
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import connect, disconnect
-from pipeline.stores.server.index import build_to_write, read_index
+from pipeline.stores.server.index import build_to_write
 from pipeline.stores.server.sections import Reader, ServerSections
 from pipeline.stores.server.sentences import ServerSentences
 from pipeline.stores.server.writing import ServerWriting
@@ -41,14 +41,6 @@ class ServerStore:
                 writing.flush()
             raise
         writing.finish()
-
-    def delete_document(self, source: str) -> None:
-        """Remove a document with all that was made of it; raises `UnknownDocument`."""
-        with self._connections.mongodb() as database:
-            index = read_index(database)
-        if index is None:
-            raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-        ServerWriting(self._connections, index.build).delete(source)
 
     def versions(self) -> tuple[str, str]:
         """The versions of MongoDB and Weaviate; raises `StoreUnavailable` where one does not answer."""

@@ -80,9 +80,6 @@ class ServerWriting:
             clean(self._connections, database, self._build, [source])
             raise_generation(database)
 
-    def check(self) -> None:
-        """Do nothing: a write to a server that does not answer raises by itself."""
-
     def publish(self) -> None:
         """Search a rebuilt index from now on; nothing to do outside of a rebuild."""
         self.finish()

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 import pytest
 from click.testing import Result
+from tests.pipeline.stores.embedded.damage import open_data, prepare
 from typer.testing import CliRunner
 
 from athena import Athena, cli, load_settings
@@ -22,7 +23,6 @@ from pipeline.asking.questions import LONGEST_MESSAGE
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import RunFailed
-from tests.pipeline.stores.embedded.damage import open_data, prepare
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.stores.conversations import Conversations
 from pipeline.stores.erasing import written_forms
+
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.memories import (
     Entity,
     Memories,

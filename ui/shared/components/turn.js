@@ -425,7 +425,7 @@ function quiet(data, send) {
     line.append(element("a", { class: "tool", href: data.trace, target: "_blank", rel: "noopener noreferrer" },
       icon("timeline"), "Trace"));
   }
-  const acts = [data.versions.length > 1 ? versions(data, send) : null, data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
+  const acts = [data.versions > 1 ? versions(data, send) : null, data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
   if (acts.length) line.append(element("span", { class: "acts" }, acts));  // on one line, or on the next together
   return line;
 }
@@ -436,20 +436,19 @@ function followUps(data, send) {
     class: "card", disabled: data.busy, onclick: once(() => send("ask", { question })) }, element("span", {}, question))));
 }
 
-// Which version of the question and its answer this is, with the ways to the others.
+// How many answers the question has, with the ways to the others, which stand in a circle.
 function versions(data, send) {
-  const at = data.versions.indexOf(data.turn);
-  const step = (by, symbol, label) => element("button", {
-    class: "tool", title: label, "aria-label": label, disabled: data.busy || !data.versions[at + by], "data-step": by,
+  const step = (by, version, symbol, label) => element("button", {
+    class: "tool", title: label, "aria-label": label, disabled: data.busy, "data-step": by,
     onclick: once((button) => {
       button.closest(".turn").stepped = by;
-      send("version", { version: data.versions[at + by] });
+      send("version", { version });
     }),
   }, icon(symbol));
   return element("span", { class: "versions", role: "group", "aria-label": "Versions" },
-    step(-1, "chevron_left", "Previous version"),
-    element("span", {}, `${at + 1} of ${data.versions.length}`),
-    step(1, "chevron_right", "Next version"));
+    step(-1, data.versions - 2, "chevron_left", "Previous version"),
+    element("span", {}, `${data.versions} answers`),
+    step(1, 0, "chevron_right", "Next version"));
 }
 
 // What can be done with an answer and its question.
@@ -493,7 +492,7 @@ async function written(text) {
   return done;
 }
 
-// The question as a field; what is asked in its place is another version, and nothing is lost.
+// The question as a field; another question begins the conversation anew from there.
 function edit(button, data, send) {
   const question = button.getRootNode().querySelector(".question");
   if (question.hidden) return;
@@ -502,7 +501,7 @@ function edit(button, data, send) {
   const close = () => { form.remove(); question.hidden = false; button.focus({ preventScroll: true }); };
   const ask = () => { if (field.value.trim()) send("instead", { question: field.value }); };
   const form = element("div", { class: "editing" }, field,
-    element("p", { class: "label" }, "It is answered here; this version stays, with what follows it."),
+    element("p", { class: "label" }, "Another question takes its place, and what follows is deleted."),
     element("button", { class: "tool", onclick: close }, "Cancel"),
     element("button", { class: "tool stop", onclick: once(ask) }, "Ask"));
   form.addEventListener("keydown", (event) => {

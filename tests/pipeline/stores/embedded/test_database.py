@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pipeline.stores.embedded.checksums import checksum
 
 from pipeline.errors import StoreError
 from pipeline.stores.conversations import answer_json
 from pipeline.stores.embedded import database
-from pipeline.stores.embedded.checksums import checksum
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import (
     ConnectionPool,

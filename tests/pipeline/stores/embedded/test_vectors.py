@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from pipeline.stores.embedded.vector_rows import VectorRows
 
 DIMENSIONS = 8

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from pipeline.stores.erasing import Erasing
+from pipeline.stores.server.memory_changes import key
 from pymongo.database import Database
 
 from pipeline.errors import ErasureIncomplete, StoreError
-from pipeline.stores.erasing import Erasing
 from pipeline.stores.memories import MemoryChanges
 from pipeline.stores.server import ServerAddresses, memory_changes
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.memories import ServerMemories
-from pipeline.stores.server.memory_changes import key
 from pipeline.stores.server.mongo import Document
 from pipeline.stores.server.servers import Servers
 from tests.contracts.memories import adding, many, memory, texts

@@ -12,6 +12,7 @@ from weaviate import WeaviateClient
 from pipeline.errors import StoreError, StoreUnavailable
 from pipeline.stores.server import ServerStore
 from pipeline.stores.server.conversations import ServerConversations
+from tests.contracts.documents import delete
 from tests.pipeline.stores.server import private as servers_of_tests
 from tests.pipeline.stores.server.private import REQUEST, Private, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
@@ -56,9 +57,9 @@ def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStor
     write(store, "a.md")  # killed, Weaviate may have lost the newest entries of its vector index
     write(store, "b.md", "Beta.")
     assert store.sentences.search(REQUEST).dense_sentences[0] == before.dense_sentences[0]
-    assert store.sentences.count() == 2
+    assert store.sections.statistics().sentences == 2
     assert leftovers(store) == []
-    store.delete_document("b.md")
+    delete(store, "b.md")
 
 
 def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore) -> None:
@@ -70,7 +71,7 @@ def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore
         fails(lambda: store.sentences.search(REQUEST), *words)
         fails(store.sections.documents, *words)
         fails(conversations.list, *words)
-        fails(lambda: store.delete_document("a.md"), *words)
+        fails(lambda: delete(store, "a.md"), *words)
         private.mongo.start()
         assert store.sentences.search(REQUEST) == before
         assert [info.id for info in conversations.list()] == [kept]
@@ -93,4 +94,4 @@ def test_a_weaviate_that_has_made_itself_read_only(private: Private, store: Serv
     store._connections.weaviate(partial(set_status, status="READY"))
     write(store, "b.md", "Beta.")
     assert leftovers(store) == []
-    store.delete_document("b.md")
+    delete(store, "b.md")
