@@ -132,7 +132,7 @@ LLAMA_ADAPTERS = (
     "pipeline/models/generation.py",
     "pipeline/models/given.py",
     "pipeline/models/llm.py",
-    "pipeline/stores/neo4j/connecting.py",
+    "pipeline/stores/neo4j.py",
     "readers/llamaindex.py",
     "evals/",
     "bench/",

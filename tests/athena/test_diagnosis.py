@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.pipeline.stores.embedded.damage import open_data, prepare
 
 from athena.diagnosis import Check, Diagnosis, diagnose
 from athena.settings import Settings
@@ -35,7 +33,6 @@ class FakeAthena:
     def __init__(self, folder: Path, *, store: Any, encoder: Any = ENCODER, **given: Any) -> None:
         self.settings = Settings(data_dir=folder, **given.pop("settings", {}))
         known = {"encoder": encoder, "choice": GOOD, "conversations": SimpleNamespace(list=list)}
-        known["memories"] = SimpleNamespace(users=list)
         self._given = known | {"store": store, "embedded_store": store} | given
 
     def __getattr__(self, name: str) -> Any:
@@ -81,8 +78,7 @@ def test_all_is_well(manual: EmbeddedStore, tmp_path: Path) -> None:
     diagnosis = run(manual, tmp_path)
     assert diagnosis.ok
     assert [item.name for item in diagnosis.checks] == [
-        "python", "data folder", "index", "text", "conversations", "memories", "vectors", "words",
-        "search",
+        "python", "data folder", "index", "file", "words", "search",
         "embedding works", "embedding", "cross-encoder", "language model",
     ]  # fmt: skip
     assert (
@@ -121,12 +117,13 @@ def test_one_failing_check_keeps_none_from_running(tmp_path: Path) -> None:
         encoder=ModelUnavailable("No Ollama at 'x'.", "Start it."),
         choice=ModelUnavailable("No key.", "Set one."),
     )
-    assert [(item.name, item.ok, item.detail, item.fix) for item in diagnosis.checks[2:5]] == [
+    assert [(item.name, item.ok, item.detail, item.fix) for item in diagnosis.checks[2:6]] == [
         ("index", False, "The file is damaged.", "Delete it."),
+        ("file", False, "The file is damaged.", "Delete it."),
         ("embedding works", False, "No Ollama at 'x'.", "Start it."),
         ("model", False, "No key.", "Set one."),
     ]
-    assert [item.ok for item in diagnosis.checks[5:]] == [True, True]
+    assert [item.ok for item in diagnosis.checks[6:]] == [True, True]
     assert not diagnosis.ok
 
 
@@ -159,87 +156,19 @@ def test_tracing_is_checked_where_it_is_switched_on(manual: EmbeddedStore, tmp_p
     assert "tracing" not in [item.name for item in run(manual, tmp_path).checks]
 
 
-def test_the_servers_say_their_versions(manual: EmbeddedStore, tmp_path: Path) -> None:
+def test_the_servers_and_their_versions_are_named(manual: EmbeddedStore, tmp_path: Path) -> None:
     servers = SimpleNamespace(versions=lambda: ("7.0", "1.36.0"))
     diagnosis = run(manual, tmp_path, server_store=servers, settings={"store": "server"})
     assert check(diagnosis, "servers").detail == "MongoDB 7.0, Weaviate 1.36.0"
-
-
-def test_a_dead_server_is_named(manual: EmbeddedStore, tmp_path: Path) -> None:
     dead = StoreUnavailable("MongoDB does not answer.", "Start it.")
     diagnosis = run(manual, tmp_path, server_store=dead, settings={"store": "server"})
     assert (check(diagnosis, "servers").ok, check(diagnosis, "servers").fix) == (False, "Start it.")
 
 
-# -- what a broken disk can do -------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("prepared")
-    prepare(folder)
-    return folder
-
-
-def diagnosed(prepared: Path, folder: Path, damage: str = "") -> Diagnosis:
-    """What doctor says of a copy of the prepared data folder, damaged by a statement."""
-    shutil.copytree(prepared / "data", folder / "data", dirs_exist_ok=True)
-    if damage:
-        with closing(sqlite3.connect(folder / "data" / "athena.sqlite")) as connection, connection:
-            connection.execute(damage)
-    return again(folder)
-
-
-def again(folder: Path) -> Diagnosis:
-    with closing(open_data(folder)) as athena:
-        return diagnose(athena)
-
-
-def test_half_a_vector_is_made_again(prepared: Path, tmp_path: Path) -> None:
-    half = "UPDATE embedding SET vectors = substr(vectors, 1, 32) WHERE section % 2"
-    found = diagnosed(prepared, tmp_path, half)
-    assert found.ok
-    assert check(found, "vectors").detail.endswith("were damaged: embedded again from the text")
-    assert check(again(tmp_path), "vectors").detail == "as they were written"
-
-
-def test_damaged_words_are_made_again(prepared: Path, tmp_path: Path) -> None:
-    shutil.copytree(prepared / "data", tmp_path / "data")
-    for path in (tmp_path / "data" / "lexical").rglob("*.idx"):
-        path.write_bytes(path.read_bytes()[::-1])
-    (tmp_path / "data" / "lexical" / "current.json").write_text("[]")
-    found = again(tmp_path)
-    assert found.ok
-    assert check(found, "words").detail == "24 texts can be searched for"
-
-
-def test_a_damaged_text_is_named(prepared: Path, tmp_path: Path) -> None:
-    number = "(SELECT number FROM document WHERE source = 'comms.md')"
-    damage = f"UPDATE section SET text = 'x' WHERE document = {number}"
-    found = diagnosed(prepared, tmp_path, damage)
-    assert not found.ok
-    assert check(found, "text").detail == "damaged: comms.md"
-    assert "--salvage" in check(found, "text").fix
-
-
-def test_what_sqlite_finds_is_told(prepared: Path, tmp_path: Path) -> None:
-    diagnosed(prepared, tmp_path)
-    path = tmp_path / "data" / "athena.sqlite"
-    content = bytearray(path.read_bytes())
-    content[-4096 * 3 :] = bytes(4096 * 3)
-    path.write_bytes(content)
-    assert not again(tmp_path).ok
-
-
-def test_a_damaged_conversation_is_named(prepared: Path, tmp_path: Path) -> None:
-    found = diagnosed(prepared, tmp_path, "UPDATE turn SET answer = '{' WHERE number = 1")
-    assert check(found, "text").ok
-    assert check(found, "conversations").detail == "cannot be read: What does a broken fan show?"
-    assert "--salvage" in check(found, "conversations").fix
-
-
-def test_a_lock_file_that_cannot_be_used(prepared: Path, tmp_path: Path) -> None:
-    """SQLite can only read, then."""
-    shutil.copytree(prepared / "data", tmp_path / "data")
-    (tmp_path / "data" / "athena.sqlite-shm").mkdir()
-    assert not again(tmp_path).ok
+def test_damage_of_the_file_is_told(
+    manual: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manual.database, "check", lambda: ["page 7 is wrong"])
+    found = check(run(manual, tmp_path), "file")
+    assert (found.ok, found.detail) == (False, "page 7 is wrong")
+    assert "backup" in found.fix

@@ -9,7 +9,7 @@ import pytest
 
 from evals.datasets import Document, load_corpus
 from evals.indexing import Indexed, dataset_name, index_corpus, section_names
-from pipeline.stores.base import SearchRequest
+from pipeline.stores.base import SearchRequest, sentences_by_section
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
@@ -53,7 +53,7 @@ def test_each_document_is_one_section_under_its_title(store: EmbeddedStore, beir
 def test_offsets_are_those_of_the_text(store: EmbeddedStore, beir: Path) -> None:
     documents = {document.id: document for document in load_corpus(beir)}
     indexed, _ = run(store, list(documents.values()))
-    for section_id, leaves in store.sentences.of_sections(list(indexed.names)).items():
+    for section_id, leaves in sentences_by_section(store.sentences, list(indexed.names)).items():
         text = store.sections.document(indexed.names[section_id]).text
         assert leaves
         for leaf in leaves:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress, ingest
-from pipeline.stores.base import DocumentStore, Manifest, SearchRequest
+from pipeline.stores.base import DocumentStore, Manifest, SearchRequest, sentences_by_section
 from pipeline.stores.embedded import EmbeddedStore
 from readers.corpus import MarkdownCorpus
 from readers.formats import MARKDOWN_ONLY
@@ -65,7 +65,7 @@ def contents(store: DocumentStore) -> dict[str, object]:
     """All that a reader can see, but for times and internal numbers; asked for at once."""
     documents = [store.sections.document(info.source) for info in store.sections.documents()]
     ids = [section.node_id for document in documents for section in document.sections]
-    leaves = store.sentences.of_sections(ids)
+    leaves = sentences_by_section(store.sentences, ids)
     vectors = store.sentences.vectors([*ids, *(node.node_id for group in leaves.values() for node in group)])
     found: dict[str, object] = {}
     for document in documents:

@@ -6,7 +6,6 @@ import asyncio
 import io
 import itertools
 import json
-import shutil
 import threading
 import zipfile
 from collections.abc import Callable
@@ -679,34 +678,6 @@ def listed(app: AppTest) -> list[str]:
     """The documents that the page shows."""
     (table,) = component_data(app, "files")
     return [row["source"] for row in table["files"]]
-
-
-def test_a_data_folder_that_is_deleted_or_exchanged_is_noticed(
-    athena: Athena, run_app: Run, tmp_path: Path
-) -> None:
-    folder = athena.settings.data_dir
-    app = run_app(athena, page="documents")
-    assert listed(app) == ["crew.md", "valves.md"]
-    with closing(Athena(athena.settings.model_copy(update={"data_dir": tmp_path / "other"}))) as other:
-        (tmp_path / "pumps.md").write_text("# Pumps\n\nThe pumps hum.\n")
-        other.ingest([tmp_path / "pumps.md"])
-    shutil.rmtree(folder)
-    assert "was deleted or moved while it was in use" in texts(app.run())
-    (tmp_path / "other").rename(folder)
-    assert listed(app.run()) == ["pumps.md"]
-
-
-def test_a_damaged_store_is_told_with_what_can_be_saved(athena: Athena, run_app: Run) -> None:
-    conversation = athena.conversations.create("Broken").info.id
-    with closing(open_database(athena.settings.data_dir / FILE_NAME)) as connection:
-        connection.execute(
-            "INSERT INTO turn (id, conversation_id, question, answer, created_at) "
-            "VALUES ('t', ?, 'Why?', '{', 1)",
-            (conversation,),
-        )
-    shown = texts(run_app(athena, c=conversation))
-    assert "the file is damaged" in shown
-    assert "athena doctor --salvage FOLDER" in shown
 
 
 def test_a_question_right_after_the_button_begins_the_new_conversation(athena: Athena, run_app: Run) -> None:

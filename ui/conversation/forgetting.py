@@ -87,7 +87,7 @@ def _what_goes(found: Forgetting, *, everything: bool) -> None:
         st.text(f"{' and '.join(counts)} will be gone for good.")
     _listed([memory.text for memory in facts])
     if found.said_in:
-        st.text("The messages in which they were said are deleted, too. Others may say the same: they stay.")
+        st.text("The messages in which they were said are deleted, too. Others that say it stay.")
     if said:
         st.text("Messages are deleted with their answers:")
         _listed([f"{said_when(turn)}: {turn.text}" for turn in said])

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -39,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 ROOT = Path(__file__).parents[3]
 COMMANDS = ("ingest", "search", "ask", "chat", "eval", "eval retrieval", "eval answers", "eval support",
             "eval judge",
-            "doctor", "migrate", "repair", "serve")  # fmt: skip
+            "doctor", "migrate", "backup", "serve")  # fmt: skip
 
 ECS = """\
 # ECS
@@ -457,27 +456,6 @@ def test_doctor_where_something_is_wrong(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert json.loads(result.stdout)["ok"] is False
     assert "✗ index: nothing is indexed" in run("doctor", "--data-dir", str(tmp_path / "data")).output
-
-
-def test_doctor_saves_what_can_be_read(data_dir: Path, manual: Path, tmp_path: Path) -> None:
-    shutil.copytree(data_dir, tmp_path / "data")
-    with sqlite3.connect(tmp_path / "data" / "athena.sqlite") as connection:
-        connection.execute("UPDATE section SET text = 'x' WHERE document = "
-                           "(SELECT number FROM document WHERE source = 'radio.md')")  # fmt: skip
-    connection.close()
-    doctor = run("doctor", "--data-dir", str(tmp_path / "data"))
-    assert doctor.exit_code == 1
-    assert "✗ text: damaged: radio.md" in doctor.output
-    assert "athena doctor --salvage FOLDER" in doctor.output
-    arguments = ("doctor", "--data-dir", str(tmp_path / "data"), "--salvage")
-    result = run(*arguments, str(tmp_path / "new"))
-    assert result.exit_code == 0
-    assert f"Saved in '{tmp_path / 'new'}': 1 document" in result.output
-    assert "Lost: radio.md" in result.output
-    assert ok("ingest", str(manual), "--data-dir", str(tmp_path / "new"))["added"] == ["radio.md"]
-    assert ok("doctor", "--data-dir", str(tmp_path / "new"))["ok"]
-    assert run(*arguments, str(tmp_path / "new")).exit_code == 1  # it is there already
-    assert ok(*arguments, str(tmp_path / "other"))["lost"] == ["radio.md"]
 
 
 # -- eval ---------------------------------------------------------------------------------------------

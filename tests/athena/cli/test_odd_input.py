@@ -23,6 +23,7 @@ from pipeline.asking.questions import LONGEST_MESSAGE
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.retrieve import LONGEST
 from pipeline.steps.events import RunFailed
+from tests.athena.data_folders import open_data, prepare
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 
@@ -79,7 +80,7 @@ PROGRAM = """
 from athena import cli
 from athena.models import Models
 from tests.fakes import FakeEncoder
-from tests.pipeline.stores.embedded.damage import GOOD
+from tests.athena.data_folders import GOOD
 Models.encoder = FakeEncoder(), GOOD
 cli.main()
 """
@@ -110,7 +111,7 @@ def test_a_model_that_cannot_be_called_so_is_not_asked_for(name: str) -> None:
         ["ingest", "\udcff"],
         ["ingest", "a\0b"],
         ["search", "a\0b fan"],
-        ["doctor", "--salvage", "a\0b"],
+        ["backup", "a\0b"],
     ],
 )
 def test_what_is_no_text_is_answered_or_refused(arguments: list[str], data_dir: str) -> None:

@@ -1,4 +1,4 @@
-"""The commands about stores: migrate, repair, and what doctor says of servers."""
+"""The commands about stores: migrate, backup, and what doctor says of servers."""
 
 from __future__ import annotations
 
@@ -49,10 +49,9 @@ def test_an_index_moves_to_the_servers_and_back(
             c["name"]: c for c in json.loads(runner.invoke(cli.app, ["doctor", "--json"]).stdout)["checks"]
         }
         assert checks["servers"]["ok"]
-        assert json.loads(runner.invoke(cli.app, ["repair", "--json"]).stdout)["repaired"] is False
         monkeypatch.setenv("ATHENA_DATA_DIR", str(tmp_path / "back"))
         back = runner.invoke(cli.app, ["migrate", "--to", "embedded"])
-        assert "1 document, 1 conversation, 0 memories, 0 keys and 0 cases copied" in back.stdout
+        assert "1 document, 1 conversation" in back.stdout
         assert "ATHENA_STORE=embedded" in back.stdout
 
 
@@ -62,7 +61,7 @@ def test_a_server_that_is_not_there_is_named_with_its_setting(
 ) -> None:
     monkeypatch.setenv("ATHENA_STORE", "server")
     monkeypatch.setenv("ATHENA_MONGODB_URL", "mongodb://user:secret@127.0.0.1:9/")
-    for command in (["search", "fan"], ["ask", "fan?"], ["repair"], ["migrate", "--to", "server"]):
+    for command in (["search", "fan"], ["ask", "fan?"], ["migrate", "--to", "server"]):
         result = runner.invoke(cli.app, command)
         assert result.exit_code == 1
         assert "127.0.0.1:9" in result.stderr
@@ -70,11 +69,16 @@ def test_a_server_that_is_not_there_is_named_with_its_setting(
         assert "secret" not in result.stderr
 
 
-def test_the_embedded_store_has_nothing_to_repair(manuals: Path) -> None:
-    result = runner.invoke(cli.app, ["repair"])
-    assert result.exit_code == 0
-    assert "Nothing to repair" in result.stdout
-    assert json.loads(runner.invoke(cli.app, ["repair", "--json"]).stdout) == {"repaired": False}
+def test_a_backup_is_searched_in_the_place_of_the_original(
+    manuals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "other" / "athena.sqlite"
+    copy.parent.mkdir()
+    assert runner.invoke(cli.app, ["backup", str(copy)]).exit_code == 0
+    assert runner.invoke(cli.app, ["backup", str(copy)]).exit_code == 1  # it exists already
+    monkeypatch.setenv("ATHENA_DATA_DIR", str(copy.parent))
+    found = json.loads(runner.invoke(cli.app, ["search", "cabin fan", "--json"]).stdout)
+    assert found["results"][0]["source"] == "fan.md"
 
 
 def test_a_url_that_cannot_be_is_said() -> None:

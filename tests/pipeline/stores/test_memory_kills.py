@@ -1,4 +1,4 @@
-"""Writes of memories that are killed: a change is there whole or not at all, and so are forgotten words."""
+"""Writes of memories that are killed: a change is there whole or not at all, and so is forgetting."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reas
 
 SCRIPT = """
 from tests.pipeline import ingest_runs
-from tests.pipeline.stores.forgotten import FORGETTING, SECRET, USER
+from tests.pipeline.stores.forgotten import FORGETTING, TURN, USER
 from tests.pipeline.stores.test_memory_kills import WRITING
 
 def ingest(place, what):
     memories = opened(place)
     if what == "forget":
-        memories.forget(USER, FORGETTING, words=[SECRET])
+        memories.forget(USER, FORGETTING, turns=[TURN])
     else:
         memories.apply(USER, WRITING)
     memories.close()
@@ -41,7 +41,7 @@ EMBEDDED = """
 from pathlib import Path
 from pipeline.stores.embedded.memories import EmbeddedMemories
 
-WATCHED = ("embedded/memories.py", "embedded/erasing.py", "embedded/database.py")
+WATCHED = ("embedded/memories.py", "embedded/database.py")
 
 def opened(path):
     return EmbeddedMemories(Path(path))
@@ -53,9 +53,7 @@ SERVER = """
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.memories import ServerMemories
 
-WATCHED = (
-    "server/memories.py", "server/memory_changes.py", "server/stored_turns.py", "pymongo/synchronous/pool.py",
-)
+WATCHED = ("server/memories.py", "pymongo/synchronous/pool.py")
 
 def opened(addresses):
     return ServerMemories(ServerAddresses(**addresses))

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pipeline.stores.embedded.vector_rows import VectorRows
+
+from pipeline.stores.embedded.vectors import VectorRows
 
 DIMENSIONS = 8
 
