@@ -62,7 +62,6 @@ def test_what_starts_only_when_asked_for_calls_nobody_keeps_its_data_and_is_not_
     assert neo4j["profiles"] == ["neo4j"] and "ports" not in neo4j
     assert neo4j["environment"]["NEO4J_AUTH"] == "neo4j/${ATHENA_NEO4J_PASSWORD:-}"  # an empty one is refused
     assert neo4j["environment"]["NEO4J_dbms_usage__report_enabled"] == "false"
-    assert Settings(_env_file=None).neo4j_user == "neo4j"
 
 
 def test_each_image_is_built_by_one_service_and_the_others_use_it() -> None:

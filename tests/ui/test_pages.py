@@ -9,7 +9,6 @@ import json
 import threading
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,7 +23,6 @@ from pipeline.answering.replies import NO_MODEL
 from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import Step
-from pipeline.stores.embedded.database import FILE_NAME, open_database
 from tests import made_answers
 from tests.made_files import notebook
 from tests.ui.conftest import VALVES, answered, quoted
@@ -449,7 +447,7 @@ def test_a_damaged_member_of_a_zip_is_named_and_the_others_can_be_added(athena: 
 
 
 def test_an_outdated_index_says_so_and_is_indexed_again(athena: Athena, run_app: Run) -> None:
-    with closing(open_database(athena.settings.data_dir / FILE_NAME)) as connection:
+    with athena.embedded_store.database.write() as connection:
         connection.execute(
             "UPDATE manifest SET recipe = 0, fingerprint = ''"
         )  # as one made before they were kept

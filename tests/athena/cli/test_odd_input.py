@@ -12,7 +12,6 @@ from typing import Any, get_args, get_origin
 
 import pytest
 from click.testing import Result
-from tests.pipeline.stores.embedded.damage import open_data, prepare
 from typer.testing import CliRunner
 
 from athena import Athena, cli, load_settings
