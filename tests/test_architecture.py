@@ -10,12 +10,15 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from ui.pages import PAGES
 
 pytestmark = pytest.mark.xdist_group("architecture")  # each file is parsed once
 
@@ -514,3 +517,38 @@ doors_alone(open_athena(Settings(data_dir="data", doors="api")))
     found = loaded(serve, cwd=indexed)
     assert "fastapi" in found
     assert not {"streamlit", "mcp"} & set(found)
+
+
+# -- pages: a folder each, which know no other page ------------------------------------------------------
+
+PAGES_ROOMS = ("chat", "mission", "inspector", "documents", "memory", "settings")
+PAGES_MAY_KNOW = {
+    "shared": {"shared", "pages"},
+    "conversation": {"conversation", "shared"},
+    **{page: {page, "conversation", "shared"} for page in PAGES_ROOMS},
+}
+
+
+@pytest.mark.parametrize("room", PAGES_MAY_KNOW)
+def test_a_room_knows_only_what_is_shared(room: str) -> None:
+    files = [name for name in NAMES if name.startswith(f"ui/{room}/")]
+    known = {
+        module.split(".")[1] for name in files for module in imported_modules(name) if module[:3] == "ui."
+    }
+    assert files
+    assert known <= PAGES_MAY_KNOW[room]
+
+
+def test_session_state_is_touched_in_one_place() -> None:
+    touching = [name for name in NAMES if "session_state" in _code(name)]
+    assert touching == ["ui/shared/state.py"]
+
+
+def _code(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8") if name.startswith("ui/") else ""
+
+
+def test_every_page_can_be_imported() -> None:
+    for entry in PAGES:
+        module, _, function = entry.drawn_by.partition(":")
+        assert callable(getattr(import_module(module, "ui"), function))

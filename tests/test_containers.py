@@ -20,12 +20,12 @@ import pytest
 import yaml
 
 from athena.settings import Settings
+from tests.dockerfile import DOCKERFILE, copies
 from tests.server_processes import free_ports
 
 ROOT = Path(__file__).parent.parent
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
 VARIABLE = re.compile(r"\$\{(\w+)")
 ONE_SHOT = "ollama-pull"
 KNOWN = {f"ATHENA_{name.upper()}" for name in Settings.model_fields}
@@ -241,15 +241,6 @@ def test_the_image_runs_as_nobody_special() -> None:
     last = DOCKERFILE.rpartition("\nFROM ")[2]
     assert re.search(r"^USER athena$", last, re.MULTILINE)
     assert "pip install" not in last
-
-
-def copies() -> list[tuple[str, str]]:
-    """What the build stage copies: (source, target), both as the Dockerfile has them."""
-    found = []
-    for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE):
-        *sources, target = line.split()
-        found += [(source, target if target != "./" else source) for source in sources]
-    return found
 
 
 @pytest.mark.server

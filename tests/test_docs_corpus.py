@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -19,20 +18,15 @@ from mission.commands import Refused
 from mission.console import act
 from mission.ship import SHIP_FILE, the_ship
 from mission.state import sound_state
-from readers.front_matter import read_front_matter
-from readers.sections import read_sections
+from tests.manuals import CORPUS, DATA, PART_ID, qrels, queries, sections, sources
 
 ROOT = Path(__file__).resolve().parent.parent
-CORPUS = ROOT / "docs_corpus"
-DATA = ROOT / "evals" / "data"
-QUESTIONS = DATA / "manuals"
 STRANGERS = ("manuals/dev", "manuals/test", "missions/dev", "missions/test", "missions/hurry")
 LIST: dict[str, Any] = tomllib.loads(SHIP_FILE.read_text(encoding="utf-8"))
 SHIP = the_ship()
 
 MIN_FILES, MIN_WORDS, MIN_SECTIONS = 16, 27_000, 220
 MARKDOWN = MarkdownIt("commonmark").enable("table")
-PART_ID = re.compile(r"\b(?<!P-)(?:(?:ECS|EPS|PRP|GNC|COM|CMP|STO)-[A-Z0-9]+(?:-[A-Z0-9]+)?|[A-Z]{3}-CTRL)\b")
 CODE = re.compile(r"\b[CWFE]-\d{2,3}\b")
 PROCEDURE = re.compile(r"\bP-[A-Z]{3}-\d{2}\b")
 CAPITALS = re.compile(r"(?<![\w-])[A-Z][A-Z0-9_]+(?![\w-])")
@@ -64,13 +58,6 @@ def command_fault(line: str) -> str | None:
 
 
 @cache
-def sources() -> dict[str, str]:
-    """The manuals without their front matter."""
-    texts = {p.relative_to(CORPUS).as_posix(): p.read_text(encoding="utf-8") for p in CORPUS.rglob("*.md")}
-    return {name: texts[name][read_front_matter(texts[name], source=name).end :] for name in sorted(texts)}
-
-
-@cache
 def tokens(source: str) -> tuple[Token, ...]:
     return tuple(MARKDOWN.parse(sources()[source]))
 
@@ -81,19 +68,6 @@ def headings(source: str) -> set[str]:
 
 def plain(inline: Token) -> str:
     return "".join(t.content for t in inline.children or [] if t.type in ("text", "code_inline"))
-
-
-@cache
-def sections() -> dict[str, str]:
-    """The text of each section, as it is read, by `SOURCE#HEADING > PATH`."""
-    found: dict[str, str] = {}
-    for source, text in sources().items():
-        for section in read_sections(text, source=source):
-            path = section.metadata["heading_path"] if section.metadata["level"] else []
-            name = f"{source}#{' > '.join(path)}"
-            assert name not in found, f"two sections are called {name}"
-            found[name] = section.text
-    return found
 
 
 def console_lines() -> Iterator[tuple[str, str]]:
@@ -278,20 +252,6 @@ def test_the_checks_notice_a_wrong_command(line: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- questions
-
-
-def queries(folder: Path = QUESTIONS) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def qrels(folder: Path = QUESTIONS) -> dict[str, set[str]]:
-    header, *rows = (folder / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()
-    assert header == "query-id\tcorpus-id\tscore"
-    relevant: dict[str, set[str]] = {}
-    for query, section, score in (row.split("\t") for row in rows):
-        assert score == "1"
-        relevant.setdefault(query, set()).add(section)
-    return relevant
 
 
 def test_the_question_set_is_as_large_as_stated() -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.dockerfile import copies
 from tests.server_processes import free_ports
-from tests.test_containers import copies
 from ui.ports import is_athena
 
 pytestmark = [pytest.mark.package, pytest.mark.xdist_group("package"), pytest.mark.timeout(600)]

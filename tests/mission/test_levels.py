@@ -13,8 +13,8 @@ from mission.game import Game, Outcome, beginning
 from mission.levels import LEVELS_FOLDER, all_levels, level_of, load_level
 from mission.ship import Ship
 from mission.terminal import commands_of
+from tests.manuals import PART_ID, sections
 from tests.mission.conftest import SCRIPTS, script
-from tests.test_docs_corpus import PART_ID, sections
 
 LEVELS = list(all_levels())
 ACTING = ("set", "power", "transmit", "receive")

@@ -13,7 +13,7 @@ from evals.datasets import held_out
 from evals.judging import contains, quotes_shown
 from evals.retrieval import evaluate_retrieval
 from mission.levels import all_levels
-from tests.test_docs_corpus import qrels, queries, sections
+from tests.manuals import qrels, queries, sections
 
 DATA = Path(__file__).resolve().parents[2] / "evals" / "data" / "missions"
 STRANGERS = DATA.parent / "strangers" / "missions"

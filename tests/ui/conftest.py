@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -130,3 +132,25 @@ def answered(question: str = "Why is it OFFLINE?", **changes: object) -> Answer:
         "citations": (quoted(VALVES, "The LN2 tank shows OFFLINE when its switch is off."),),
     }
     return Answer(**(made | changes))  # type: ignore[arg-type]
+
+
+def component_data(app: AppTest, name: str) -> list[dict[str, Any]]:
+    """The data of every mounted component of a name, in order."""
+    found = []
+    for node in _walk(app._tree):
+        proto = getattr(node, "proto", None)
+        if proto is not None and getattr(proto, "component_name", "") == f"athena_{name}":
+            found.append(json.loads(proto.json))
+    return found
+
+
+def _walk(node: Any) -> Any:
+    yield node
+    for child in getattr(node, "children", {}).values():
+        yield from _walk(child)
+
+
+def texts(app: AppTest) -> str:
+    """All texts that the page shows, a line each."""
+    kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)

@@ -25,7 +25,7 @@ from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import Step
 from tests import made_answers
 from tests.made_files import notebook
-from tests.ui.conftest import VALVES, answered, quoted
+from tests.ui.conftest import VALVES, answered, component_data, quoted, texts
 from ui.chat import sidebar
 from ui.chat.welcome import NOT_COMPLETE
 from ui.conversation import asking
@@ -36,22 +36,6 @@ from ui.shared.process import GivenAthena
 from ui.shared.state import OpenEvidence, SharedState
 
 Run = Callable[..., AppTest]
-
-
-def component_data(app: AppTest, name: str) -> list[dict[str, Any]]:
-    """The data of every mounted component of a name, in order."""
-    found = []
-    for node in _walk(app._tree):
-        proto = getattr(node, "proto", None)
-        if proto is not None and getattr(proto, "component_name", "") == f"athena_{name}":
-            found.append(json.loads(proto.json))
-    return found
-
-
-def _walk(node: Any) -> Any:
-    yield node
-    for child in getattr(node, "children", {}).values():
-        yield from _walk(child)
 
 
 def store(athena: Athena, answer: Answer) -> tuple[str, str]:
@@ -88,11 +72,6 @@ def pane_of(athena: Athena, run_app: Run, conversation: str, turn: str) -> dict[
     app.run()
     (pane,) = component_data(app, "pane")
     return pane
-
-
-def texts(app: AppTest) -> str:
-    kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 
 def test_first_visit(athena: Athena, run_app: Run) -> None:

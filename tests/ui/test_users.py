@@ -12,8 +12,7 @@ from athena import Athena
 from pipeline.steps.records import Step
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
-from tests.ui.conftest import answered
-from tests.ui.test_pages import component_data, texts
+from tests.ui.conftest import answered, component_data, texts
 from ui.conversation import whose
 from ui.conversation.runner import runner
 from ui.launch import streamlit_options

@@ -12,9 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from pipeline.errors import StoreError
-from tests.ui.conftest import answered
-from tests.ui.conversation.test_runner import SECONDS, ScriptedEngine
-from tests.ui.test_pages import texts
+from tests.ui.conftest import answered, texts
+from tests.ui.conversation.scripted import SECONDS, ScriptedEngine
 from ui.conversation import talk, whose
 from ui.conversation.asking import Waiting
 from ui.conversation.runner import runner

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +14,6 @@ from pipeline.errors import AthenaError, ModelUnavailable
 from pipeline.ingest import Progress
 from pipeline.steps.events import (
     AnswerFinished,
-    ChatEvent,
     RunFailed,
     StepFinished,
     StepStarted,
@@ -24,31 +22,10 @@ from pipeline.steps.events import (
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import Turn
 from readers.errors import ReaderError
+from tests.ui.conversation.scripted import SECONDS, ScriptedEngine
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner
 from ui.shared.jobs import IngestJobs, Job
-
-SECONDS = 5
-
-
-@dataclass
-class ScriptedEngine:
-    """Yields its events, waiting at each `Event` until it is set or the run is stopped."""
-
-    script: list[ChatEvent | threading.Event | Exception]
-    asked: list[str] = field(default_factory=list)
-
-    def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
-        self.asked.append(message)
-        for item in self.script:
-            if isinstance(item, threading.Event):
-                while not item.wait(0.01):
-                    if stop and stop.is_set():
-                        return
-            elif isinstance(item, Exception):
-                raise item
-            else:
-                yield item
 
 
 def answer(text: str = "It is shut [1].") -> Answer:

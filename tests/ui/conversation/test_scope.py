@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from pipeline.answer import Answer
 from pipeline.stores.base import DocumentInfo
-from tests.ui.conftest import answered
-from tests.ui.test_pages import component_data
+from tests.ui.conftest import answered, component_data
 from ui.conversation.scope import NOTHING_THERE, Scoping, changed, options, scope_view
 from ui.conversation.turns import meta
 

@@ -19,8 +19,7 @@ from pipeline.errors import AthenaError, StoreError
 from pipeline.steps.records import Step
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
-from tests.ui.conftest import answered
-from tests.ui.test_pages import component_data, texts
+from tests.ui.conftest import answered, component_data, texts
 from ui.conversation.forgetting import confirm_forgetting
 from ui.memory import page as memory_page
 from ui.shared.dialogs import OpenDialog

@@ -18,8 +18,7 @@ from mission.games import Games, record_win
 from mission.levels import all_levels
 from mission.story import the_story
 from tests.mission.conftest import script
-from tests.ui.conftest import answered
-from tests.ui.test_pages import component_data, texts
+from tests.ui.conftest import answered, component_data, texts
 from ui.conversation.runner import Run, runner
 from ui.mission import play as mission_play
 from ui.shared.process import GivenAthena

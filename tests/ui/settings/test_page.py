@@ -15,8 +15,7 @@ from athena.chosen import FILE_NAME, read_chosen
 from athena.settings_changes import change
 from pipeline.errors import ConfigurationError
 from tests.servers import OpenAIServer
-from tests.ui.conftest import VALVES
-from tests.ui.test_pages import component_data, texts
+from tests.ui.conftest import VALVES, component_data, texts
 
 Run = Callable[..., AppTest]
 
