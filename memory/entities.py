@@ -111,7 +111,7 @@ def relations_in(text: str) -> tuple[Stated, ...]:
 
 def _relations(text: str, entities: Sequence[Named]) -> Iterator[Stated]:
     for sentence in _SENTENCE.finditer(text):
-        if text[sentence.end() : sentence.end() + 1] == "?":
+        if text[sentence.start() : sentence.end() + 1].rstrip().endswith("?"):
             continue
         inside = [item for item in entities if sentence.start() <= item.start < sentence.end()]
         for subject, thing in pairwise(inside):

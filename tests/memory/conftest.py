@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass, replace
 
 import pytest
 
 from memory.index import Indexes
+from memory.keeping import Said
 from memory.options import MemoryOptions
 from memory.turns import UserTurns
 from memory.user_memory import UserMemory
-from pipeline.answer import Answer, Mode
-from pipeline.stores.conversations import Turn
 from pipeline.stores.private import PrivateConversations
-from tests.memory.fake_memories import FakeEncoder, FakeMemories
+from tests.memory.fake_memories import FakeEncoder, FakeMemories, FakeModel
 from tests.memory.talks import talk
 from tests.pipeline.conftest import manual
 
@@ -62,24 +61,34 @@ def with_preset(mine: UserMemory, preset: str) -> UserMemory:
     return replace(mine, options=mine.options.but(memory=preset))
 
 
-def turn_of(
-    question: str,
-    *,
-    turn_id: str,
-    text: str = "",
-    mode: Mode = "quote",
-    recalled: Sequence[str] = (),
-    at: float = 0.0,
-) -> Turn:
-    """A turn of a conversation."""
-    answer = Answer(
-        question=question,
-        condensed_question=question,
-        text=text,
-        mode=mode,
-        model="",
-        abstained=False,
-        turn_id=turn_id,
-        recalled=tuple(recalled),
-    )
-    return Turn(id=turn_id, question=question, answer=answer, created_at=at)
+def with_model(
+    mine: UserMemory, *replies: str | Exception, preset: str = "agent"
+) -> tuple[UserMemory, FakeModel]:
+    """The same memory with a language model that gives these replies, and the model."""
+    model = FakeModel(*replies)
+    return replace(with_preset(mine, preset), find_model=lambda: model), model
+
+
+def reply(*statements: dict[str, object], **found: object) -> str:
+    """A model's reply with these statements, and entities and relations."""
+    return json.dumps({"statements": statements, "entities": [], "relations": []} | found)
+
+
+def stated(
+    text: str, subject: str = "user", predicate: str = "", thing: str = "", importance: int = 5
+) -> dict[str, object]:
+    """One statement of a model's reply."""
+    return {
+        "text": text,
+        "subject": subject,
+        "predicate": predicate,
+        "object": thing,
+        "importance": importance,
+        "reason": "it matters",
+    }
+
+
+def say(mine: UserMemory, message: str, **given: object) -> list[str]:
+    """Have a message remembered; the texts of all live memories."""
+    mine.remembering.keep(Said(message=message, at=mine.clock(), **given))  # type: ignore[arg-type]
+    return [item.text for item in mine.list()]

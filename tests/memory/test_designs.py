@@ -1,0 +1,257 @@
+"""The four designs as presets, sentence by sentence.
+
+Agent memory with RAG, generative agents, simple memory, memary: each test names its design.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memory import graph, upkeep
+from memory.options import PRESETS
+from memory.recall import recallable, weighed, within
+from memory.user_memory import UserMemory
+from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.stores.memories import Memory
+from tests.contracts.memories import adding, memory
+from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
+from tests.memory.fake_memories import FakeModel
+
+
+def add(mine: UserMemory, *memories: Memory) -> None:
+    """Write memories as they are."""
+    vectors = mine.indexes.embedded(memories)
+    mine.indexes.change("local", lambda _: adding(*vectors))
+
+
+def fact(text: str, **given: object) -> Memory:
+    return memory(text, user="local", **given)
+
+
+# -- agent memory with RAG ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("thumb", "salience"), [(None, 0.6), (1, 0.7), (-1, 0.5)])
+def test_agent_salience_moves_with_the_thumb(mine: UserMemory, thumb: int | None, salience: float) -> None:
+    mine = with_preset(mine, "agent")
+    say(mine, "What feeds the cabin fan?", turn_id="t", answer="Circuit C-105.")
+    mine.rated("t", thumb)
+    (kept,) = mine.list()
+    assert (kept.kind, kept.importance) == ("qa", salience)
+    assert kept.success is {1: True, -1: False, None: None}[thumb]
+
+
+def test_agent_entities_have_attributes(mine: UserMemory) -> None:
+    entity = {"name": "Karl", "type": "person", "attributes": {"job": "pilot"}}
+    mine, _ = with_model(mine, reply(stated("Karl is a pilot"), entities=[entity]))
+    say(mine, "My brother Karl is a pilot")
+    found = mine.index.entity_named("Karl")
+    assert found is not None
+    assert graph.described(found) == "Karl (job: pilot)"
+
+
+def test_agent_names_come_from_question_answer_and_the_beginning_of_the_passage(mine: UserMemory) -> None:
+    passage = "Here is Ada. " + "word " * 120 + "Here is Zoe."
+    say(with_preset(mine, "agent"), "Who is Ben Ray?", turn_id="t", answer="It is Cyd.", passage=passage)
+    names = {item.name for item in mine.index.entities.values()}
+    assert {"Ben Ray", "Cyd", "Ada"} <= names
+    assert "Zoe" not in names
+
+
+def test_agent_recalls_five_facts_of_salience_three_tenths_ten_entities_and_fifteen_relations(
+    mine: UserMemory,
+) -> None:
+    agent = PRESETS["agent"]
+    assert (agent.most, agent.least_importance, agent.entities, agent.relations) == (5, 0.3, 10, 15)
+    add(mine, *(fact(f"pump {n} hums", importance=0.1 * n) for n in range(10)))
+    found, _ = with_preset(mine, "agent").read("which pump hums")
+    assert len(found) == 5
+    assert all((item.memory.importance or 0) >= 0.3 for item in found)
+
+
+def test_agent_budget_is_counted_in_tokens_and_the_first_come_first() -> None:
+    assert within(["one two three", "four five six"], tokens=4) == 1
+    assert within(["one"] * 5, tokens=10) == 5
+    assert within(["word " * 100, "one"], tokens=10) == 0
+
+
+# -- generative agents -------------------------------------------------------------------------------------
+
+
+def test_generative_importance_is_rated_by_the_model_when_it_is_inserted(mine: UserMemory) -> None:
+    mine, model = with_model(mine, reply(stated("I hate onions", importance=9)), preset="generative")
+    say(mine, "I hate onions")
+    (kept,) = mine.list()
+    assert (kept.kind, kept.importance, kept.why) == (
+        "observation",
+        0.9,
+        "You said it. Importance: it matters.",
+    )
+    assert len(model.prompts) == 1
+
+
+def test_generative_nothing_enters_long_term_memory_but_through_short_term(mine: UserMemory) -> None:
+    mine = with_preset(mine, "generative")
+    mine.add("My bunk is B-2.")
+    assert [item.tier for item in mine.list()] == ["short_term"]
+
+
+def test_generative_the_oldest_move_on_where_the_size_is_reached(mine: UserMemory, clock: Clock) -> None:
+    mine = replace(mine, options=mine.options.but(memory="generative", memory_stm_size=2))
+    for number, importance in enumerate((0.9, 0.1, 0.5, 0.5)):
+        clock.at += 1
+        add(mine, fact(f"pump {number} hums", tier="short_term", importance=importance, created_at=clock.at))
+    upkeep.tidy(mine)
+    assert {item.text: item.tier for item in mine.list()} == {
+        "pump 0 hums": "long_term",
+        "pump 2 hums": "short_term",
+        "pump 3 hums": "short_term",
+    }
+    assert len(mine.list(history=True)) == 4
+
+
+def test_generative_reflects_by_itself_after_ten_new_memories(mine: UserMemory) -> None:
+    insight = '{"insight": "You look after pumps.", "question": "which pump hums"}'
+    mine, model = with_model(mine, insight, "Pump 3 hums.", preset="generative")
+    add(mine, *(fact(f"pump {n} hums", tier="short_term", importance=0.5) for n in range(10)))
+    upkeep.tidy(mine)
+    (made,) = [item for item in mine.list() if item.kind == "reflection"]
+    assert made.text == "You look after pumps. which pump hums Pump 3 hums."
+    assert len({source.memory_id for source in made.sources}) == 10
+    upkeep.tidy(mine)  # nothing new
+    assert len(model.prompts) == 2
+
+
+def test_generative_the_least_important_are_summarised_where_long_term_memory_is_full(
+    mine: UserMemory,
+) -> None:
+    options = mine.options.but(memory="generative", memory_ltm_size=6)
+    mine = replace(mine, options=options)
+    add(mine, *(fact(f"pump {n} hums", importance=0.1 * n, created_at=float(n)) for n in range(9)))
+    upkeep.tidy(mine)
+    live = mine.list()
+    (made,) = [item for item in live if item.kind == "summary"]
+    assert made.importance == 0.2
+    assert made.text.count("\n") == 1
+    assert {item.text for item in live if item.kind == "fact"} == {f"pump {n} hums" for n in range(5, 9)}
+    assert len(mine.list(history=True)) == 10
+
+
+def test_generative_rate_takes_a_text() -> None:
+    rated = upkeep.rate("The hull leaks.", complete=FakeModel('{"rating": 10, "explanation": "Vital."}'))
+    assert rated == (10, "Vital.")
+    assert upkeep.rate("The hull leaks.", complete=FakeModel("ten")).rating == 5
+    assert upkeep.rate("The hull leaks.", complete=None).rating == 5
+
+
+def test_generative_plan_takes_a_prompt_and_the_next_plan_takes_its_place(mine: UserMemory) -> None:
+    goal = '{"goals": [{"goal": "Water", "action": "fill the tank", "time": "9:30", "place": "galley"}]}'
+    with pytest.raises(ModelUnavailable):
+        upkeep.plan(mine, "Plan my morning.")
+    mine, model = with_model(mine, goal, goal.replace("Water", "Air"), "none")
+    add(mine, fact("The tank is empty."))
+    (first,) = upkeep.plan(mine, "Plan my morning.")
+    assert first.text == "09:30 Water: fill the tank (galley)"
+    assert "Plan my morning." in model.prompts[0]
+    upkeep.plan(mine)
+    assert [item.text[6:9] for item in mine.list() if item.kind == "plan"] == ["Air"]
+    with pytest.raises(ModelError):
+        upkeep.plan(mine)
+
+
+def test_generative_relevance_is_the_cosine_or_one_over_one_plus_the_distance(mine: UserMemory) -> None:
+    given = fact("It hums.", importance=0.5, created_at=mine.clock())
+    cosine = weighed(given, 0.5, options=mine.options, now=mine.clock())
+    assert cosine.score == pytest.approx(0.25 + 0.25 * 0.5 + 0.5)
+    options = mine.options.but(memory_relevance="distance")
+    assert weighed(given, 0.5, options=options, now=mine.clock()).score == pytest.approx(0.25 + 0.125 + 0.5)
+    assert weighed(given, 0.28, options=options, now=mine.clock()).score == pytest.approx(
+        0.25 + 0.125 + 1 / (1 + 1.2)
+    )
+
+
+def test_generative_recency_falls_by_half_a_percent_an_hour(mine: UserMemory) -> None:
+    given = fact("It hums.", importance=0.5, created_at=0.0)
+    assert weighed(given, 0.5, options=mine.options, now=3_600.0).recency == 1
+    assert weighed(given, 0.5, options=mine.options, now=36_000.0).recency == pytest.approx(0.995**10)
+
+
+def test_generative_short_term_is_read_before_long_term(mine: UserMemory) -> None:
+    add(mine, fact("pump 1 hums", importance=1.0), fact("pump 2 hums", tier="short_term", importance=0.5))
+    found, _ = with_preset(mine, "generative").read("pump hums")
+    assert [item.memory.tier for item in found] == ["short_term", "long_term"]
+
+
+# -- simple memory -----------------------------------------------------------------------------------------
+
+
+def test_simple_at_most_two_above_the_threshold_are_slipped_in(mine: UserMemory) -> None:
+    add(mine, *(fact(f"pump {n} hums", importance=0.5) for n in range(5)), fact("tea"))
+    found, reading = mine.read("which pump hums")
+    assert PRESETS["inject"].exchange
+    assert len(found) == 2
+    assert all(item.relevance >= mine.threshold for item in reading.found)
+    assert mine.read("quantum chromodynamics")[0] == []
+
+
+# -- memary ------------------------------------------------------------------------------------------------
+
+
+def test_memary_entities_are_known_by_frequency_and_recency(mine: UserMemory, clock: Clock) -> None:
+    mine = with_preset(mine, "graph")
+    for turn, names in enumerate(("Ada knows Ben", "Ada knows Cyd", "Dan knows Cyd", "Dan knows Eva")):
+        say(mine, names, turn_id=f"t{turn}")
+        clock.at += 40 * DAY
+    best = graph.best_known(mine.index, now=clock.at, most=2)
+    assert [item.name for item in best] == ["Dan", "Eva"]
+    assert [item.entity.name for item in graph.entity_knowledge(mine.index)[:3]] == ["Dan", "Cyd", "Ada"]
+
+
+def test_memary_neighbourhoods_reach_two_steps_and_are_joined(mine: UserMemory) -> None:
+    mine = with_preset(mine, "graph")
+    for turn, text in enumerate(("Ada knows Ben", "Ben knows Cyd", "Cyd knows Dan", "Eva knows Fay")):
+        say(mine, text, turn_id=f"t{turn}")
+    index = mine.index
+    ids = {item.name: item.id for item in index.entities.values()}
+    around = graph.neighbourhood(index, [ids["Ada"], ids["Eva"]], depth=2)
+    assert {item.name: around.distances[item.id] for item in around.entities} == {
+        "Ada": 0, "Eva": 0, "Ben": 1, "Fay": 1, "Cyd": 2,
+    }  # fmt: skip
+    assert len(around.relations) == 3
+
+
+def test_memary_answers_are_written_back_with_their_relations(mine: UserMemory) -> None:
+    say(with_preset(mine, "graph"), "Who knows Ben?", turn_id="t", answer="Ada knows Ben.")
+    (relation,) = mine.index.relations.values()
+    assert graph.sentence(mine.index, relation) == "Ada knows Ben"
+
+
+def test_memary_what_leaves_the_window_is_summarised_by_the_model_in_fifty_words() -> None:
+    said = [f"message {number} about the pump" for number in range(9)]
+    model = FakeModel("word " * 80)
+    assert len(upkeep.summary(said, complete=model).split()) == 50
+    assert "message 0" in model.prompts[0]
+    without = upkeep.summary(said)
+    assert without.split("; ") == [f"message {number} about the pump" for number in range(4, 9)]
+    assert len(upkeep.summary(["word " * 90] * 9).split()) <= 50
+
+
+def test_memary_themes_change_over_time(mine: UserMemory, clock: Clock) -> None:
+    mine = with_preset(mine, "graph")
+    began = clock.at
+    say(mine, "Ada knows Ben", turn_id="t1")
+    clock.at += 10 * DAY
+    say(mine, "Ada knows Cyd", turn_id="t2")
+    first = graph.themes(mine.index, until=began + DAY)
+    assert {item.entity.name for item in first} == {"Ada", "Ben"}
+    changed = graph.changes(mine.index, before=(0.0, began + DAY), after=(began + DAY, clock.at + 1))
+    assert {(item.entity.name, item.before, item.after) for item in changed} == {("Ben", 1, 0), ("Cyd", 0, 1)}
+
+
+def test_all_presets_write_and_read_the_same_tables(mine: UserMemory) -> None:
+    mine.add("My bunk is B-2.")
+    for preset in PRESETS:
+        assert [item.text for item in with_preset(mine, preset).list()] == ["My bunk is B-2."]
+    assert recallable([], PRESETS["none"]) == []

@@ -1,0 +1,132 @@
+"""Faults that were found once, each with what must happen instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evals.conversations import spoken
+from memory import graph
+from memory.questions import corrects
+from memory.turn_index import Turn, TurnIndex
+from memory.turn_search import CALIBRATIONS, UNCALIBRATED, Signs, look_up, probability_of, verdict_of
+from memory.user_memory import UserMemory
+from pipeline.answer import Answer
+from pipeline.stores.memories import MemorySource
+from pipeline.stores.private import PrivateConversations
+from tests.contracts.memories import adding, memory
+from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
+from tests.memory.fake_memories import FakeEncoder
+
+
+def test_what_is_my_name_is_answered_for_certain_once_it_was_asked_to_be_remembered(mine: UserMemory) -> None:
+    mine.add("my name is Ann")
+    mine.add("my sister paints the name of each ship")
+    told = mine.told("What is my name?")
+    assert told.verdict == "remembered"
+    assert told.shown[-1] == mine.list()[-1].id or mine.list()[-1].id in told.shown
+
+
+def test_pinned_facts_of_a_chat_are_not_forgotten_by_age(mine: UserMemory, clock: Clock) -> None:
+    conversations = mine.turns._conversations
+    assert isinstance(conversations, PrivateConversations)
+    answer = Answer("I like tea", "I like tea", "", "quote", "", abstained=False)
+    turn = conversations.save_turn(conversations.create().info.id, answer)
+    pinned, other = (
+        memory(text, user="local", pinned=pin, sources=(MemorySource(turn_id=turn, quote=text),))
+        for text, pin in (("I like tea", True), ("I like", False))
+    )
+    mine.indexes.change("local", lambda _: adding(*mine.indexes.embedded([pinned, other])))
+    clock.at = conversations.turn(turn).created_at + 40 * DAY
+    found = mine.forgetting(older_than=30)
+    assert [item.id for item in found.memories] == [other.id]
+    assert found.turn_ids == (turn,)
+
+
+def test_a_request_to_remember_keeps_its_reason_and_importance(mine: UserMemory) -> None:
+    mine, _ = with_model(mine, reply(stated("my bunk is B-2", importance=1)))
+    mine.add("my bunk is B-2")
+    (kept,) = mine.list()
+    assert (kept.why, kept.importance) == ("You asked to remember it.", 0.8)
+
+
+def test_the_neighbourhood_shows_no_relation_of_a_memory_that_ended(mine: UserMemory) -> None:
+    kept = mine.add("Karl lives in Bergen.")
+    karl = mine.index.entity_named("Karl")
+    assert karl is not None
+    assert len(graph.neighbourhood(mine.index, [karl.id]).relations) == 1
+    mine.undo(kept.added[0])
+    assert graph.neighbourhood(mine.index, [karl.id]).relations == ()
+
+
+def test_another_embedding_model_claims_nothing_by_its_cosines() -> None:
+    near = Signs(similarity=0.55, coverage=0.0, side=0.0)
+    bundled = CALIBRATIONS["all-MiniLM-L6-v2"]
+    assert verdict_of(probability_of(near, bundled), personal=True) == "remembered"
+    assert verdict_of(probability_of(near, UNCALIBRATED), personal=True) == "not remembered"
+    worded = Signs(similarity=0.0, coverage=1.0, side=0.0)
+    assert verdict_of(probability_of(worded, UNCALIBRATED), personal=True) == "remembered"
+
+
+def index_of(*turns: Turn) -> TurnIndex:
+    return TurnIndex(spoken(turns, embed=FakeEncoder().encode_passages))
+
+
+def test_an_answer_of_the_assistant_is_found_only_where_one_asks_for_it() -> None:
+    found = index_of(
+        Turn(id="q", session="1", text="which valve feeds the tank?", at=1.0),
+        Turn(id="a", session="1", text="Valve CB-4 feeds the tank.", role="assistant", at=1.0),
+        Turn(id="m", session="2", text="the tank is half empty", at=2.0),
+    )
+    encoder = FakeEncoder()
+    plain = look_up(found, "Which valve feeds the tank now?", encoder=encoder)
+    assert "a" not in [item.turn.id for item in plain.found]
+    asked = look_up(found, "Which valve did you say feeds the tank?", encoder=encoder)
+    assert "a" in [item.turn.id for item in asked.found]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "actually, the rotation changes on tuesday",
+        "rotation day: tuesday, changes",
+    ],
+)
+def test_what_was_put_right_later_comes_first_whatever_its_verb(later: str) -> None:
+    found = index_of(
+        Turn(id="old", session="1", text="the rotation changes on monday", at=1.0),
+        Turn(id="other", session="1", text="the galley smells of onions", at=2.0),
+        Turn(id="new", session="2", text=later, at=3.0),
+    )
+    hits = look_up(found, "when does the rotation change on monday", encoder=FakeEncoder())
+    assert "new" in [item.turn.id for item in hits.later] or hits.found[0].turn.id == "new"
+    assert "other" not in [item.turn.id for item in hits.later]
+
+
+def test_a_short_correction_belongs_to_the_message_before() -> None:
+    assert corrects("oops 83")
+    found = index_of(
+        Turn(id="spot", session="1", text="parking spot is 38 lvl b", at=1.0),
+        Turn(id="oops", session="1", text="oops 83", at=2.0),
+    )
+    (best, *_) = look_up(found, "which parking spot is mine", encoder=FakeEncoder()).found
+    assert best.corrected_by is not None
+    assert best.corrected_by.id == "oops"
+
+
+def test_a_question_and_its_answer_are_not_recalled_once_the_document_changed(mine: UserMemory) -> None:
+    hashes = {"fan.md": "one"}
+    mine = with_preset(mine, "agent")
+    object.__setattr__(mine, "hashes", lambda: hashes)
+    cited = (MemorySource(source="fan.md", quote="C-105", file_hash="one"),)
+    say(mine, "What feeds the cabin fan?", turn_id="t", answer="Circuit C-105.", cited=cited)
+    assert len(mine.read("What feeds the cabin fan?")[0]) == 1
+    hashes["fan.md"] = "two"
+    assert mine.read("What feeds the cabin fan?")[0] == []
+    assert mine.told("What feeds the cabin fan?").text == ""
+
+
+def test_a_vector_of_another_size_is_embedded_again(mine: UserMemory) -> None:
+    stale = memory("It hums.", user="local", embedding=np.ones(3, "float32").tobytes(), embedded_by="other")
+    mine.indexes.memories.apply("local", adding(stale))
+    assert mine.list()[0].embedded_by == "fake"
