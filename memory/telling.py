@@ -90,8 +90,9 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
 
 
 def has_all(text: str, question: str) -> bool:
-    """Tell whether a text has all content words of a question."""
-    return set(content_terms(question)) <= set(analyse(text))
+    """Tell whether a text has all content words of a question, and others beside them."""
+    wanted, told = set(content_terms(question)), set(content_terms(text))
+    return wanted <= set(analyse(text)) and bool(told - wanted)
 
 
 def _is_of_another(turns: FoundTurns) -> bool:
