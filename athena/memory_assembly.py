@@ -136,8 +136,8 @@ class MemoryAssembly:
             return None
         from pipeline.models.generation import complete
 
-        def ask(prompt: str, *, schema: Mapping[str, Any] | None = None) -> str:  # noqa: ARG001
-            return complete(llm, prompt, timeout_s=MODEL_TIMEOUT_S)
+        def ask(prompt: str, *, schema: Mapping[str, Any] | None = None) -> str:
+            return complete(llm, prompt, timeout_s=MODEL_TIMEOUT_S, json_schema=schema)
 
         return ask
 

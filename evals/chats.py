@@ -56,7 +56,7 @@ def play(
             user = f"{number} {held.name}"
             ids = _store(athena, held, user=user, times=times)
             heard += [_ask(athena, asked, user=user, ids=ids) for asked in held.asked]
-            made += athena.memory_of(user).stats()["memories"]
+            made += len(athena.memory_of(user).index.memories)
             if report:
                 report(number, len(conversations))
         grown = athena.bytes() - before

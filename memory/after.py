@@ -18,10 +18,7 @@ Job = Callable[[], object]
 
 
 class AfterAnswers:
-    """A queue of jobs, done in a background thread, or when `finish` is called.
-
-    A job that fails is logged; the others are done. A program that ends waits for them.
-    """
+    """A queue of jobs, done in a background thread, or when `finish` is called; a failed job is logged."""
 
     def __init__(self, *, background: bool) -> None:
         self._jobs: deque[Job] = deque()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from memory.entities import normalised
+from memory.entities import Stated, normalised
 from memory.guard import reads_as_instruction, secrets_in
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms, share
@@ -54,41 +54,21 @@ The assistant answered (only for entities and relations):
 """
 LONGEST_ANSWER = 600  # characters of it in the prompt
 
-_TEXT = {"type": "string"}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    **dict.fromkeys(("text", "subject", "predicate", "object"), _TEXT),
-                    "importance": {"type": "integer", "minimum": 1, "maximum": 10},
-                    "reason": _TEXT,
-                },
-                "required": ["text", "subject", "predicate", "object", "importance", "reason"],
-            },
-        },
-        "entities": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"name": _TEXT, "type": _TEXT, "attributes": {"type": "object"}},
-                "required": ["name", "type"],
-            },
-        },
-        "relations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": dict.fromkeys(("subject", "label", "object"), _TEXT),
-                "required": ["subject", "label", "object"],
-            },
-        },
-    },
-    "required": ["statements", "entities", "relations"],
+
+def _rows_of(*names: str, **others: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the JSON schema of a list of objects: texts of these names, and others."""
+    properties = {**{name: {"type": "string"} for name in names}, **others}
+    return {"type": "array", "items": {"type": "object", "properties": properties, "required": [*properties]}}
+
+
+_PROPERTIES = {
+    "statements": _rows_of(
+        "text", "subject", "predicate", "object", "reason", importance={"type": "integer"}
+    ),
+    "entities": _rows_of("name", "type", attributes={"type": "object"}),
+    "relations": _rows_of("subject", "label", "object"),
 }
+SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _PROPERTIES, "required": [*_PROPERTIES]}
 
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _DECODER = json.JSONDecoder(strict=False)
@@ -125,21 +105,12 @@ class ReadEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRelation:
-    """One relation as a model names it."""
-
-    subject: str
-    label: str
-    object: str
-
-
-@dataclass(frozen=True, slots=True)
 class Facts:
     """All that a model read in one message."""
 
     statements: tuple[Statement, ...] = ()
     entities: tuple[ReadEntity, ...] = ()
-    relations: tuple[ReadRelation, ...] = ()
+    relations: tuple[Stated, ...] = ()
 
 
 def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts | None:
@@ -149,7 +120,7 @@ def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts |
     """
     answered = ANSWERED.format(answer=_as_data(answer[:LONGEST_ANSWER])) if answer else ""
     reply = complete(PROMPT.format(message=_as_data(message), answer=answered), schema=SCHEMA)
-    found = object_with(reply, ("statements", "entities", "relations"))
+    found = object_with(reply, tuple(_PROPERTIES))
     if not found:
         return None
     said = f"{message} {answer}"
@@ -224,13 +195,13 @@ def _entity(row: Row, said: str) -> ReadEntity | None:
     return ReadEntity(name, _text(row, "type"), kept)
 
 
-def _relation(row: Row, said: str) -> ReadRelation | None:
+def _relation(row: Row, said: str) -> Stated | None:
     subject, label, thing = (_text(row, name) for name in ("subject", "label", "object"))
     spoken = normalised(said)
     ends = (normalised(subject), normalised(thing))
     if not label or not all(end and (end in spoken or end == USER) for end in ends):
         return None
-    return ReadRelation(subject, label, thing)
+    return Stated(subject, label, thing)
 
 
 def _subject(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from memory.entities import entities_in, normalised, relations_in
+from memory.entities import Stated, entities_in, normalised, relations_in
 from memory.facts import USER, Complete, Facts, Statement, read_facts
 from memory.forgetting import named_by
 from memory.guard import reads_as_instruction, secrets_in, without_secrets
@@ -122,20 +122,6 @@ class Remembering:
         kept = self._written(memories, said, facts=facts, whole=preset.depth > 0, is_over=is_over)
         kinds = secret_kinds(said.message)
         return replace(kept, secrets=kinds, detail=left_out(kinds))
-
-    def reworded(self, memory: Memory, text: str) -> Memory:
-        """Return a memory with another text, its subject and predicate as a model reads them."""
-        facts = self._read(text, "")
-        read = facts.statements[0] if facts and len(facts.statements) == 1 else Statement(text=text)
-        after = replace(
-            memory,
-            text=text,
-            trusted=not reads_as_instruction(text),
-            subject=read.subject,
-            predicate=read.predicate,
-            object=read.object,
-        )
-        return self.indexes.embedded([after])[0]
 
     def renamed(self, index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:
         """Return the write that puts a reworded memory, and what it names, in the place of the old one."""
@@ -339,7 +325,7 @@ class Naming:
         for item in facts.entities if facts and (whole or owner) else ():
             self._mention(item.name, item.type, memory_id=owner, attributes=item.attributes)
         for relation in facts.relations if facts and (whole or owner) else ():
-            self._relate(relation.subject, relation.label, relation.object, memory_id=owner)
+            self._relate(relation, owner)
 
     def changed(self, changes: MemoryChanges) -> MemoryChanges:
         """Return the changes with what is new of the graph."""
@@ -355,38 +341,27 @@ class Naming:
         for named in entities_in(text):
             self._mention(named.name, named.kind, memory_id=memory_id)
         for stated in relations_in(text):
-            self._relate(stated.subject, stated.label, stated.object, memory_id=memory_id)
+            self._relate(stated, memory_id)
+
+    @property
+    def _where(self) -> dict[str, Any]:
+        return {"user": self.index.user, "at": self.said.at, "turn_id": self.said.turn_id}
 
     def _mention(
         self, name: str, kind: str, *, memory_id: str = "", attributes: Mapping[str, str] | None = None
     ) -> None:
         entity = self._resolved(name, kind, attributes or {})
-        user = self.index.user
-        where = self.said.turn_id or memory_id
-        known = id_of(user, where, memory_id, entity)
-        self.mentions[known] = Mention(
-            id=known,
-            user=user,
-            entity_id=entity,
-            at=self.said.at,
-            memory_id=memory_id,
-            turn_id=self.said.turn_id,
-        )
+        known = id_of(self.index.user, self.said.turn_id or memory_id, memory_id, entity)
+        self.mentions[known] = Mention(id=known, entity_id=entity, memory_id=memory_id, **self._where)
 
-    def _relate(self, subject: str, label: str, thing: str, *, memory_id: str) -> None:
-        ends = [self._resolved(USER if normalised(end) == USER else end, "", {}) for end in (subject, thing)]
-        user = self.index.user
-        known = id_of(user, ends[0], label, ends[1])
-        self.relations[known] = Relation(
-            id=known,
-            user=user,
-            subject_id=ends[0],
-            label=label,
-            object_id=ends[1],
-            at=self.said.at,
-            memory_id=memory_id,
-            turn_id=self.said.turn_id,
+    def _relate(self, stated: Stated, memory_id: str) -> None:
+        subject, thing = (
+            self._resolved(USER if normalised(end) == USER else end, "", {})
+            for end in (stated.subject, stated.object)
         )
+        known = id_of(self.index.user, subject, stated.label, thing)
+        ends: dict[str, Any] = {"subject_id": subject, "label": stated.label, "object_id": thing}
+        self.relations[known] = Relation(id=known, memory_id=memory_id, **ends, **self._where)
 
     def _resolved(self, name: str, kind: str, attributes: Mapping[str, str]) -> str:
         """Return the id of the entity with this normalised name; add it, or its new attributes."""

@@ -11,9 +11,9 @@ import numpy as np
 from memory.entities import entities_in, normalised
 from memory.graph import Neighbourhood, neighbourhood
 from memory.options import MemoryOptions, Preset
-from pipeline.analysis import analyse
 from pipeline.answering.recollection import Recalled
 from pipeline.models.tokens import count_tokens
+from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
@@ -66,14 +66,13 @@ def search(
     threshold: float,
     keep: Callable[[Memory], bool],
     depth: int = 0,
-    words_suffice: bool = False,
 ) -> Reading:
-    """Return the memories about a query, best first: those with a cosine of at least `threshold`.
+    """Return the memories about a query, best first: a cosine of at least `threshold`, or all content words.
 
     With `depth`, memories that name an entity of the query count, too, and the entities' neighbourhood is
-    read; where `words_suffice`, so do memories with all words of the query. `keep` filters the memories.
+    read. `keep` filters the memories.
     """
-    vector, terms = encoder.encode_query(query), set(analyse(query))
+    vector, terms = encoder.encode_query(query), set(content_terms(query))
     with index.lock:
         memories, around = [*index.memories.values()], Neighbourhood()
         if depth:
@@ -82,9 +81,8 @@ def search(
         relevance = {row: float(nearness[row]) for row in np.flatnonzero(nearness >= threshold).tolist()}
         direct = frozenset(around.direct)
         enough = [row for row, memory in enumerate(memories) if memory.id in direct]
-        if words_suffice and terms:
-            worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist()
-            enough += [row for row in worded if terms <= index.texts.terms_of(row)]
+        worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist() if terms else []
+        enough += [row for row in worded if terms <= index.texts.terms_of(row)]
         for row in enough:
             relevance.setdefault(row, threshold)
     found = [

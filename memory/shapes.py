@@ -1,42 +1,32 @@
-"""Memories and turns as JSON: for commands, routes and tools. Keys may be added, never renamed."""
+"""Memories and turns as JSON: for commands, routes and exports. Keys may be added, never renamed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from memory.times import iso
+from pipeline.stores.memory_records import plain_object
 
 if TYPE_CHECKING:
-    from memory.graph import Known
     from memory.recall import FoundMemory
     from memory.turn_index import FoundTurn, Turn
-    from pipeline.stores.memories import Memory, MemorySource
+    from pipeline.stores.memories import MemoryEvent, Row
 
 Shape = dict[str, Any]
 
-_SHOWN = (
-    "id", "text", "kind", "tier", "importance", "pinned", "trusted", "why", "origin",
-    "subject", "predicate", "object", "replaced_by",
-)  # fmt: skip
+TIMES = ("created_at", "ended_at", "accessed_at", "at")
+_APART = ("user", "embedded_by")
 
 
-def memory_shape(memory: Memory) -> Shape:
-    """Return one memory; times in ISO 8601, UTC."""
-    return {
-        **{name: getattr(memory, name) for name in _SHOWN},
-        "tags": list(memory.tags),
-        "created_at": iso(memory.created_at),
-        "ended_at": iso(memory.ended_at),
-        "sources": [source_shape(source) for source in memory.sources],
-    }
-
-
-def source_shape(source: MemorySource) -> Shape:
-    """Return where a memory comes from: a turn, a document or another memory, and the exact words."""
-    if source.memory_id:
-        return {"memory_id": source.memory_id}
-    where = {"turn_id": source.turn_id, "part": source.part} if source.turn_id else {"source": source.source}
-    return {**where, "start": source.start, "end": source.end, "quote": source.quote}
+def memory_shape(row: Row | MemoryEvent) -> Shape:
+    """Return a memory or another row by its fields, without user and vector; times in ISO 8601, UTC."""
+    values = {key: value for key, value in plain_object(row).items() if key not in _APART}
+    values |= {key: iso(values[key]) for key in TIMES if key in values}
+    if "sources" in values:
+        values["sources"] = [
+            {key: it[key] for key in it if it[key] not in ("", None)} for it in values["sources"]
+        ]
+    return values
 
 
 def found_shape(found: FoundMemory) -> Shape:
@@ -48,8 +38,7 @@ def found_shape(found: FoundMemory) -> Shape:
 def turn_shape(found: FoundTurn) -> Shape:
     """Return a found turn."""
     turn = found.turn
-    return {
-        **said_shape(turn),
+    return said_shape(turn) | {
         "speaker": turn.who,
         "role": turn.role,
         "conversation_id": turn.session,
@@ -62,10 +51,3 @@ def turn_shape(found: FoundTurn) -> Shape:
 def said_shape(turn: Turn) -> Shape:
     """Return a turn's id and text."""
     return {"id": turn.id, "kind": "turn", "text": turn.text}
-
-
-def known_shape(known: Known) -> Shape:
-    """Return an entity with the number of its mentions and the time of the last."""
-    entity = known.entity
-    shape = {"id": entity.id, "name": entity.name, "type": entity.type, "attributes": dict(entity.attributes)}
-    return shape | {"count": known.mentions, "last_at": iso(known.last_at)}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory import forgetting, graph, recall
 from memory.forgetting import DAY_S, Forgetting, known_memory
+from memory.guard import reads_as_instruction
 from memory.ids import ANSWER
 from memory.keeping import SALIENCE, Kept, Remembering, Said, Writing, left_out, refuse_long, secret_kinds
 from memory.options import PRESETS, MemoryOptions, Preset
 from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
-from memory.telling import MOST_FACTS, Told, line_of, told, turn_named
+from memory.telling import Told, line_of, told, turn_named
 from memory.times import now
 from memory.turns import ANY, Which
 from pipeline.errors import AthenaError
@@ -93,7 +93,6 @@ class UserMemory:
             query,
             threshold=self.threshold * LEAST,
             keep=lambda memory: history or memory.live,
-            words_suffice=True,
         )
         return list(found.found[:limit])
 
@@ -142,27 +141,7 @@ class UserMemory:
         reading = reading or self._reading(question)
         facts = [item for item in reading.found if item.memory.trusted and item.memory.kind != "qa"]
         personal = self.turns.names_speaker(question) or is_personal(question)
-        exact = self._exact(question, facts) if personal else []
-        return told(
-            question,
-            [*exact, *facts[:MOST_FACTS]],
-            self.turns.search(question, without=without),
-            personal=personal,
-        )
-
-    def _exact(self, question: str, facts: Sequence[FoundMemory]) -> Sequence[FoundMemory]:
-        """Return the live facts with all content words of a question, the latest first."""
-        terms = content_terms(question)
-        index = self.index
-        with index.lock:
-            texts = index.texts
-            rows = [number for number in range(len(texts)) if terms and texts.terms_of(number) >= {*terms}]
-            memories = list(index.memories.values())
-        known = {item.memory.id for item in facts}
-        found = [memories[row] for row in rows if memories[row].live and memories[row].trusted]
-        kept = [item for item in found if item.kind != "qa" and item.id not in known]
-        kept.sort(key=lambda item: -item.created_at)
-        return [FoundMemory(memory=item, score=1.0, recency=0.0, relevance=0.0) for item in kept[:MOST_FACTS]]
+        return told(question, facts, self.turns.search(question, without=without), personal=personal)
 
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the texts of memories, relations, entities and turns by id; unknown ids are left out."""
@@ -201,20 +180,6 @@ class UserMemory:
         with index.lock:
             return graph.fitting(index, around, content_terms(question))[: self.preset.relations]
 
-    def stats(self) -> Mapping[str, Any]:
-        """Return counts of the memories, turns and the graph."""
-        index, said = self.index, self.turns.own()
-        with index.lock:
-            live = [item for item in index.memories.values() if item.live]
-            return {
-                "user": self.user,
-                "preset": self.preset.name,
-                "memories": len(live),
-                "messages": len(said),
-                "history": len(index.memories) - len(live),
-                **{name: len(getattr(index, name)) for name in ("entities", "mentions", "relations")},
-            }
-
     # -- changing -----------------------------------------------------------------------------------
 
     def add(self, text: str, *, tags: Sequence[str] = ()) -> Kept:
@@ -247,7 +212,9 @@ class UserMemory:
         refuse_long(text)
         _refuse_secrets(text)
         before = self.changeable(memory_id)
-        reworded = self.remembering.reworded(before, text)
+        trusted = not reads_as_instruction(text)
+        reworded = replace(before, text=text, trusted=trusted, subject="", predicate="", object="")
+        (reworded,) = self.indexes.embedded([reworded])
 
         def decide(index: UserIndex) -> MemoryChanges:
             old = known_memory(index, before.id)
@@ -362,9 +329,8 @@ class UserMemory:
         )
         with index.lock:
             if search:
-                strict = partial(self._search, threshold=self.threshold, keep=lambda _: True)
-                found = [item.memory for item in strict(search, words_suffice=True).found]
-                facts += forgetting.nearest_in_words(search, found)
+                about = self._search(search, threshold=self.threshold, keep=lambda _: True).found
+                facts += forgetting.nearest_in_words(search, [item.memory for item in about])
             made = forgetting.made_of(index, [turn.id for turn in turns])
             old = [memory for memory in index.memories.values() if memory.created_at < before]
             stays = older_than is not None and not everything
