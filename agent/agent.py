@@ -37,13 +37,13 @@ from agent.servers import Servers
 from agent.tools import OWN, AgentTool, function_tool, named_tools, search_tool
 from memory.recall import named_in
 from pipeline.answering.citations import escaped_markers
-from pipeline.answering.prompts import fitting_history, memory_messages
+from pipeline.answering.prompts import fitting_history, memory_text
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
 from pipeline.models.tokens import count_tokens
-from pipeline.steps.events import Events, TokenArrived
+from pipeline.steps.events import Emit, Events, TokenArrived
 from pipeline.steps.records import STOPPED, Step, ToolKind
 from pipeline.stores.private import PrivateConversations
 
@@ -114,6 +114,18 @@ class Agent:
     # -- a run -------------------------------------------------------------------------------------
 
     def work(
+        self, turn: RunningTurn, parts: ChatParts, *, emit: Emit, keep: Callable[[RunningTurn], None]
+    ) -> Sequence[Source] | None:
+        """Write `turn.text` and return the sources that it may cite; None where the agent gave up."""
+        events = self._work(turn, parts, keep=keep)
+        while True:
+            try:
+                emit(next(events))
+            except StopIteration as end:
+                sources: Sequence[Source] | None = end.value
+                return sources
+
+    def _work(
         self, turn: RunningTurn, parts: ChatParts, *, keep: Callable[[RunningTurn], None]
     ) -> Events[Sequence[Source] | None]:
         """What an answer was read from, that is in `turn.text`; None where it gave up."""
@@ -291,7 +303,8 @@ class _Run:
         """Rules and tools, as much history as fits, the question, and what was done so far."""
         limits, turn = self.read.parts.limits, self.turn
         asked = Message("user", f"Question: {escaped_markers(turn.question or turn.message)}")
-        memory = memory_messages(turn.recollection)
+        known = memory_text(turn.recollection)
+        memory = [Message("user", known)] if known else []
         prompt = messages_of(self.form, [*memory, asked], self._said())
         used = sum(count_tokens(message.text) for message in prompt)
         room = max(0, limits.context_window - limits.max_answer_tokens - used)

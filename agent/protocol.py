@@ -23,7 +23,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from athena.tools.tool import Tool
-from pipeline.answering.prompts import system_prompt
+from pipeline.answering.prompts import RULES
 from pipeline.messages import Message
 from pipeline.words import well_formed
 
@@ -161,7 +161,8 @@ def formatter(header: str, tone: str, tools: Sequence[Tool]) -> ReActChatFormatt
     described = [
         FunctionTool(_never, metadata=ToolMetadata(tool.says, tool.name, tool.takes)) for tool in tools
     ]
-    rules = f"{_literal(system_prompt(header, tone))}\n\n{HEADER}"
+    own = "\n\n".join([header.strip(), tone.strip(), RULES])
+    rules = f"{_literal(own)}\n\n{HEADER}"
     [system] = ReActChatFormatter(system_header=rules, context="").format(described, [])
     return ReActChatFormatter(system_header=_literal(system.content or ""), context="")
 

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from pipeline.errors import AthenaError
     from pipeline.finding.why import Why
     from pipeline.ingest import IngestReport, Progress
-    from pipeline.llamaindex.chat_engine import ChatEngine
     from pipeline.llamaindex.retriever import HybridRetriever
     from pipeline.messages import Message
     from pipeline.models.base import CrossEncoder, Encoder
@@ -311,12 +310,6 @@ class Athena(Parts):
         if not private:
             user = conversations.get(conversations.conversation_of(turn_id)).info.user
             self._remembering.rated(user, turn_id, value)
-
-    def chat_engine(self, **asking: Unpack[Asking]) -> ChatEngine:
-        """A `chat` as LlamaIndex's chat engine, to put into a program of LlamaIndex's parts."""
-        from pipeline.llamaindex.chat_engine import ChatEngine
-
-        return ChatEngine(self.chat(**asking))
 
     # -- remembering --------------------------------------------------------------------------------
 

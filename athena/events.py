@@ -7,9 +7,11 @@ from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
+    SentencesCited,
     SourcesFound,
     StepFinished,
     StepStarted,
+    ThoughtArrived,
     TokenArrived,
 )
 from readers.errors import ReaderError
@@ -21,8 +23,10 @@ __all__ = [
     "Progress",
     "ReaderError",
     "RunFailed",
+    "SentencesCited",
     "SourcesFound",
     "StepFinished",
     "StepStarted",
+    "ThoughtArrived",
     "TokenArrived",
 ]

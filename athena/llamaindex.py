@@ -1,10 +1,9 @@
-"""What a program of LlamaIndex's parts may take from Athena, besides `Athena.retriever` and `chat_engine`."""
+"""What a program of LlamaIndex's parts may take from Athena, besides `Athena.retriever`."""
 
 from __future__ import annotations
 
 from athena.agent_memory import agent_memory
-from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.llamaindex.retriever import HybridRetriever
 from readers.llamaindex import MarkdownReader, PunktSentenceParser
 
-__all__ = ["ChatEngine", "HybridRetriever", "MarkdownReader", "PunktSentenceParser", "agent_memory"]
+__all__ = ["HybridRetriever", "MarkdownReader", "PunktSentenceParser", "agent_memory"]

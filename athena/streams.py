@@ -11,13 +11,12 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from pipeline.answer import Answer
 from pipeline.errors import AthenaError
-from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, TokenArrived
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SentencesCited
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from pipeline.answer import Answer
 
 Run: TypeAlias = Callable[[threading.Event], Iterator[ChatEvent]]
 """Begins an answer that ends early where the event is set."""
@@ -32,7 +31,7 @@ class AnswerStream(Iterator[ChatEvent]):
     def __init__(self, run: Run, shown: Callable[[Answer], Answer]) -> None:
         self.stop = threading.Event()
         self._shown = shown
-        self._pieces = 0
+        self._sent = ""
         self._last: AnswerFinished | RunFailed | None = None
         self._events = self._watched(run)
 
@@ -56,17 +55,20 @@ class AnswerStream(Iterator[ChatEvent]):
         self._events.close()
 
     def texts(self) -> Iterator[str]:
-        """The text as it arrives; quotes come in one piece. Raises the `AthenaError` that ended it."""
+        """The text with its citations, sentence by sentence; quotes come in one piece.
+
+        Raises the `AthenaError` that ended it.
+        """
         for event in self:
             yield from self.text_of(event)
 
     def text_of(self, event: ChatEvent) -> Iterator[str]:
         """The text that an event brings, if any; raises what a failure says."""
         match event:
-            case TokenArrived(text=text):
-                yield text
-            case AnswerFinished(answer=answer) if not self._pieces:
-                yield answer.text
+            case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
+                new, self._sent = text.removeprefix(self._sent), text
+                if new:
+                    yield new
             case RunFailed() as failed:
                 raise _error_of(failed)
 
@@ -84,8 +86,6 @@ class AnswerStream(Iterator[ChatEvent]):
     def _watched(self, run: Run) -> Generator[ChatEvent, None, None]:
         for event in run(self.stop):
             match event:
-                case TokenArrived():
-                    self._pieces += 1
                 case AnswerFinished(answer=answer):
                     event = self._last = replace(event, answer=self._shown(answer))
                 case RunFailed():

@@ -25,7 +25,7 @@ from doors.running import EventStream, Run, Told, Work, told_by
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
-from pipeline.steps.events import AnswerFinished, RunFailed, TokenArrived
+from pipeline.steps.events import AnswerFinished, RunFailed, SentencesCited
 from pipeline.steps.records import data_of
 
 PING_TICKS = 15  # seconds without a word after which a comment keeps proxies from hanging up
@@ -254,9 +254,9 @@ class Reply:
         def chunks(stop: threading.Event) -> Iterator[str]:
             sent = ""
             for event in words_of(run, stop):
-                if isinstance(event, TokenArrived):
-                    sent += event.text
-                    yield self._chunk({"content": event.text})
+                if isinstance(event, SentencesCited):
+                    new, sent = event.text.removeprefix(sent), event.text
+                    yield self._chunk({"content": new})
                 else:
                     yield "".join(self._last(event.answer, sent))
 
@@ -298,11 +298,11 @@ async def finished(run: Run, asks: Here) -> Answer:
     raise AthenaError("The answer ended unexpectedly.", "Ask again.")
 
 
-def words_of(run: Run, stop: threading.Event) -> Iterator[TokenArrived | AnswerFinished]:
-    """The words of an answer as they come, and its end; raises the error that ended it."""
+def words_of(run: Run, stop: threading.Event) -> Iterator[SentencesCited | AnswerFinished]:
+    """Yield the sentences of an answer with their citations, and its end; raises the error that ended it."""
     error: AthenaError | None = None
     for event in run(stop):
-        if isinstance(event, TokenArrived | AnswerFinished):
+        if isinstance(event, SentencesCited | AnswerFinished):
             yield event
         elif isinstance(event, RunFailed):
             error = event.error or AthenaError(event.message, event.fix)

@@ -16,9 +16,7 @@ from evals.datasets import Qrels, Question, load_queries, relevant_to, with_text
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, index_of, indexed_corpus
 from evals.judging import Heard, Judged, groundedness, hear, judge
 from evals.metrics import auroc, bootstrap, bootstrap_ratio, mean, percentile
-from evals.rules import Similarity, rule_on
-from pipeline.answering.sentence_support import evidence_of
-from pipeline.answering.verification import Judge as SupportJudge
+from evals.rules import Similarity, problem_of
 from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -155,14 +153,10 @@ class Scoring:
             similarity=self._similarity(query.reference, judged.text) if query.reference else None,
         )
         wanted = [query.reference] if query.reference else [gold.text for gold in query.gold]
-        if heard.answer.mode == "quote" or judged.answerable is None or (judged.answerable and not wanted):
+        if heard.answer.mode == "quote" or not judged.answerable or not wanted:
             return judged
-        passages = dict(enumerate(heard.retrieval.passages, start=1))
-        evidence = evidence_of(passages, store=self._athena.store)
-        rule = SupportJudge(evidence, encoder=self._athena.encoder)
-        rulings = [rule_on(judged.text, reference=one, judge=rule) for one in wanted or [""]]
-        ruling = next((one for one in rulings if one.accepted), rulings[0])
-        return replace(judged, answer_right=ruling.accepted, problem=ruling.reason)
+        problems = [problem_of(judged.text, one) for one in wanted]
+        return replace(judged, answer_right="" in problems, problem=problems[0] if all(problems) else "")
 
 
 def judge_answers(

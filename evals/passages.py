@@ -12,7 +12,6 @@ from evals.datasets import Question, load_queries, with_texts
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
 from evals.judging import holds_gold
 from evals.metrics import bootstrap, percentile
-from evals.retrieval import condensed
 from pipeline.answer import Retrieval
 from pipeline.errors import DatasetError
 from pipeline.options import RetrievalOptions
@@ -105,7 +104,7 @@ def evaluate(
     ways = variants(options)
     found = []
     for done, (name, chosen) in enumerate(ways.items(), start=1):
-        retrievals = [search(condensed(query).question, chosen) for query in asked]
+        retrievals = [search(query.text, chosen) for query in asked]
         found.append(_variant(name, asked, retrievals))
         if report:
             report(done, len(ways))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Qrels, Question, load_qrels, load_queries
 from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from pipeline.answer import Retrieval
-from pipeline.asking.follow_ups import Condensed, condense, topic_leads
+from pipeline.asking.follow_ups import earlier_leads, earlier_question
 from pipeline.errors import DatasetError
-from pipeline.finding.fusion import AlternativeQuery
 from pipeline.messages import Message
 
 if TYPE_CHECKING:
@@ -24,26 +23,17 @@ if TYPE_CHECKING:
 DEPTH = 100  # documents ranked a question
 
 
-class Search(Protocol):
-    """A search, as `HybridSearch.search` is one."""
-
-    def __call__(self, question: str, /, *, alternative: AlternativeQuery | None = None) -> Retrieval:
-        """What is found for a question and, in a conversation, its other reading."""
-
-
-def condensed(query: Question) -> Condensed:
-    """The question with its history as one that stands alone, and its other reading; without a model."""
-    return condense([Message(turn.role, turn.text) for turn in query.history], query.text)
+Search = Callable[[str], Retrieval]
 
 
 def ask(query: Question, *, search: Search) -> Retrieval:
-    """What a chat without a language model finds for a question after its history."""
-    asked = condensed(query)
-    found = search(asked.question, alternative=asked.alternative)
-    if asked.other is None:
+    """Return what a chat without a language model finds for a question after its history."""
+    found = search(query.text)
+    earlier = earlier_question([Message(turn.role, turn.text) for turn in query.history])
+    if not earlier:
         return found
-    with_topic = search(asked.other.question, alternative=asked.other.alternative)
-    return with_topic if topic_leads(found, with_topic) else found
+    with_earlier = search(f"{earlier}: {query.text}")
+    return with_earlier if earlier_leads(query.text, found, with_earlier) else found
 
 
 @dataclass(frozen=True, slots=True)

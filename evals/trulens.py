@@ -20,8 +20,7 @@ from evals.datasets import Question
 from evals.indexing import Report
 from evals.judging import Heard, text_seen
 from evals.metrics import mean
-from pipeline.answering.citations import sentences_of
-from pipeline.answering.verification import plain_sentence
+from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.generation import complete
 from pipeline.redaction import hide
@@ -184,7 +183,9 @@ def _provider(llm: LLM) -> Any:
         ) -> str:
             texts = [message["content"] for message in messages or ()]
             if texts and texts[0] == Groundedness.sentences_splitter_prompt:
-                return "\n".join(plain_sentence(texts[1], one) for one in sentences_of(texts[1]))
+                return "\n".join(
+                    without_markers(texts[1][one.start : one.end]) for one in sentences_of(texts[1])
+                )
             return complete(llm, prompt or "\n\n".join(texts), timeout_s=JUDGE_TIMEOUT_S)
 
     endpoint = Endpoint(name="athena", rpm=REQUESTS_A_MINUTE)

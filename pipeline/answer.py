@@ -246,6 +246,11 @@ class Answer:
         return "" if message == self.question else message
 
     @property
+    def used_tools(self) -> bool:
+        """Whether an agent wrote it."""
+        return any(step.name == "tool" for step in self.steps)
+
+    @property
     def unsupported(self) -> str:
         """How many of its sentences lack support, in a few words; "" where none does."""
         lacking = sum(not item.supported for item in self.support)

@@ -1,7 +1,7 @@
 """The third recipe: a message in, an answer with verified citations out, watched as it is made.
 
-about the memory? small talk? → condense → recall → retrieve → answerable? → quote, or prompt and generate
-→ cite → verify → remember
+With a language model: rewrite (in a conversation) → recall → retrieve → prompt → write, cite and verify
+sentence by sentence → remember. Without one: recall → retrieve → quote.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer, Verdict
-from pipeline.answering.kept_conversation import History, KeptConversation, conversation_of
-from pipeline.answering.prompts import condense_prompt, fitting_history
+from pipeline.answer import Answer, Retrieval, Verdict
+from pipeline.answering.kept_conversation import History, KeptConversation, before_turn, conversation_of
+from pipeline.answering.prompts import Source, fitting_history
 from pipeline.answering.recollection import recalled_data
 from pipeline.answering.replies import (
     MAY_NOT_ANSWER,
@@ -25,64 +25,49 @@ from pipeline.answering.replies import (
     not_answered,
     quoted,
 )
-from pipeline.answering.turns import ChatMemory, ChatParts, RunningTurn
-from pipeline.answering.written_answers import (
-    assembled,
-    before_turn,
-    verified,
-    written,
-)
-from pipeline.asking.follow_ups import condense, for_memory, topic_leads
+from pipeline.answering.turns import ChatParts, RunningTurn
+from pipeline.answering.writing import cited_answer, finish, prompt_for, write
+from pipeline.asking.follow_ups import earlier_leads, earlier_question
 from pipeline.asking.questions import asked_in, check_length, is_pasted
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import AthenaError, ModelError
+from pipeline.finding.several import merge_retrievals
 from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
-from pipeline.retrieve import LONGEST
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     Emit,
-    Events,
     RunFailed,
     SourcesFound,
     StepFinished,
     streamed,
 )
-from pipeline.steps.records import (
-    STOPPED,
-    Step,
-    last_step,
-)
-from pipeline.steps.spending import noted_in
+from pipeline.steps.records import STOPPED, last_step
+from pipeline.steps.spending import spending
+from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from pipeline.answer import Retrieval
-    from pipeline.answering.prompts import Source
-    from pipeline.answering.recollection import Recollection
-    from pipeline.finding.fusion import AlternativeQuery
-    from pipeline.steps.trace import RunningStep
+    from llama_index.core.llms import LLM
+
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOTED = "Noted: I find it again when you ask about it."
-NOT_IN_DOCUMENTS = " The documents do not seem to say anything about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
-BY_RULES = "The follow-up was completed by rules, not by the model: {why}."
-CONDENSE_TIMEOUT_S = 20.0
+AS_TYPED = "Your message was searched for as you typed it: {why}."
 PASTED = "The message is long: searched for its questions and its last sentences."
 
 
 class ChatRecipe:
-    """A chat that is bound to one stored conversation.
+    """A chat in one stored conversation.
 
-    `run` yields typed events and keeps every turn, also one that was stopped or failed. Without a language
-    model the answer is quotes. `pipeline/llamaindex/chat_engine.py` shows a chat as LlamaIndex's engine.
+    `run` yields typed events and stores every turn, also one that was stopped or failed.
     """
 
     def __init__(self, parts: ChatParts, conversation_id: str | None = None) -> None:
@@ -95,223 +80,194 @@ class ChatRecipe:
 
     @property
     def conversation_id(self) -> str:
-        """The stored conversation; "" before its first turn."""
+        """The id of the stored conversation; "" before its first turn."""
         return self.conversation.id
-
-    @property
-    def _no_model(self) -> str:
-        choice = self.parts.choice
-        why = f"{choice.detail} " if choice.wrong else ""
-        return f"{NO_MODEL} {why}{choice.fix}".strip()
 
     # -- the recipe ---------------------------------------------------------------------------------
 
-    def _answer(self, turn: RunningTurn) -> Events[Answer]:
-        memory, kept_in = self.parts.memory, self.conversation_id
-        if turn.instead_of:  # from now on the version before is aside
+    def _answer(self, turn: RunningTurn, emit: Emit) -> Answer:
+        """Answer the message of a turn."""
+        memory, llm = self.parts.memory, self.parts.llm
+        if turn.instead_of:
             self.conversation.keep_so_far(turn)
-        if memory and memory.concerns(turn.message, conversation_id=kept_in, turn_id=turn.turn_id):
-            return self._ask_memory(turn, memory)
+        if memory and memory.concerns(
+            turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id
+        ):
+            return self._ask_memory(turn)
         if reply := small_talk(turn.message, greeting=self.parts.persona.greeting):
             return turn.answer(text=reply, mode="reply", verdict="answered")
-        return (yield from self._answer_question(turn))
-
-    def _answer_question(self, turn: RunningTurn) -> Events[Answer]:
-        """The answer to a message that asks something of the documents."""
-        memory = self.parts.memory
-        yield from self._condense(turn)
+        self._rewrite(turn)
         if memory is not None:
-            yield from self._recall(turn, memory)
-        if (sources := (yield from self._with_agent(turn))) is not None:
-            return (yield from self._cite(turn, sources))
-        yield from self._retrieve(turn)
-        leads = turn.recollection.leads(turn.found.answerability)
-        if leads and self.parts.llm is None:
-            return self._told(turn)
-        nothing = turn.found.answerability.verdict == "not in the documents" or not turn.found.passages
-        stated = self.parts.llm is None and turn.recollection.stated
-        if turn.recollection.noted and (nothing or stated):
-            text = NOTED + NOT_IN_DOCUMENTS * nothing
-            return turn.answer(text=text, mode="reply", verdict="answered", related=())
-        if nothing and not (leads or (self.parts.llm is not None and turn.recollection.fits)):
-            return self._abstain(turn)
-        if self.parts.llm is None:
-            return (yield from self._quote(turn, notice=self._no_model))
-        if turn.found.answerability.verdict == "closest" and not leads:
-            turn.notices += (MAY_NOT_ANSWER,)
-        return (yield from self._generate(turn))
+            self._recall(turn)
+        if llm is not None and self.parts.agent is not None:
+            keep = self.conversation.keep_so_far_if_possible
+            sources = self.parts.agent.work(turn, self.parts, emit=emit, keep=keep)
+            turn.file_hashes = self._file_hashes()
+            if sources is not None:
+                return self._cite_whole(turn, sources, emit)
+        self._retrieve(turn, emit)
+        return self._quote_or_tell(turn) if llm is None else self._generate(turn, llm, emit)
 
-    def _with_agent(self, turn: RunningTurn) -> Events[Sequence[Source] | None]:
-        """What an agent read for the answer that it wrote; None where there is none, or it gave up."""
-        if self.parts.agent is None or self.parts.llm is None:
-            return None
-        keep = self.conversation.keep_so_far_if_possible
-        sources = yield from self.parts.agent.work(turn, self.parts, keep=keep)
-        if sources is not None and turn.retrieval is not None:
-            yield SourcesFound(turn.retrieval)
-        turn.file_hashes = self._file_hashes()
-        return sources
+    def _rewrite(self, turn: RunningTurn) -> None:
+        """Turn the message and the history into queries; where the model fails, it is searched as typed."""
+        asked = asked_in(turn.message)
+        turn.queries = (asked,)
+        if not turn.history or self.parts.llm is None:
+            return
+        from pipeline.asking.rewriting import rewrite
 
-    def _file_hashes(self) -> Mapping[str, str]:
-        documents = self.parts.hybrid_search.store.sections.documents()
-        return {info.source: info.hash for info in documents}
+        history = fitting_history(turn.history, budget=self.parts.limits.history_tokens)
+        languages = [*self.parts.hybrid_search.store.sections.statistics().languages]
+        with turn.trace.step("condense", message=turn.message, messages=len(history)) as step:
+            try:
+                found = rewrite(
+                    self.parts.llm,
+                    history,
+                    asked,
+                    languages=languages,
+                    hyde=turn.options.hyde,
+                    stop=turn.stop,
+                )
+            except ModelError as error:
+                if turn.stop.is_set():
+                    step.skip(STOPPED)
+                    return
+                step.fail(str(error))
+                turn.notices += (AS_TYPED.format(why=str(error.problem).rstrip(".")),)
+                return
+            turn.queries = tuple(found.queries)
+            turn.hypothesis = found.hypothesis if turn.options.hyde else None
+            step.data |= {"question": turn.question, "queries": found.queries, "by": "model"}
 
-    def _condense(self, turn: RunningTurn) -> Events[None]:
-        """The message and the history as one question that stands alone."""
-        work = partial(self._condensed, turn=turn)
-        told = {"message": turn.message, "messages": len(turn.history)}
-        turn.question = yield from turn.trace.take("condense", work, **told)
-
-    def _recall(self, turn: RunningTurn, memory: ChatMemory) -> Events[None]:
-        """What the message brings to mind; an answer does without where that fails."""
+    def _recall(self, turn: RunningTurn) -> None:
+        """Recall memories for the message; an answer does without where that fails."""
+        assert self.parts.memory is not None  # noqa: S101  (only called with one)
+        limits, history = self.parts.limits, turn.history
+        room = max(limits.history_tokens, limits.context_window // 2)
+        kept = fitting_history(
+            history, budget=limits.history_tokens, room=room, count=self.parts.count_tokens
+        )
         try:
-            turn.recollection = yield from turn.trace.take(
-                "recall", partial(self._recalled, turn=turn, memory=memory)
-            )
+            with turn.trace.step("recall") as step:
+                found = self.parts.memory.recall(
+                    turn.message,
+                    question=turn.question,
+                    left=history[: len(history) - len(kept)],
+                    turn_id=turn.turn_id,
+                )
+                step.data |= recalled_data(found)
+                step.data["tokens"] = sum(count_tokens(item.text) for item in found.all if self.parts.llm)
+                if found.detail:
+                    step.skip(found.detail)
+                turn.recollection = found
         except AthenaError as error:
             turn.notices += (NOT_RECALLED.format(why=str(error).rstrip(".")),)
 
-    def _retrieve(self, turn: RunningTurn) -> Events[None]:
-        """Passages and the verdict, of the message with its topic where that answers better."""
-        first = len(turn.trace.steps)
-        steps = turn.trace.steps
-        turn.retrieval = yield from self._searched(turn, turn.question, turn.alternative, steps)
-        if turn.other is not None and not turn.stop.is_set():
-            others: list[Step] = []
-            other = yield from self._searched(turn, turn.other.question, turn.other.alternative, others)
-            if topic_leads(turn.retrieval, other):
-                turn.retrieval, steps[first:] = other, others
-                turn.read_as(turn.other)
+    def _retrieve(self, turn: RunningTurn, emit: Emit) -> None:
+        """Search for the queries; without a model also together with the question before."""
+        found = [self._search(turn, query, emit) for query in turn.queries]
+        turn.retrieval = merge_retrievals(found, turn.question, top_k=turn.options.top_k)
+        earlier = earlier_question(turn.history) if self.parts.llm is None else ""
+        if earlier and not turn.stop.is_set():
+            before = len(turn.trace.steps)
+            other = self._search(turn, f"{earlier}: {turn.question}", emit)
+            if earlier_leads(turn.question, turn.retrieval, other):
+                turn.retrieval, turn.carried = other, earlier
+                turn.queries = (other.question,)
+                del turn.trace.steps[before - len(found[0].steps) : before]
+            else:
+                del turn.trace.steps[before:]
         hyde = last_step(turn.retrieval.steps, "hyde")
         if hyde is not None and hyde.status == "failed":
             turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
-        yield SourcesFound(turn.retrieval)
+        emit(SourcesFound(turn.retrieval))
         turn.file_hashes = self._file_hashes()
         scope = as_scope(turn.options.paths)
         if scope and not any(matches(source, scope) for source in turn.file_hashes):
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
 
-    def _searched(
-        self, turn: RunningTurn, question: str, alternative: AlternativeQuery | None, steps: list[Step]
-    ) -> Events[Retrieval]:
-        """The search for one question; its steps are added to `steps`, also where it fails."""
+    def _search(self, turn: RunningTurn, query: str, emit: Emit) -> Retrieval:
+        """Search for one query; its steps join those of the turn, also where it fails."""
 
-        def work(emit: Emit) -> Retrieval:
-            def noted(event: ChatEvent) -> None:
-                if isinstance(event, StepFinished):
-                    steps.append(event.step)
-                emit(event)
+        def noted(event: ChatEvent) -> None:
+            if isinstance(event, StepFinished):
+                turn.trace.steps.append(event.step)
+            emit(event)
 
-            return self.parts.hybrid_search.search(
-                question,
-                options=turn.options,
-                stop=turn.stop,
-                alternative=alternative,
-                emit=noted,
+        search, hypothesis = self.parts.hybrid_search, turn.hypothesis
+        return search.search(query, options=turn.options, hypothesis=hypothesis, stop=turn.stop, emit=noted)
+
+    def _quote_or_tell(self, turn: RunningTurn) -> Answer:
+        """Answer without a model: what the user said before, quotes, or that nothing was found."""
+        memory, found = turn.recollection, turn.found
+        if memory.leads(found.answerability):
+            verdict: Verdict = "answered" if memory.verdict == "remembered" else "closest"
+            return turn.answer(
+                text=memory.told, mode="memory", verdict=verdict, recalled=memory.told_ids, related=()
             )
+        nothing = found.answerability.verdict == "not in the documents" or not found.passages
+        if memory.noted and (nothing or memory.stated):
+            return turn.answer(text=NOTED, mode="reply", verdict="answered", related=())
+        if nothing:
+            personal = memory.verdict is not None and memory.personal and memory.asks
+            nearest = () if personal else nearest_sections(found.passages, turn.file_hashes)
+            return turn.answer(
+                text=not_answered(turn.message if turn.carried else found.question, personal=personal),
+                abstained=True,
+                nearest=nearest,
+                verdict="not in the documents",
+            )
+        choice = self.parts.choice
+        why = f"{choice.detail} " if choice.wrong else ""
+        return self._quote(turn, notice=f"{NO_MODEL} {why}{choice.fix}".strip())
 
-        return streamed(work)
+    def _quote(self, turn: RunningTurn, *, notice: str) -> Answer:
+        """Answer with the best blocks of the documents as they stand."""
+        with turn.trace.step("quote", limit=self.parts.limits.quotes) as step:
+            return quoted(step, turn, self.parts.hybrid_search, notice=notice)
 
-    def _abstain(self, turn: RunningTurn) -> Answer:
-        """The documents do not answer: what was looked for, and the nearest sections."""
-        nearest = nearest_sections(turn.found.passages, turn.file_hashes)
-        asked = turn.message if turn.carried else turn.found.question
-        verdict = "not in the documents"  # also where any probability is enough, and nothing was found
-        known = turn.recollection
-        personal = known.verdict is not None and known.personal and known.asks
-        text = not_answered(asked, personal=personal)
-        nearest = () if personal else nearest
-        return turn.answer(text=text, abstained=True, nearest=nearest, verdict=verdict)
-
-    def _told(self, turn: RunningTurn) -> Answer:
-        """What is remembered, where that answers better than the documents."""
-        found = turn.recollection
-        verdict: Verdict = "answered" if found.verdict == "remembered" else "closest"
-        return turn.answer(
-            text=found.told, mode="memory", verdict=verdict, recalled=found.told_ids, related=()
-        )
-
-    def _quote(self, turn: RunningTurn, *, notice: str) -> Events[Answer]:
-        """The best units as they stand."""
-        work = partial(quoted, turn=turn, search=self.parts.hybrid_search, notice=notice)
-        return (yield from turn.trace.take("quote", work, limit=self.parts.limits.quotes))
-
-    def _generate(self, turn: RunningTurn) -> Events[Answer]:
-        """The model's answer; where it fails before the first word, quotes stand in for it."""
-        prompt = yield from turn.trace.take("prompt", partial(assembled, turn=turn, parts=self.parts))
+    def _generate(self, turn: RunningTurn, llm: LLM, emit: Emit) -> Answer:
+        """Answer with the model; where it fails before the first word, quotes stand in for it."""
+        leads = turn.recollection.leads(turn.found.answerability)
+        if turn.found.answerability.verdict != "answered" and not leads:
+            turn.notices += (MAY_NOT_ANSWER,)
+        prompt = prompt_for(turn, self.parts)
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
-        writing = partial(written, turn=turn, parts=self.parts, messages=prompt.messages, keep=keep)
+        cited = cited_answer(turn, self.parts, prompt.sources)
         try:
-            generation = yield from turn.trace.stream("generate", writing, model=self.parts.choice.name)
+            write(turn, self.parts, llm, prompt.messages, cited, emit=emit, keep=keep)
         except ModelError as error:
             if turn.text.strip():
                 with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
-                    turn.partial = yield from self._cite(turn, prompt.sources)
+                    turn.partial = finish(turn, cited)
                 raise
-            return (yield from self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}"))
+            return self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}")
         if not turn.text.strip() and not turn.stop.is_set():
-            nothing = f"{self.parts.choice.name} answered nothing. {QUOTES_INSTEAD}"
-            return (yield from self._quote(turn, notice=nothing))
-        if generation and generation.notice:
-            turn.notices += (generation.notice,)
-        return (yield from self._cite(turn, prompt.sources))
+            return self._quote(turn, notice=f"{self.parts.choice.name} answered nothing. {QUOTES_INSTEAD}")
+        return finish(turn, cited)
 
-    def _cite(self, turn: RunningTurn, sources: Sequence[Source]) -> Events[Answer]:
-        """The generated text with markers resolved and every sentence checked."""
-        search, memory = self.parts.hybrid_search, self.parts.memory
-        work = partial(verified, turn=turn, search=search, sources=sources, memory=memory)
-        return (yield from turn.trace.take("verify", work))
+    def _cite_whole(self, turn: RunningTurn, sources: Sequence[Source], emit: Emit) -> Answer:
+        """Cite an agent's answer, whose text is there already."""
+        if turn.retrieval is not None:
+            emit(SourcesFound(turn.retrieval))
+        cited = cited_answer(turn, self.parts, sources)
+        cited.add(turn.text.strip())
+        return finish(turn, cited)
 
-    def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
-        """What the memory itself answers; the turn is stored first, as what is kept names it."""
+    def _ask_memory(self, turn: RunningTurn) -> Answer:
+        """Do a request to the memory; the turn is stored first, since memories name it as their source."""
+        assert self.parts.memory is not None  # noqa: S101  (only called with one)
         self.conversation.keep_so_far(turn)
-        reply = memory.reply(turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id)
+        reply = self.parts.memory.reply(
+            turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id
+        )
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 
-    # -- the steps ----------------------------------------------------------------------------------
-
-    def _condensed(self, step: RunningStep, turn: RunningTurn) -> str:
-        rewrite = partial(self._rewrite, stop=turn.stop) if self.parts.llm else None
-        said = [replace(message, text=message.text[:LONGEST]) for message in turn.history]
-        found = condense(said, asked_in(turn.message), rewrite=rewrite)
-        step.data |= {"question": found.question, "carried": found.carried, "by": found.by}
-        turn.alternative, turn.carried, turn.other = found.alternative, found.carried, found.other
-        if found.problem and turn.stop.is_set():
-            step.skip(STOPPED)
-        elif found.problem:
-            step.fail(found.problem)
-            turn.notices += (BY_RULES.format(why=found.problem.rstrip(".")),)
-        return found.question
-
-    def _left(self, history: Sequence[Message]) -> Sequence[Message]:
-        """The messages that a prompt has no room for, as far as that is known before its sources are."""
-        limits = self.parts.limits
-        room = max(limits.history_tokens, limits.context_window // 2)
-        kept = fitting_history(
-            history, budget=limits.history_tokens, room=room, count=self.parts.count_tokens
-        )
-        return history[: len(history) - len(kept)]
-
-    def _rewrite(self, history: Sequence[Message], message: str, *, stop: threading.Event) -> str:
-        from pipeline.models.generation import complete
-
-        assert self.parts.llm is not None  # noqa: S101  (only called with one)
-        prompt = condense_prompt(fitting_history(history, budget=self.parts.limits.history_tokens), message)
-        text = complete(self.parts.llm, prompt, timeout_s=CONDENSE_TIMEOUT_S, stop=stop)
-        return "" if stop.is_set() else text  # half a question finds something else
-
-    def _recalled(self, step: RunningStep, turn: RunningTurn, memory: ChatMemory) -> Recollection:
-        question = for_memory(turn.history, turn.message) or turn.question
-        found = memory.recall(
-            turn.message, question=question, left=self._left(turn.history), turn_id=turn.turn_id
-        )
-        step.data |= recalled_data(found)
-        step.data["tokens"] = sum(count_tokens(item.text) for item in found.all) if self.parts.llm else 0
-        if found.detail:
-            step.skip(found.detail)
-        return found
+    def _file_hashes(self) -> Mapping[str, str]:
+        documents = self.parts.hybrid_search.store.sections.documents()
+        return {info.source: info.hash for info in documents}
 
     # -- running it ---------------------------------------------------------------------------------
 
@@ -323,82 +279,70 @@ class ChatRecipe:
         history: Sequence[Message] | None = None,
         instead_of: str = "",
     ) -> Iterator[ChatEvent]:
-        """Answer a message and yield what happens; the last event is `AnswerFinished` or `RunFailed`.
+        """Answer a message and yield events; the last one is `AnswerFinished` or `RunFailed`.
 
-        `history` takes the place of what was said before. A message `instead_of` a turn of the conversation
-        becomes another version of that: it is the same question again, or another one. Raises `AthenaError`
-        for a message of more than 20,000 characters. The work is done in the caller's thread,
-        between one event and the next. Leaving the iterator early stops the run and keeps what there was.
+        `history` replaces the earlier messages. A message `instead_of` a turn of the conversation replaces
+        that turn: the same question is answered again, another one begins anew from there. Raises
+        `AthenaError` for a message of more than 20,000 characters. A thread does the work; leaving the
+        iterator early stops it and stores the text written so far.
         """
         check_length(message)
+        stop = stop or threading.Event()
         if history is not None:
             self.history.replace(history)
         if instead_of:
             begun = conversation_of(self.parts, self.conversation_id)
             self.history = History.of(before_turn(begun, instead_of)[0])
-        turn = self._begin(message, stop)
-        turn.instead_of = instead_of
-        if not (self.parts.kept or turn.history):
-            turn.notices += (NOT_KEPT,)
-        if is_pasted(message):
-            turn.notices += (PASTED,)
-        return self._watched(turn)
-
-    def _begin(self, message: str, stop: threading.Event | None) -> RunningTurn:
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
-        return RunningTurn(
-            message=redacted(well_formed(message)),  # a key that was pasted should not be stored
-            history=[] if alone else self.history.said(),
-            stop=stop or threading.Event(),
-            model=self.parts.model_name,
-            options=self.parts.options,
-            invocation=self.parts.invocation,
+        earlier = [] if alone else self.history.said()
+        asked = redacted(well_formed(message))  # a key that was pasted should not be stored
+        return streamed(partial(self._work, asked, earlier, stop, instead_of), stop=stop)
+
+    def _work(
+        self, message: str, history: Sequence[Message], stop: threading.Event, instead_of: str, emit: Emit
+    ) -> None:
+        """Run one turn; its last event comes after everything else, as some callers leave with it."""
+        parts = self.parts
+        turn = RunningTurn(
+            message=message,
+            history=history,
+            stop=stop,
+            model=parts.model_name,
+            options=parts.options,
+            trace=Trace(emit),
+            invocation=parts.invocation,
+            instead_of=instead_of,
         )
-
-    def _watched(self, turn: RunningTurn) -> Iterator[ChatEvent]:
-        events = noted_in(turn.spent, self._work(turn))
-        try:
-            for event in events:  # noqa: UP028  (`yield from` would end the work where the caller leaves)
-                yield event
-        except GeneratorExit:
-            turn.stop.set()
-            for _ in events:
-                pass
-            raise
-
-    def _work(self, turn: RunningTurn) -> Iterator[ChatEvent]:
-        """The events of a turn; the last comes when all else is done, as some callers stop there."""
+        turn.notices += (NOT_KEPT,) if not (parts.kept or history) else ()
+        turn.notices += (PASTED,) if is_pasted(message) else ()
         last: ChatEvent
         try:
-            found = yield from self._answer(turn)
-            if self.parts.memory is not None and last_step(turn.trace.steps, "remember") is None:
-                turn.trace.steps.append(self.parts.memory.planned(turn.message))
+            with spending() as turn.spent:
+                found = self._answer(turn, emit)
+            if parts.memory is not None and last_step(turn.trace.steps, "remember") is None:
+                turn.trace.steps.append(parts.memory.planned(message))
             answer = self.conversation.keep_if_possible(turn, found)
             self.history.take(answer)
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._fail(turn, str(error))
             last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished.answer)
-        except KeyboardInterrupt:
-            turn.stop.set()
-            self.conversation.keep_so_far_if_possible(turn)  # whoever stops it hears of nothing else
-            self._tell(turn)
-            raise
-        except BaseException:  # of whatever kind, and raised again: no question stays without an end
+        except BaseException:  # whatever it is, it is raised again: no question stays without an end
             self._fail(turn, UNEXPECTED)
             self._tell(turn)
             raise
         try:
             self._tell(turn)
         finally:  # a listener that fails costs nobody the answer
-            yield last
+            emit(last)
 
     def _fail(self, turn: RunningTurn, why: str) -> None:
-        with suppress(AthenaError):  # the conversation is gone, or the store is what failed: said elsewhere
+        with suppress(AthenaError):  # the conversation is gone, or the store is what failed
             kept = self.conversation.keep_failed(turn, why)
             self.history.remember(turn.message, kept.text)
 
     def _tell(self, turn: RunningTurn) -> None:
+        """Hand the ended turn to the memory and the listeners."""
         if self.parts.memory is not None and turn.outcome is not None:
             self.parts.memory.remember(turn.finished)
         for listen in self.parts.listeners:

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
-from pipeline.finding.fusion import LISTS, AlternativeQuery
+from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
 from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
@@ -54,7 +54,6 @@ class HybridSearch:
         options: RetrievalOptions | None = None,
         hypothesis: str | None = None,
         ranks: int | None = KEPT_RANKS,
-        alternative: AlternativeQuery | None = None,
         stop: threading.Event | None = None,
         emit: Emit | None = None,
     ) -> Retrieval:
@@ -71,9 +70,6 @@ class HybridSearch:
             words = misspelt(asked, index) if correcting.is_on(options.spelling) else []
             question = with_words(asked, words)
             correcting.data |= {"corrected": question if words else "", "words": words}
-            if alternative and options.spelling:
-                other = with_words(alternative.text, misspelt(alternative.text, index))
-                alternative = alternative._replace(text=other)
         with trace.step("hyde", question=question) as hyde:
             wanted = options.hyde and (options.alpha > 0 or options.hyde_lexical)
             if not hyde.is_on(wanted):
@@ -82,7 +78,7 @@ class HybridSearch:
                 hypothesis = write_hypothesis(hyde, question, self.hypothesize, stop)
             hyde.data["hypothesis"] = hypothesis
         with AT_ONCE:
-            passages, verdict = self._find(question, hypothesis or "", alternative, options, trace, stop)
+            passages, verdict = self._find(question, hypothesis or "", options, trace, stop)
         steps, was = tuple(trace.steps), asked if asked != question else ""
         return Retrieval(question, tuple(passages), verdict, steps, was)
 
@@ -90,7 +86,6 @@ class HybridSearch:
         self,
         question: str,
         hypothesis: str,
-        alternative: AlternativeQuery | None,
         options: RetrievalOptions,
         trace: Trace,
         stop: threading.Event,
@@ -108,14 +103,12 @@ class HybridSearch:
         with trace.step(
             "search",
             text=text,
-            alternative=alternative.text if alternative else "",
-            alternative_share=alternative.share if alternative else 0.0,
             alpha=alpha,
             candidates=options.candidates,
             paths=options.paths,
             sentences=self.store.sections.statistics().sentences,
         ) as searching:
-            found = self._search(text, vector, alternative, alpha=alpha, options=options)
+            found = self._search(text, vector, alpha=alpha, options=options)
             lists: dict[str, Ranking] = {name: getattr(found, name) for name in LISTS}
             searching.data |= {name: _rounded(ranking) for name, ranking in lists.items()}
             searching.data["hits"] = sum(map(len, lists.values()))
@@ -136,7 +129,7 @@ class HybridSearch:
             passages = _descending(names_first(passages, [p.section for p in passages], question))
         with trace.step("answerable") as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
-                found = self._search(question, own, alternative, alpha=alpha, options=options)
+                found = self._search(question, own, alpha=alpha, options=options)
             verdict = self._judge(question, found, passages)
             judging.data |= {"verdict": verdict.verdict, **asdict(verdict)}
         with trace.step("merge_up", ratio=options.merge_up_ratio, within=options.top_k) as merging_up:
@@ -153,12 +146,11 @@ class HybridSearch:
         self,
         text: str,
         vector: Vector,
-        alternative: AlternativeQuery | None,
         *,
         alpha: float,
         options: RetrievalOptions,
     ) -> SearchResponse:
-        """Search the four lists, and blend them with those of the alternative query."""
+        """Search the four lists."""
         request = SearchRequest(
             text=text if alpha < 1 else None,
             vector=vector if alpha > 0 else None,
@@ -166,14 +158,7 @@ class HybridSearch:
             paths=options.paths,
             languages=tuple(self.store.sections.statistics().languages) or ("en",),
         )
-        response = self.store.sentences.search(request)
-        if alternative is None:
-            return response
-        near = request.vector
-        if near is not None:
-            near = self.encoder.encode_query(alternative.text)
-        request = replace(request, text=request.text and alternative.text, vector=near)
-        return fusion.blend(response, self.store.sentences.search(request), share=alternative.share)
+        return self.store.sentences.search(request)
 
     def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:
         """The verdict on the fetched passages; without one, the documents do not answer."""

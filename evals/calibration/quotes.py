@@ -29,7 +29,6 @@ from typer import echo
 from evals.datasets import Question, Span, held_out, load_queries, with_texts
 from evals.indexing import indexed_corpus
 from evals.judging import Heard, Judged, Shown, judge
-from evals.retrieval import condensed
 from pipeline.answer import Passage, Retrieval
 from pipeline.answering.leaf_chances import SIGNALS, Candidate, Floats, leaf_signals
 from pipeline.answering.quotes import candidates_of, choose_quotes, quotable
@@ -65,7 +64,7 @@ def examples_of(athena: Athena, queries: Iterable[Question], *, name: str, corpu
     for query in queries:
         if not (query.answerable and query.gold):
             continue
-        retrieval = athena.hybrid_search.search(condensed(query).question)
+        retrieval = athena.hybrid_search.search(query.text)
         candidates = candidates_of(quotable(retrieval, athena.store))
         if not candidates:
             continue

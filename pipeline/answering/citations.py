@@ -10,7 +10,7 @@ import hashlib
 import heapq
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
@@ -31,6 +31,7 @@ CODE = re.compile(  # a fence begins a line: by one within a sentence, all that 
 )
 SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`])|(?<=[.!?](?:\*\*|__)))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
+    r"|(?<=[。！？])(?:\s*[\[【][^\]】\n]{1,20}[\]】])*"
     r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that continues in lower case is the same sentence, wrapped
 )
 ABBREVIATION = re.compile(
@@ -38,6 +39,11 @@ ABBREVIATION = re.compile(
 )
 # These end sentences, too ("after 5 min. Then …"): they are abbreviations only before lower case.
 MAYBE_ABBREVIATION = re.compile(r"\b(no|approx|etc|sec|min|max)\.$", re.IGNORECASE)
+SENTENCE_CLOSE = re.compile(r"[.!?…。！？]+$|\|$")
+LINK = re.compile(
+    r"(?P<image>!)?\[(?P<words>[^\[\]\n]{0,300})\]\((?P<address>[^()\s]{0,1000})(?:\s+\"[^\"\n]{0,300}\")?\)"
+)
+WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]{0,300}\|)?(?P<words>[^\[\]|\n]{1,300})\]\]")
 GOES_ON = re.compile(r"\s*[a-z0-9]")
 LONGEST_RANGE = 20  # [1-900] is no citation
 
@@ -49,26 +55,6 @@ class Piece:
     start: int
     end: int
     numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A leaf of a passage."""
-
-    passage: Passage
-    leaf: Node
-
-
-Locate = Callable[[str, int], Sequence[Place]]  # a sentence, a source's number → the leaves it stands for
-
-
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """An answer whose markers are final, its citations by marker, and its sentences with theirs."""
-
-    text: str
-    citations: tuple[Citation, ...]
-    pieces: tuple[Piece, ...]
 
 
 def sentences_of(text: str) -> list[Piece]:
@@ -90,25 +76,6 @@ def _abbreviated(before: str, text: str, end: int) -> bool:
     if ABBREVIATION.search(before):
         return True
     return bool(MAYBE_ABBREVIATION.search(before) and GOES_ON.match(text, end))
-
-
-def cite(
-    text: str, passages: Mapping[int, Passage], *, locate: Locate, file_hashes: Mapping[str, str]
-) -> Cited:
-    """Resolve the markers of a generated answer.
-
-    Each number of a given source becomes the leaves that it stands for; citations are renumbered in order of
-    appearance. Numbers that the model invented are removed.
-    """
-    found: dict[str, Citation] = {}
-    out: list[str] = []
-    position = 0
-    for piece in sentences_of(text):
-        out.append(text[position : piece.start])
-        out.append(_resolved(text[piece.start : piece.end], passages, locate, file_hashes, found))
-        position = piece.end
-    final = "".join([*out, text[position:]])
-    return Cited(final, tuple(found.values()), tuple(sentences_of(final)))
 
 
 def citation_of(
@@ -150,6 +117,32 @@ def without_markers(text: str) -> str:
     return SPACED_MARKER.sub(lambda match: match[0] if _inside(match.start("marker"), code) else "", text)
 
 
+def with_markers(sentence: str, markers: Sequence[int]) -> str:
+    """The sentence with citation markers before its final punctuation, or inside the last cell of a row."""
+    if not markers:
+        return sentence
+    written = "".join(f"[{marker}]" for marker in markers)
+    end = SENTENCE_CLOSE.search(sentence)
+    at = end.start() if end else len(sentence)
+    return f"{sentence[:at].rstrip()} {written}{' ' if end and '|' in end[0] else ''}{sentence[at:]}"
+
+
+def without_links(text: str, known: str) -> str:
+    """The text with the words of its Markdown links alone; an address that `known` text has stays a link.
+
+    Relative links mean nothing outside of their document, and a model may have invented the others.
+    """
+    code = _code_spans(text)
+
+    def words(match: re.Match[str]) -> str:
+        address = match["address"]
+        keeps = not match["image"] and re.match(r"https?://", address) and address in known
+        return match[0] if keeps or _inside(match.start(), code) else match["words"]
+
+    plain = LINK.sub(words, text)
+    return WIKI_LINK.sub(lambda found: found[0] if _inside(found.start(), code) else found["words"], plain)
+
+
 def escaped_markers(text: str) -> str:
     """The text with a backslash before whatever reads as a citation, outside of code: it cites nothing."""
     code = [match.span("block" if match["fence"] else 0) for match in CODE.finditer(text)]
@@ -166,46 +159,6 @@ def renamed_markers(text: str, name: Callable[[int], str]) -> str:
         return "".join(name(number) for number in _numbers(match[1]))
 
     return MARKER.sub(renamed, text)
-
-
-def _resolved(
-    sentence: str,
-    passages: Mapping[int, Passage],
-    locate: Locate,
-    file_hashes: Mapping[str, str],
-    found: dict[str, Citation],
-) -> str:
-    code = _code_spans(sentence)
-    plain = without_markers(sentence)
-    last: list[tuple[int, int]] = []  # where the previous marker ended, and its number
-
-    def replaced(match: re.Match[str]) -> str:
-        if _inside(match.start("marker"), code):
-            return match[0]
-        markers = dict.fromkeys(
-            _marker(place.leaf, place.passage, file_hashes, found)
-            for number in _numbers(match[3])
-            if number in passages
-            for place in locate(plain, number)
-        )
-        # Two sources in one section can give `[1][1]`: one of them is enough.
-        kept = [n for n in markers if n not in [number for end, number in last if end == match.start()]]
-        last[:] = [(match.end(), number) for number in (kept or markers)]
-        return match[1] + "".join(f"[{marker}]" for marker in kept) if kept else ""
-
-    return SPACED_MARKER.sub(replaced, sentence)
-
-
-def _marker(leaf: Node, passage: Passage, file_hashes: Mapping[str, str], found: dict[str, Citation]) -> int:
-    if leaf.node_id not in found:
-        found[leaf.node_id] = citation_of(
-            [leaf],
-            passage,
-            marker=len(found) + 1,
-            file_hash=file_hashes.get(passage.section.metadata["source"], ""),
-            verified=True,
-        )
-    return found[leaf.node_id].marker
 
 
 def _piece(text: str, start: int, end: int) -> list[Piece]:

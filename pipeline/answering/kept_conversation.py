@@ -11,13 +11,13 @@ from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import left_of, looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
-from pipeline.asking.follow_ups import FROM_MEMORY
 from pipeline.errors import StoreError
 from pipeline.messages import Message
 from pipeline.steps.spending import usage_of
-from pipeline.stores.conversations import Conversation, not_of, title_of
+from pipeline.stores.conversations import Conversation, Turn, not_of, title_of, unknown_turn
 from pipeline.stores.globs import as_scope
 
+FROM_MEMORY = "(From what was said before.)"  # stands in prompts for an answer of the memory
 NOT_STORED = "This answer is not stored: {why}"
 
 
@@ -77,6 +77,15 @@ def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | No
     if found.info.user != parts.user:
         raise not_of(parts.user, found.info)
     return found
+
+
+def before_turn(conversation: Conversation | None, turn_id: str) -> tuple[Conversation, Turn]:
+    """The conversation as it was before a turn, and that turn; raises `UnknownConversation` without one."""
+    turns = conversation.turns if conversation else ()
+    place = next((place for place, turn in enumerate(turns) if turn.id == turn_id), None)
+    if conversation is None or place is None:
+        raise unknown_turn(turn_id)
+    return replace(conversation, turns=turns[:place]), turns[place]
 
 
 class KeptConversation:

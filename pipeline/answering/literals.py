@@ -52,6 +52,20 @@ def missing_numbers(stated: Literals, given: Literals) -> list[str]:
     ]
 
 
+def missing_names(stated: Literals, given: str, everything: str) -> list[str]:
+    """Return the stated ids that the `given` text lacks, and the commands that `everything` lacks."""
+    near, far = (" ".join(text.casefold().split()) for text in (given, everything))
+    return [
+        *sorted(name.upper() for name in stated.identifiers if not _stands_in(name, near)),
+        *sorted(command for command in stated.commands if not _stands_in(command, far)),
+    ]
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """True where the text has the name by itself, not as part of another (P-1 in P-10)."""
+    return bool(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
+
+
 def _plain(written: str) -> str:
     """`1,000` → 1000, `5.0` → 5, `−3` → -3."""
     number = re.sub(GROUPS, "", written).replace("−", "-")

@@ -1,19 +1,18 @@
-"""What a chat is made of, and one turn of it: while it runs, what is known so far; and when it is over."""
+"""The parts of a chat, and one turn of it: while it runs, and when it has ended."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.answering.recollection import MemoryReply, Recollection
-from pipeline.finding.fusion import AlternativeQuery
 from pipeline.messages import Message
 from pipeline.models.tokens import counter_for
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
-from pipeline.steps.events import Events
+from pipeline.steps.events import Emit
 from pipeline.steps.records import Step, last_step
 from pipeline.steps.spending import Spent
 from pipeline.steps.trace import Trace
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from pipeline.answering.persona import Persona
     from pipeline.answering.prompts import Source
-    from pipeline.asking.follow_ups import Condensed
     from pipeline.models.base import ModelChoice
     from pipeline.models.tokens import CountTokens
     from pipeline.retrieve import HybridSearch
@@ -32,79 +30,77 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurn:
-    """One turn when it is over, however it ended."""
+    """One turn that has ended, in whatever way."""
 
     answer: Answer
     steps: tuple[Step, ...]
     passages: tuple[Passage, ...]  # none where it ended before they were found
-    generated: str  # what a model wrote, before its citations were resolved
-    model: str  # that was connected, also where the answer is quotes in the end; "" = none
+    generated: str  # the model's own text, before its sentences were cited
+    model: str  # the connected model, also where the answer is quotes in the end; "" = none
     started_at: float  # Unix seconds
     seconds: float
-    invocation: Mapping[str, float] = field(default_factory=dict)  # what the model is asked with
+    invocation: Mapping[str, float] = field(default_factory=dict)  # the model's parameters
 
 
 Listener = Callable[[FinishedTurn], None]
 
 
 class ChatMemory(Protocol):
-    """One user's memory, as a chat uses it; who fulfils it is not the pipeline's business."""
+    """One user's memory, as a chat uses it."""
 
     @property
     def uses_history(self) -> bool:
-        """Whether what was said before belongs to a message."""
+        """Whether earlier messages belong to a message."""
 
     def concerns(self, message: str, *, conversation_id: str, turn_id: str = "") -> bool:
-        """Whether a message is about the memory: "remember that …", "what do you know about me?".
-
-        `turn_id` names its turn, where that is stored already.
-        """
+        """Whether a message is a request to the memory: "remember that …", "what do you know about me?"."""
 
     def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
-        """The answer to such a message, after it was done."""
+        """Do such a request and return the reply."""
 
     def recall(
         self, message: str, *, question: str, left: Sequence[Message], turn_id: str = ""
     ) -> Recollection:
-        """What a message brings to mind, which stands for a `question`; its own turn is not looked at.
+        """Recall memories for a message and its standalone question, except from its own turn.
 
         `left` are the messages of the conversation that the prompt has no room for.
         """
 
     def begin(self, turn_id: str) -> None:
-        """A turn is about to be stored for the first time, while it is answered: it is this process's."""
+        """Note that this process is about to store a turn for the first time."""
 
     def give_up(self, turn_id: str) -> None:
-        """It could not be stored."""
+        """Note that the turn could not be stored."""
 
     def planned(self, message: str) -> Step:
         """The step that will follow the answer, as far as it is known before."""
 
     def remember(self, turn: FinishedTurn) -> None:
-        """Keep of a turn what there is to keep: soon, and in no way that its answer waits for."""
+        """Keep memories of a turn; the work is done later, so that no answer waits for it."""
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """What memories say; forgotten ones are left out."""
+        """The texts of memories by id, without forgotten ones."""
 
     def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
-        """Those of memories that rest on what the user said, not on an answer or a document."""
+        """The ids of those memories that rest on the user's own words."""
 
 
 class ChatAgent(Protocol):
-    """What chooses its tools before it answers; who fulfils it is not the pipeline's business."""
+    """An agent that chooses its tools before it answers."""
 
     def work(
-        self, turn: RunningTurn, parts: ChatParts, *, keep: Callable[[RunningTurn], None]
-    ) -> Events[Sequence[Source] | None]:
-        """The passages that the answer in `turn.text` may cite; None where it gave up, as a notice says.
+        self, turn: RunningTurn, parts: ChatParts, *, emit: Emit, keep: Callable[[RunningTurn], None]
+    ) -> Sequence[Source] | None:
+        """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
 
-        `keep` is called with what there is after each step. Where the turn is stopped, what was read by then.
+        A notice says why it gave up. `keep` is called with the turn after each step. Where the turn is
+        stopped, the sources read by then are returned.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatParts:
-    """The parts of a chat; each of `listeners` hears of every turn when it is over, however it ended."""
+    """The parts of a chat; each of `listeners` is called with every turn that has ended."""
 
     hybrid_search: HybridSearch
     options: RetrievalOptions
@@ -114,7 +110,7 @@ class ChatParts:
     persona: Persona
     limits: ChatOptions
     listeners: Sequence[Listener] = ()
-    kept: bool = True  # whether what is said outlives the process
+    kept: bool = True  # whether conversations outlive the process
     prices: PriceOptions = field(default_factory=PriceOptions)
     user: str = DEFAULT_USER
     memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
@@ -127,12 +123,12 @@ class ChatParts:
 
     @property
     def count_tokens(self) -> CountTokens:
-        """What counts a conversation's tokens: as the language model does, where that is known."""
+        """Counts a conversation's tokens as the language model does, where that is known."""
         return counter_for(self.model_name)
 
     @property
     def invocation(self) -> Mapping[str, Any]:
-        """How the language model is asked, for the trace; nothing where none is connected."""
+        """The language model's parameters, for the trace; nothing where none is connected."""
         if self.llm is None:
             return {}
         from pipeline.models.llm import invocation_of
@@ -148,37 +144,33 @@ class RunningTurn:
     history: Sequence[Message]
     stop: threading.Event
     model: str  # "" = none is connected
-    options: RetrievalOptions  # of its search
+    options: RetrievalOptions
+    trace: Trace
     invocation: Mapping[str, float] = field(default_factory=dict)
-    question: str = ""  # the message as it is searched for
-    alternative: AlternativeQuery | None = None  # another wording that is searched for with it
-    carried: str = ""  # what it has of what was said before
-    other: Condensed | None = None  # its other reading, in a conversation
+    queries: tuple[str, ...] = ()  # the message as it is searched for; several where it asks several things
+    hypothesis: str | None = None  # to search with; None: the search writes its own where HyDE is on
+    carried: str = ""  # the earlier question that was searched for with the message
     recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None
     file_hashes: Mapping[str, str] = field(default_factory=dict)
-    text: str = ""  # that a model has written
+    text: str = ""  # as the model wrote it
     notices: tuple[str, ...] = ()
     turn_id: str = ""
-    instead_of: str = ""  # id of the turn that it is another version of
+    instead_of: str = ""  # id of the turn that it replaces
     partial: Answer | None = None  # of a generation that broke off, with its citations
     outcome: Answer | None = None  # how it ended, also where that could not be stored
-    trace: Trace = field(default_factory=Trace)
-    spent: list[Spent] = field(default_factory=list)  # by language models
+    spent: list[Spent] = field(default_factory=list)  # tokens of language models
+
+    @property
+    def question(self) -> str:
+        """The message as one question that stands alone."""
+        return "; ".join(self.queries) or self.message
 
     @property
     def found(self) -> Retrieval:
-        """What was retrieved; to be read only after the search."""
+        """The retrieval; there is one after the search."""
         assert self.retrieval is not None  # noqa: S101  (the recipe retrieves first)
         return self.retrieval
-
-    def read_as(self, other: Condensed) -> None:
-        """Take another reading of the message for the question, also in the record of how it was made."""
-        self.question, self.alternative, self.carried = other.question, other.alternative, other.carried
-        steps = self.trace.steps
-        place = max(place for place, step in enumerate(steps) if step.name == "condense")
-        read = {"question": other.question, "carried": other.carried, "by": other.by}
-        steps[place] = replace(steps[place], data={**steps[place].data, **read})
 
     @property
     def cut_off(self) -> bool:
@@ -192,7 +184,7 @@ class RunningTurn:
 
     @property
     def finished(self) -> FinishedTurn:
-        """All of it, once it is over."""
+        """The turn as it stands, for listeners."""
         return FinishedTurn(
             answer=self.outcome or self.answer(text=self.text),
             steps=tuple(self.trace.steps),
@@ -205,11 +197,11 @@ class RunningTurn:
         )
 
     def answer(self, **given: Any) -> Answer:
-        """The answer as it stands, with what is given on top; where it is kept, steps and time are added."""
+        """The answer as it stands, with the given fields; steps and time are added where it is stored."""
         verdict = self.retrieval.answerability.verdict if self.retrieval else None
         known: dict[str, Any] = {
             "question": self.message,
-            "condensed_question": self.question or self.message,
+            "condensed_question": self.question,
             "carried": self.carried,
             "mode": "generate" if self.model else "quote",
             "abstained": False,

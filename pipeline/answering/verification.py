@@ -1,249 +1,229 @@
-"""Verification: do the passages that the model was given say what a sentence of its answer says?
+"""Verification: find the source sentences that support each sentence of an answer, and cite them.
 
-`docs/decisions/citation-verification.md` says what was measured; `python -m evals.calibration.verification`
-fits the weights again, `athena eval support evals/data/support/test.jsonl` measures them.
+It works while the answer arrives, sentence by sentence. A number in brackets that the model wrote is a hint:
+a sentence cites what supports it, whether or not the model marked it. A sentence that nothing supports is
+marked. `docs/decisions/citation-verification.md` says how the weights were fitted and what they are worth.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.analysis import analyse
 from pipeline.answer import Citation, Passage, Support
-from pipeline.answering.citations import Piece, Place, cite, sentences_of, without_markers
-from pipeline.answering.prompts import Source
-from pipeline.answering.sentence_support import Evidence, Leaf, evidence_of, leaf_scores, signals_of
+from pipeline.answering.citations import (
+    citation_of,
+    sentences_of,
+    with_markers,
+    without_links,
+    without_markers,
+)
+from pipeline.answering.literals import literals_of, missing_names, missing_numbers
+from pipeline.finding.passages import passage_leaves
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder, passage_vectors
-from pipeline.stores.base import DocumentStore
-from pipeline.terms import content_terms
+from pipeline.nodes import Node
+from pipeline.stores.base import DocumentStore, Vector
+from pipeline.terms import content_terms, leaf_terms
 
-# Fitted and chosen on the development half of the labelled sentences and on three other collections:
-# docs/decisions/citation-verification.md.
-WEIGHTS = {
-    "numbers": -4.6,
-    "names": -5.0,
-    "uncovered": -3.2,
-    "far": -2.8,
-}
+# Fitted at b1ae31b2 on the development half of the labelled sentences and on three other collections.
+WEIGHTS = {"numbers": -4.6, "names": -5.0, "uncovered": -3.2, "far": -2.8}
 INTERCEPT = 1.7
 THRESHOLD = 0.65
-# Sentences that say nothing about the documents: they need no support.
-UNSTATED = re.compile(
-    r"^\W*(here (is|are)|the following|follow these|in summary|to summari[sz]e|let me know|please|"
-    r"if you (need|have|want)|i (do not|don't|cannot|could not)|"
-    r"the (documents|manuals|sources|documentation) (do|does) not)",
-    re.IGNORECASE,
-)
-EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names within a sentence, numbers
-FROM_MEMORY = 0.6  # share of a sentence's words that what was recalled has
-FEWEST_WORDS = 4  # a shorter line is a label, not a statement
-ENDED = re.compile(r"[.!?:|][\"'”’)*_`\]]*$|```$|~~~$")
+LEAST_COVERED = 0.4  # a sentence with fewer of its words in the sources is likely about something else
+LEAST_CLOSE = 0.55  # and so is a sentence with a lower highest cosine with a source sentence
+HINT = 0.15  # added to the scores of the source that the model named
+MOST_LEAVES = 3  # source sentences that one sentence of an answer may rest on
+WORTH_CITING = 0.3  # share of the sentence's words, weighted, that a second citation must add
+FEWEST_WORDS = 4  # a shorter line is a label
+REMEMBERED = 0.6  # share of a sentence's words that memories must have to stand for it
+EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names inside a sentence, numbers
+ENDED = re.compile(r"[.!?:|。！？][\"'”’)*_`\]]*$|```$|~~~$")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """One sentence of a numbered source, with its terms and those of the headings above it."""
+
+    number: int
+    passage: Passage
+    node: Node
+    terms: frozenset[str]
+    above: frozenset[str]
+    text: str  # with its table's header, headings and file name
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether passages bear out one sentence, and what of them it rests on."""
+    """How well the sources support a sentence, 0..1; the sentences to cite; literals that they lack."""
 
-    supported: bool
-    score: float  # 0..1
-    coverage: float = 0.0  # share of its words, weighed, that the leaves have
-    leaves: tuple[Leaf, ...] = ()  # best first
+    score: float
+    leaves: tuple[Leaf, ...] = ()
     missing: tuple[str, ...] = ()
 
-
-class Judge:
-    """Judges sentences by all the leaves of the passages that the model was given; each sentence once."""
-
-    def __init__(self, evidence: Evidence, *, encoder: Encoder) -> None:
-        self.evidence = evidence
-        self._encoder = encoder
-        self._known: dict[tuple[str, int | None], Judgement] = {}
-        self._parts: dict[int, Evidence] = {}
-
-    def prepare(self, sentences: Sequence[str]) -> None:
-        """Embed sentences in one call: texts of one length, and one request to a server."""
-        passage_vectors(sentences, encoder=self._encoder)
-
-    def __call__(self, sentence: str, *, number: int | None = None) -> Judgement:
-        """The judgement on a sentence without its markers, by one passage alone where its number is given."""
-        key = sentence, number
-        if key not in self._known:
-            self._known[key] = self._judged(sentence, self.evidence if number is None else self.part(number))
-        return self._known[key]
-
-    def part(self, number: int) -> Evidence:
-        """The leaves of one passage."""
-        if number not in self._parts:
-            self._parts[number] = self.evidence.of(number)
-        return self._parts[number]
-
-    def _judged(self, sentence: str, evidence: Evidence) -> Judgement:
-        if not evidence.leaves:
-            return Judgement(supported=False, score=0.0)
-        (vector,) = passage_vectors([sentence], encoder=self._encoder)
-        signals = signals_of(sentence, vector, evidence)
-        score = support_score(signals.values)
-        return Judgement(score >= THRESHOLD, score, signals.coverage, signals.leaves, signals.missing)
+    @property
+    def supported(self) -> bool:
+        """True where the calibrated score reaches the threshold."""
+        return self.score >= THRESHOLD
 
 
-def support_score(values: Mapping[str, float]) -> float:
-    """The calibrated probability, 0..1, that a sentence with these signals is supported."""
-    logit = INTERCEPT + sum(weight * values[name] for name, weight in WEIGHTS.items())
-    return float(sigmoid(np.asarray(logit)))
+class Sources:
+    """The sentences of numbered sources, with vectors of shape (sentences, dimensions)."""
+
+    def __init__(
+        self, leaves: Sequence[tuple[int, Passage, Node]], vectors: Mapping[str, Vector], encoder: Encoder
+    ) -> None:
+        known = [leaf for leaf in leaves if leaf[2].node_id in vectors]
+        self.leaves = [_leaf(number, passage, node) for number, passage, node in known]
+        self.vectors = np.array([vectors[node.node_id] for _, _, node in known], dtype=np.float32)
+        self.encoder = encoder
+        self._counts = Counter(term for leaf in self.leaves for term in leaf.terms)
+
+    @classmethod
+    def of(cls, passages: Mapping[int, Passage], *, store: DocumentStore, encoder: Encoder) -> Sources:
+        """Fetch the sentences of passages by number, and their vectors."""
+        own = passage_leaves([*passages.values()], store=store)
+        leaves = [
+            (number, passage, node)
+            for number, passage in passages.items()
+            for node in own.get(passage.section.node_id, ())
+        ]
+        return cls(leaves, store.sentences.vectors([node.node_id for _, _, node in leaves]), encoder)
+
+    def judge(self, sentence: str, numbers: Collection[int] = ()) -> Judgement:
+        """Judge a sentence without markers; `numbers` are the sources that the model named for it."""
+        if not self.leaves:
+            return Judgement(0.0)
+        terms, stated = content_terms(sentence), literals_of(sentence)
+        (vector,) = passage_vectors([sentence], encoder=self.encoder)
+        near = self.vectors @ vector
+        leaves = self._best(terms, near, numbers)
+        given = "\n".join(leaf.text for leaf in leaves)
+        lacking = missing_numbers(stated, literals_of(given))
+        names = missing_names(stated, given, "\n".join(leaf.text for leaf in self.leaves))
+        covered = frozenset().union(*(leaf.terms | leaf.above for leaf in leaves))
+        values = {
+            "numbers": float(bool(lacking)),
+            "names": float(bool(names)),
+            "uncovered": max(0.0, 1 - self._share(covered, terms) / LEAST_COVERED),
+            "far": max(0.0, 1 - float(near.max()) / LEAST_CLOSE),
+        }
+        logit = INTERCEPT + sum(weight * values[name] for name, weight in WEIGHTS.items())
+        return Judgement(float(sigmoid(np.asarray(logit))), self._cited(leaves, terms), (*lacking, *names))
+
+    def _best(self, terms: Sequence[str], near: Vector, numbers: Collection[int]) -> list[Leaf]:
+        """The source sentences with the highest sums of cosine and share of the words, best first."""
+        shares = [self._share(leaf.terms, terms) + HINT * (leaf.number in numbers) for leaf in self.leaves]
+        order = np.argsort(-(near + np.array(shares, dtype=np.float32)), kind="stable")
+        return [self.leaves[index] for index in order[:MOST_LEAVES]]
+
+    def _cited(self, leaves: Sequence[Leaf], terms: Sequence[str]) -> tuple[Leaf, ...]:
+        """The best source sentence, and the next one that adds enough words to it."""
+        left = frozenset(terms) - leaves[0].terms
+        adding = [leaf for leaf in leaves[1:] if self._share(leaf.terms & left, terms) >= WORTH_CITING]
+        return (leaves[0], *adding[:1])
+
+    def _share(self, found: Collection[str], terms: Collection[str]) -> float:
+        """The share of terms that were found, 0..1; a term weighs log(1 + (1 + n) / (1 + n with it))."""
+        size = 1 + len(self.leaves)
+        weight = {term: math.log(1 + size / (1 + self._counts[term])) for term in terms}
+        return sum(weight[term] for term in terms if term in found) / (sum(weight.values()) or 1.0)
 
 
-def verify(
-    text: str,
-    pieces: Sequence[Piece],
-    judge: Judge,
-    *,
-    remembered: Sequence[str] = (),
-    cut_off: bool = False,
-) -> tuple[Support, ...]:
-    """Check every sentence of an answer that states something, whether or not it has a marker.
-
-    One without a marker that says what is `remembered` states nothing of documents: it is left out. Where
-    the answer was cut off, so is its last sentence unless it had come to its end.
-    """
-    whole = pieces[:-1] if cut_off and pieces and not _has_ended(text, pieces[-1]) else pieces
-    return tuple(
-        _support(piece, judge(plain_sentence(text, piece)))
-        for piece in whole
-        if piece.numbers
-        or (
-            states_something(text[piece.start : piece.end])
-            and not says_remembered(plain_sentence(text, piece), remembered)
-        )
-    )
+def _leaf(number: int, passage: Passage, node: Node) -> Leaf:
+    above = "\n".join([node.metadata.get("source", ""), *node.metadata.get("heading_path", ())])
+    text = "\n".join([node.metadata.get("header", ""), node.text])
+    terms = frozenset(leaf_terms(node)), frozenset(analyse(above))
+    return Leaf(number, passage, node, *terms, f"{text}\n{above}")
 
 
-def says_remembered(sentence: str, remembered: Sequence[str]) -> bool:
-    """Whether a sentence says what was recalled: most of its words, and all of its names and numbers."""
-    words = frozenset(content_terms(" ".join(remembered)))
-    own = frozenset(content_terms(sentence))
-    exact = frozenset(content_terms(" ".join(EXACT.findall(sentence))))
-    return exact <= words and len(own & words) >= FROM_MEMORY * len(own) > 0
+class CitedAnswer:
+    """An answer that is verified as it arrives: `text` is final, `pending` the raw text after it."""
 
+    def __init__(
+        self, sources: Sources, *, file_hashes: Mapping[str, str], remembered: Sequence[str] = ()
+    ) -> None:
+        self.sources = sources
+        self.text = self.pending = ""
+        self.citations: list[Citation] = []
+        self.support: list[Support] = []
+        self._file_hashes = file_hashes
+        self._remembered = frozenset(content_terms(" ".join(remembered)))
+        self._markers: dict[str, int] = {}  # by the id of a source sentence
+        self._given = "\n".join(leaf.text for leaf in sources.leaves)
 
-def plain_sentence(text: str, piece: Piece) -> str:
-    """A sentence of an answer as it reads without its markers."""
-    return without_markers(text[piece.start : piece.end])
+    @property
+    def checked(self) -> tuple[tuple[Citation, ...], tuple[Support, ...]]:
+        """The citations and the verified sentences so far."""
+        return tuple(self.citations), tuple(self.support)
+
+    def add(self, piece: str) -> bool:
+        """Take the next piece of raw text; return whether it completed a sentence."""
+        self.pending += piece
+        pieces = sentences_of(self.pending)
+        if len(pieces) < 2 or self.pending[pieces[-1].start] in "[【":  # markers may follow the full stop
+            return False
+        self._verify(pieces[-1].start)
+        return True
+
+    def finish(self, *, cut_off: bool = False) -> None:
+        """Take the pending text as complete; where it was `cut_off`, its last sentence is not verified."""
+        pieces = sentences_of(self.pending)
+        if cut_off and pieces and not ENDED.search(self.pending.rstrip()):
+            self._verify(pieces[-1].start)
+            self.text += without_links(without_markers(self.pending), self._given)
+        else:
+            self._verify(len(self.pending))
+        self.text, self.pending = self.text.rstrip(), ""
+
+    def _verify(self, end: int) -> None:
+        """Verify the sentences of the pending text up to an offset, and move them to the final text."""
+        done, position = self.pending[:end], 0
+        for piece in sentences_of(done):
+            self.text += done[position : piece.start]
+            self._add_sentence(done[piece.start : piece.end], piece.numbers)
+            position = piece.end
+        self.text += done[position:]
+        self.pending = self.pending[end:]
+
+    def _add_sentence(self, raw: str, numbers: Collection[int]) -> None:
+        plain = without_links(without_markers(raw), self._given)
+        start = len(self.text)
+        if not (numbers or states_something(plain)) or self._is_remembered(plain):
+            self.text += plain
+            return
+        found = self.sources.judge(plain, numbers)
+        cited = tuple(dict.fromkeys(map(self._marker, found.leaves))) if found.supported else ()
+        self.text += with_markers(plain, cited)
+        missing = () if found.supported else found.missing
+        self.support.append(Support(start, len(self.text), cited, found.supported, found.score, missing))
+
+    def _marker(self, leaf: Leaf) -> int:
+        """The number of the citation of a source sentence, numbered in order of appearance."""
+        if leaf.node.node_id not in self._markers:
+            marker = self._markers[leaf.node.node_id] = len(self.citations) + 1
+            file_hash = self._file_hashes.get(leaf.node.metadata["source"], "")
+            self.citations.append(
+                citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash, verified=True)
+            )
+        return self._markers[leaf.node.node_id]
+
+    def _is_remembered(self, sentence: str) -> bool:
+        """Whether memories have most of a sentence's words, and all of its names and numbers."""
+        own, exact = content_terms(sentence), content_terms(" ".join(EXACT.findall(sentence)))
+        shared = len(self._remembered.intersection(own))
+        return self._remembered.issuperset(exact) and shared >= REMEMBERED * len(own) > 0
 
 
 def states_something(sentence: str) -> bool:
-    """False for headings, questions, labels, code and phrases that only introduce."""
-    plain = without_markers(sentence).strip()
-    if plain.endswith(("?", ":")) or plain.startswith(("#", "```", "~~~", "|--", "---")):
+    """False for headings, questions, labels, code and lines that introduce others."""
+    plain = sentence.strip()
+    if plain.endswith(("?", ":", "？", "：")) or plain.startswith(("#", "```", "~~~", "|--", "---")):
         return False
-    return len(plain.split()) >= FEWEST_WORDS and not UNSTATED.search(plain)
-
-
-def _support(piece: Piece, judgement: Judgement) -> Support:
-    missing = () if judgement.supported else judgement.missing
-    return Support(piece.start, piece.end, piece.numbers, judgement.supported, judgement.score, missing)
-
-
-def _has_ended(text: str, piece: Piece) -> bool:
-    return bool(ENDED.search(plain_sentence(text, piece).rstrip()))
-
-
-ENOUGH = 0.7  # a span with this share of the sentence's words needs no second one
-WORTH_ADDING = 0.2  # share of the words that a second span must add
-MOST_SPANS = 2
-NEARLY = 0.85  # of what all passages have of a sentence's words: a passage with that supports it as well
-
-
-class SentenceLocator:
-    """Finds the leaves that a marker stands for.
-
-    They are in the passage that the marker names, unless that does not bear the sentence out and another one
-    does: then they are what the sentence rests on there.
-    """
-
-    def __init__(self, passages: Mapping[int, Passage], *, judge: Judge, encoder: Encoder) -> None:
-        self._passages = passages
-        self._judge = judge
-        self._encoder = encoder
-
-    def __call__(self, sentence: str, number: int) -> list[Place]:
-        """The best leaf, and a second one where it adds words that the first lacks; in reading order."""
-        leaves = self._leaves(sentence, number)
-        return [Place(self._passages[leaf.number], leaf.node) for leaf in leaves]
-
-    def _leaves(self, sentence: str, number: int) -> list[Leaf]:
-        """Those of the passage that bears the sentence out: the one that is named, wherever it can be."""
-        judgement = self._judge(sentence)
-        if judgement.supported and not self._bears_out(sentence, number, judgement):
-            number = judgement.leaves[0].number
-        return self._best(sentence, number)
-
-    def _bears_out(self, sentence: str, number: int, judgement: Judgement) -> bool:
-        """True where the passage has a share in what the sentence rests on, or would do as well."""
-        if number in {leaf.number for leaf in judgement.leaves}:
-            return True
-        alone = self._judge(sentence, number=number)
-        return alone.supported and alone.coverage >= NEARLY * judgement.coverage
-
-    def _best(self, sentence: str, number: int) -> list[Leaf]:
-        evidence = self._judge.part(number)
-        if not evidence.leaves:
-            return []
-        terms = set(content_terms(sentence))
-        # Embedded as a passage: it is a statement, and verification compares it the same way.
-        (vector,) = passage_vectors([sentence], encoder=self._encoder)
-        scores = leaf_scores(terms, evidence.closeness(vector), evidence)
-        ranked = [
-            leaf for _, leaf in sorted(zip(scores, evidence.leaves, strict=True), key=lambda one: -one[0])
-        ]
-        chosen, covered = [ranked[0]], ranked[0].terms & terms
-        for leaf in ranked[1:]:
-            if len(chosen) == MOST_SPANS or len(covered) >= ENOUGH * len(terms):
-                break
-            added = leaf.terms & terms - covered
-            if len(added) >= WORTH_ADDING * len(terms):
-                chosen.append(leaf)
-                covered |= added
-        return sorted(chosen, key=lambda leaf: leaf.node.start_char_idx or 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The text with its final markers, what they cite, and whether that supports each sentence."""
-
-    text: str
-    citations: tuple[Citation, ...]
-    support: tuple[Support, ...]
-
-
-def check(
-    text: str,
-    sources: Sequence[Source],
-    *,
-    store: DocumentStore,
-    encoder: Encoder,
-    file_hashes: Mapping[str, str],
-    remembered: Sequence[str] = (),
-    cut_off: bool = False,
-) -> Checked:
-    """Resolve the markers of a text that was written from numbered sources, and check its sentences.
-
-    Each sentence is checked by all of the sources, with or without a marker. A citation is verified unless
-    each sentence that cites it lacks support. `cut_off`: the text may end within a sentence.
-    """
-    passages = {source.number: source.passage for source in sources}
-    judge = Judge(evidence_of(passages, store=store), encoder=encoder)
-    judge.prepare([plain_sentence(text, piece) for piece in sentences_of(text)])
-    locate = SentenceLocator(passages, judge=judge, encoder=encoder)
-    cited = cite(text, passages, locate=locate, file_hashes=file_hashes)
-    support = verify(cited.text, cited.pieces, judge, remembered=remembered, cut_off=cut_off)
-    failed = {marker for item in support if not item.supported for marker in item.markers}
-    held = {marker for item in support if item.supported for marker in item.markers}
-    citations = tuple(
-        replace(citation, verified=citation.marker in held or citation.marker not in failed)
-        for citation in cited.citations
-    )
-    return Checked(cited.text, citations, support)
+    return len(plain.split()) >= FEWEST_WORDS or not plain.isascii()

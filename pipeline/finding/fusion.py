@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.stores.base import Hit, Ranking, SearchResponse
+from pipeline.stores.base import Hit, SearchResponse
 
 if TYPE_CHECKING:
     from pipeline.options import SearchOptions
@@ -22,13 +22,6 @@ class Fused(NamedTuple):
     id: str
     score: float
     contributions: Mapping[str, float]
-
-
-class AlternativeQuery(NamedTuple):
-    """Another wording of the question, as for follow-ups, and its share of each list, 0..1."""
-
-    text: str
-    share: float
 
 
 def alpha_for(alpha: float, documents: Mapping[str, int], languages: frozenset[str] | None) -> float:
@@ -55,30 +48,6 @@ def list_weights(options: SearchOptions, *, alpha: float) -> dict[str, float]:
         "dense_sections": alpha * dense,
         "dense_sentences": alpha * (1 - dense),
     }
-
-
-def blend(own: SearchResponse, other: SearchResponse, *, share: float) -> SearchResponse:
-    """Both responses as one, list by list; `other` weighs `share`, `own` the rest. No list grows longer.
-
-    A node that one of two lists misses has the lowest score there. BM25's scores depend on a wording's length
-    and are scaled to 0..1 first; cosines stay cosines.
-    """
-    blended = {}
-    for name in LISTS:
-        rankings: tuple[Ranking, Ranking] = getattr(own, name), getattr(other, name)
-        one, two = ({hit.node_id: hit.score for hit in ranking} for ranking in rankings)
-        if name.startswith("bm25") and one and two:
-            one, two = relative_scores(one), relative_scores(two)
-        low, low_other = min(one.values(), default=0.0), min(two.values(), default=0.0)
-        hits = {
-            hit.node_id: hit._replace(
-                score=(1 - share) * one.get(hit.node_id, low) + share * two.get(hit.node_id, low_other)
-            )
-            for hit in (*rankings[0], *rankings[1])
-        }
-        ordered = sorted(hits.values(), key=lambda hit: (-hit.score, hit.node_id))
-        blended[name] = tuple(ordered)[: max(len(one), len(two))] if one and two else rankings[not one]
-    return SearchResponse(**blended)
 
 
 def fuse_sections(response: SearchResponse, *, weights: Mapping[str, float]) -> list[Fused]:

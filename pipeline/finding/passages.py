@@ -12,11 +12,12 @@ from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
 from pipeline.stores.base import DocumentStore, SentenceIndex, sentences_by_section
-from readers.dialects import title_key
+from readers.dialects import display, title_key
 
 if TYPE_CHECKING:
     from pipeline.steps.trace import RunningStep
 
+SHORT = 1500  # characters of a section that stands whole in a prompt
 LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
 
 
@@ -84,6 +85,29 @@ def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict
     }
 
 
+def prompt_text(passage: Passage) -> str:
+    """The part of a section that a model reads, as readers see it.
+
+    The whole section where it is merged or short, else the paragraphs of the sentences found.
+    """
+    section = passage.section
+    text = section.metadata.get("shown", section.text)
+    if passage.whole or len(text) <= SHORT:
+        return display(text).strip()
+    offset, spans = section.start_char_idx or 0, list[tuple[int, int]]()
+    for node in sorted((hit.node for hit in passage.sentences), key=lambda node: node.start_char_idx or 0):
+        start = text.rfind("\n\n", 0, (node.start_char_idx or 0) - offset) + 2
+        stop = text.find("\n\n", (node.end_char_idx or 0) - offset)
+        spans.append((start if start > 1 else 0, len(text) if stop == -1 else stop))
+    pieces, last = list[str](), 0
+    for start, end in spans:
+        if end > last:
+            pieces += ["…"] if start > last + 2 else []
+            pieces.append(display(text[max(start, last) : end]).strip())
+            last = end
+    return "\n\n".join([*pieces, *(["…"] if last < len(text) else [])])
+
+
 def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
     """The passages that fit the step's `top_k` and `context_tokens`, best first.
 
@@ -92,7 +116,7 @@ def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -
     top_k, budget = step.data["top_k"], step.data["context_tokens"]
     kept, dropped, tokens = list[Passage](), list[dict[str, str]](), 0
     for passage in passages:
-        size = count(passage.text) if len(kept) < top_k else 0
+        size = count(prompt_text(passage)) if len(kept) < top_k else 0
         if len(kept) == top_k:
             dropped.append({"section_id": passage.section.node_id, "why": f"beyond the first {top_k}"})
         elif kept and tokens + size > budget:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import UnknownDocument
-from pipeline.finding.fusion import LISTS, AlternativeQuery
+from pipeline.finding.fusion import LISTS
 from pipeline.nodes import Node
 from pipeline.steps.records import Step, data_of
 from pipeline.stores.base import SectionStore
@@ -75,7 +75,6 @@ def why_answered(
         options=options,
         hypothesis=data_of(answer.steps, "hyde").get("hypothesis", ""),
         ranks=None,
-        alternative=alternative_of(answer.steps),
     )
     found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
     if found.final_rank and not _is_cited(found, answer, hybrid_search.store.sections):
@@ -102,14 +101,6 @@ def _is_cited(found: Why, answer: Answer, sections: SectionStore) -> bool:
 
 def _path(section: Node) -> tuple[str, ...]:
     return tuple(section.metadata["heading_path"])
-
-
-def alternative_of(steps: Sequence[Step]) -> AlternativeQuery | None:
-    """Return the alternative query that was searched for, or None."""
-    search = data_of(steps, "search")
-    if not search.get("alternative"):
-        return None
-    return AlternativeQuery(search["alternative"], search["alternative_share"])
 
 
 def _rankings(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer, Retrieval
+    from pipeline.answer import Answer, Citation, Retrieval, Support
     from pipeline.steps.records import Step
 
 Outcome = TypeVar("Outcome")
@@ -43,9 +43,29 @@ class SourcesFound:
 
 @dataclass(frozen=True, slots=True)
 class TokenArrived:
-    """The next piece of the answer's text, citation markers included."""
+    """The next piece of the answer's text as the model writes it; `SentencesCited` replaces it soon after."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtArrived:
+    """The next piece of the model's thoughts: no part of the answer, of its citations or of its checks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentencesCited:
+    """The answer so far: `text` is final, with its citations, `pending` the raw text of the next sentence.
+
+    Citations are numbered in order of appearance, and never change once they are here.
+    """
+
+    text: str
+    pending: str
+    citations: tuple[Citation, ...]
+    support: tuple[Support, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +90,16 @@ class RunFailed:
     answer: Answer | None = field(default=None, compare=False)
 
 
-ChatEvent = StepStarted | StepFinished | SourcesFound | TokenArrived | AnswerFinished | RunFailed
+ChatEvent = (
+    StepStarted
+    | StepFinished
+    | SourcesFound
+    | ThoughtArrived
+    | TokenArrived
+    | SentencesCited
+    | AnswerFinished
+    | RunFailed
+)
 
 Events: TypeAlias = Generator[ChatEvent, None, Outcome]
 """The events of some work, and what it returns (`outcome = yield from …`)."""

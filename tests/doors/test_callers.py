@@ -217,7 +217,9 @@ def test_more_than_its_share_is_refused_with_when_to_come_back(serve: Serve) -> 
 
 
 def test_so_many_are_answered_at_once(serve: Serve) -> None:
-    served = serve(llm=FakeLLM(["word " * 500], pause_s=0.01, repeat=True), doors_at_once=1)
+    served = serve(
+        llm=FakeLLM(["One more word comes here. " * 100], pause_s=0.01, repeat=True), doors_at_once=1
+    )
     ann = served.client(served.key("ann"))
     with ann.stream("POST", "/v1/chat/completions", json=ASKED | {"stream": True}) as response:
         for line in response.iter_lines():
@@ -233,7 +235,7 @@ def test_so_many_are_answered_at_once(serve: Serve) -> None:
 def test_a_key_that_ends_in_mid_answer_ends_it(
     serve: Serve, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served = serve(llm=FakeLLM(["word " * 3000], pause_s=0.01))
+    served = serve(llm=FakeLLM(["One more word comes here. " * 600], pause_s=0.01))
     key, secret = new_key("ann", user="ann", days=1)
     served.athena.keys.add(key)
     ann = served.client(secret)

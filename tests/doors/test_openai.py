@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import time
 from contextlib import suppress
@@ -17,7 +18,7 @@ from athena import Athena
 from doors import asking
 from doors.completions import words_of
 from doors.running import told_by
-from pipeline.steps.events import AnswerFinished, StepStarted, TokenArrived
+from pipeline.steps.events import AnswerFinished, SentencesCited, StepStarted
 from tests.doors.conftest import Serve, Served
 from tests.fake_llm import FakeLLM
 from tests.made_answers import ANSWERED
@@ -101,7 +102,12 @@ def test_what_a_document_has_of_markers_is_no_citation(here: tuple[Served, opena
 def test_the_event_loop_wakes_up_only_for_what_a_client_is_told() -> None:
     """Each time it does, it waits for a processor among the threads that make answers."""
     end = AnswerFinished(ANSWERED)
-    events = [StepStarted("search", "Searching"), TokenArrived("A "), StepStarted("x", "y"), end]
+    events = [
+        StepStarted("search", "Searching"),
+        SentencesCited("A fan.", "", (), ()),
+        StepStarted("x", "y"),
+        end,
+    ]
     stop = threading.Event()
 
     async def told() -> list[object]:
@@ -128,14 +134,33 @@ def test_a_stream_ends_with_the_citations_and_the_usage(serve: Serve) -> None:
     )
     chunks = list(stream)
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-    assert text == FED
-    assert len([chunk for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]) > 3
+    assert text.startswith(FED.partition(" [")[0])
+    assert "[1]" in text
     last = chunks[-2]
     assert last.choices[0].finish_reason == "stop"
     annotations = last.choices[0].delta.model_extra["annotations"]  # type: ignore[index]
     assert annotations[0]["type"] == "url_citation"
     assert last.model_extra["athena"]["mode"] == "generate"  # type: ignore[index]
     assert chunks[-1].choices == []
+
+
+def test_the_numbers_of_a_stream_are_those_of_its_sources(serve: Serve) -> None:
+    """A model names its third source first: the client's [1] opens what the sentence rests on."""
+    served = serve(llm=FakeLLM(["The cabin fan is fed by bus A [3]. A fan that stopped is restarted [1]."]))
+    stream = client_of(served, served.key("ann")).chat.completions.create(
+        model="athena",
+        messages=QUESTION,
+        stream=True,  # type: ignore[arg-type]
+    )
+    chunks = list(stream)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    cited = chunks[-1].choices[0].delta.model_extra["annotations"]  # type: ignore[index]
+    numbers = [int(number) for number in re.findall(r"\[(\d+)\]", text)]
+    assert numbers[0] == 1
+    whole: Any = chunks[-1].model_extra["athena"]  # type: ignore[index]
+    assert {citation["marker"] for citation in whole["citations"]} == {*numbers}
+    for annotation in cited:
+        assert text[annotation["url_citation"]["start_index"] : annotation["url_citation"]["end_index"]]
 
 
 def test_a_system_message_is_data_for_the_tone_and_stands_before_the_rules(serve: Serve) -> None:

@@ -13,7 +13,6 @@ from pipeline.answer import Answer, Retrieval
 from pipeline.answering.persona import Persona
 from pipeline.answering.turns import ChatParts
 from pipeline.chat import ChatRecipe
-from pipeline.llamaindex.chat_engine import ChatEngine
 from pipeline.models.base import ModelChoice
 from pipeline.options import ChatOptions
 from pipeline.retrieve import HybridSearch
@@ -51,11 +50,6 @@ class Chat:
         last = self.ask(message, **given)[-1]
         assert isinstance(last, RunFailed), last
         return last
-
-    @property
-    def engine(self) -> ChatEngine:
-        """The same chat as LlamaIndex sees it."""
-        return ChatEngine(self.recipe)
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -11,9 +11,8 @@ import pytest
 
 from pipeline.answer import Retrieval
 from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
-from pipeline.finding.fusion import LISTS, AlternativeQuery
+from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis, combine
-from pipeline.finding.why import alternative_of
 from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
@@ -52,7 +51,7 @@ def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
     assert (embed["model"], embed["dimensions"]) == ("fake-encoder", 32)
     found = the_step(retrieval, "search").data
     assert tuple(found[name] for name in ("text", "alpha", "candidates", "paths")) == (QUESTION, 0.5, 5, None)
-    assert (found["sentences"], found["alternative"]) == (manual.sections.statistics().sentences, "")
+    assert found["sentences"] == manual.sections.statistics().sentences
     assert found["bm25_sections"][0]["section_id"] == tank
     assert found["hits"] == sum(len(found[name]) for name in LISTS)
 
@@ -212,14 +211,6 @@ def test_a_misspelt_word_is_corrected_and_shown(manual: EmbeddedStore) -> None:
     assert step["words"] == [{"start": 4, "wrong": "oxygne", "right": "oxygen"}]
     off = make_search(manual, spelling=False).search("the oxygne tank")
     assert (off.question, off.asked) == ("the oxygne tank", "")
-
-
-def test_an_alternative_query_is_searched_for_with_the_question(manual: EmbeddedStore) -> None:
-    search, other = make_search(manual), AlternativeQuery("Oxygen tank", 1.0)
-    both = search.search("And how often?", alternative=other)
-    assert alternative_of(both.steps) == other
-    assert headings(both)[0] == headings(search.search("Oxygen tank"))[0] == "Oxygen tank"
-    assert headings(search.search("And how often?"))[0] != "Oxygen tank"
 
 
 def test_the_page_or_section_that_the_question_names_comes_first_and_answers_it(tmp_path: Path) -> None:

@@ -525,7 +525,7 @@ def test_an_answer_that_cannot_be_stored_is_shown(
     engine = athena.chat(conversation_id=conversation)
     if fails_at > 1:
         answer, keep = engine._answer, engine.conversation.keep_so_far
-        monkeypatch.setattr(engine, "_answer", lambda turn: (keep(turn), answer(turn))[1])
+        monkeypatch.setattr(engine, "_answer", lambda turn, emit: (keep(turn), answer(turn, emit))[1])
     run = runner().ask(engine, conversation_id=conversation, question=question)
     assert run.wait(30)
     first, last = component_data(run_app(athena, c=conversation), "turn")

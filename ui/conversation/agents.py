@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from doors.keys import is_loopback
-from pipeline.answering.written_answers import called_tools
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.words import harmless
 from ui.conversation.model_picker import MODELS_KEPT, answering_model, models, picked_model
@@ -105,7 +104,7 @@ def _agent() -> Agent:
 def is_on(conversation_id: str, conversation: Conversation | None = None) -> bool:
     """Whether the agent answers in a conversation: as was chosen, else as its last answer was made."""
     last = conversation.turns[-1].answer if conversation and conversation.turns else None
-    return kept(Switched).on.get(conversation_id, bool(last and called_tools(last)))
+    return kept(Switched).on.get(conversation_id, bool(last and last.used_tools))
 
 
 def left_out(conversation_id: str) -> Set[str]:

@@ -22,6 +22,7 @@ from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
+    SentencesCited,
     StepFinished,
     StepStarted,
     TokenArrived,
@@ -111,6 +112,8 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
             return replace(now, step="")
         case TokenArrived(text=text):
             return replace(now, text=now.text + text)
+        case SentencesCited(text=text, pending=pending):
+            return replace(now, text=text + pending)
         case AnswerFinished(answer=answer):
             return replace(now, answer=answer)
         case RunFailed(partial=partial):

@@ -9,7 +9,6 @@ import streamlit as st
 
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import AthenaError
-from pipeline.finding.why import alternative_of
 from pipeline.steps.records import data_of
 from ui.inspector.ranks import Ranks, draw_chart, ranks_of
 from ui.shared import process
@@ -74,7 +73,6 @@ def _search(answer: Answer, options: RetrievalOptions, hypothesis: str | None) -
         answer.condensed_question or answer.question,
         options=options,
         hypothesis=hypothesis,
-        alternative=alternative_of(answer.steps),
     )
 
 

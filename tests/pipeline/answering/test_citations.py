@@ -1,8 +1,7 @@
-"""Markers become exact spans; invented ones go; code and links stay."""
+"""Markers, links, exact spans, and what became of a cited passage."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,13 +10,12 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Citation, Passage
 from pipeline.answering.citations import (
-    Cited,
-    Place,
     citation_of,
-    cite,
     provenance,
     quote_hash,
     sentences_of,
+    with_markers,
+    without_links,
 )
 from pipeline.nodes import StoredNode
 
@@ -53,32 +51,9 @@ def passage(name: str) -> Passage:
     return Passage(section, (), True, 1.0)
 
 
-PASSAGES = {number: passage(f"s{number}") for number in (1, 2, 3)}
-
-
-def locate(sentence: str, number: int) -> Sequence[Place]:
-    """The second sentence where the answer speaks of rpm, else the first; both for "both"."""
-    found = PASSAGES[number]
-    if "both" in sentence:
-        return [Place(found, leaf(found, 0)), Place(found, leaf(found, 1))]
-    return [Place(found, leaf(found, 1 if "rpm" in sentence else 0))]
-
-
-def cited(text: str) -> Cited:
-    return cite(text, PASSAGES, locate=locate, file_hashes={"s1.md": "h1"})
-
-
-def test_a_citation_is_an_exact_span() -> None:
-    (citation,) = cited("It turns at 4000 rpm [1].").citations
-    file = "# Ship\n\n\n\n"[:10] + SECTION
-    assert file[citation.start : citation.end] == citation.quote == "It turns at 4000 rpm."
-    assert citation.section_text[citation.start - citation.section_start :].startswith(citation.quote)
-    assert (citation.file_hash, citation.quote_hash) == ("h1", quote_hash(citation.quote))
-    assert citation.heading_path == ("Ship", "Fan")
-
-
 def test_of_a_passage_that_stands_for_a_parent_the_headings_of_the_sentence_are_named() -> None:
-    parent, sentence = PASSAGES[1], leaf(PASSAGES[1], 1)
+    parent = passage("s1")
+    sentence = leaf(parent, 1)
     sentence.metadata["heading_path"] = ["Ship", "Fan", "Speed"]
     found = citation_of([sentence], parent, marker=1, file_hash="", verified=True)
     assert found.heading_path == ("Ship", "Fan", "Speed")
@@ -86,27 +61,46 @@ def test_of_a_passage_that_stands_for_a_parent_the_headings_of_the_sentence_are_
     assert (both.quote, both.heading_path) == ("The fan hums. It turns at 4000 rpm.", ("Ship", "Fan"))
 
 
-def test_the_same_sentence_is_cited_once() -> None:
-    found = cited("It hums [1]. It hums loudly [1]. It turns at 4000 rpm [1].")
-    assert found.text == "It hums [1]. It hums loudly [1]. It turns at 4000 rpm [2]."
-    assert len(found.citations) == 2
-
-
 def test_markers_after_the_full_stop_belong_to_the_sentence_before() -> None:
     assert [piece.numbers for piece in sentences_of("One. [1][2] Two [3]. Three.")] == [(1, 2), (3,), ()]
 
 
-@given(st.text(alphabet="ab [](){}`~1239.-,\n【】^†", max_size=80))
-def test_any_text_is_resolved_to_known_markers_only(text: str) -> None:
-    found = cited(text)
-    known = {citation.marker for citation in found.citations}
-    assert (
-        {number for piece in found.pieces for number in piece.numbers} <= known | {0}
-        or "`" in text
-        or ("~" in text or "(" in text or "[" in text.replace("[", "", 1))
-    )
-    for piece in found.pieces:
-        assert 0 <= piece.start < piece.end <= len(found.text)
+@pytest.mark.parametrize(
+    ("sentence", "marked"),
+    [
+        ("It hums.", "It hums [1][2]."),
+        ("It hums", "It hums [1][2]"),
+        ("**It hums.**", "**It hums.** [1][2]"),
+        ("| fan | 4000 |", "| fan | 4000 [1][2] |"),
+        ("风扇转动。", "风扇转动 [1][2]。"),
+    ],
+)
+def test_markers_stand_before_the_full_stop(sentence: str, marked: str) -> None:
+    assert with_markers(sentence, (1, 2)) == marked
+    assert with_markers(sentence, ()) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("See [the pump](../pump.md#start).", "See the pump."),
+        ("See [it](https://known.example/a) and [that](https://made.up/b).", None),
+        ("![A fan](fan.png) hums.", "A fan hums."),
+        ("Read [[Fan|the fan page]] or [[Pump]].", "Read the fan page or Pump."),
+        ("Run `[a](b)` now.", "Run `[a](b)` now."),
+    ],
+)
+def test_links_become_text_unless_a_source_has_the_address(text: str, plain: str | None) -> None:
+    expected = plain or "See [it](https://known.example/a) and that."
+    assert without_links(text, "at https://known.example/a today") == expected
+
+
+@given(st.text(alphabet="ab [](){}`~1239.-,\n【】^†!|", max_size=80))
+def test_any_text_has_sentences_in_order(text: str) -> None:
+    end = 0
+    for piece in sentences_of(without_links(text, "")):
+        assert end <= piece.start < piece.end
+        end = piece.end
 
 
 FILE = (

@@ -12,51 +12,44 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.answer import Passage
 from pipeline.answering.citations import sentences_of
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import (
-    CITING,
-    CONDENSE,
     HYPOTHESIS,
     MESSAGE_TOKENS,
     Budget,
-    asking_prompt,
-    assemble_prompt,
-    condense_prompt,
+    build_prompt,
     fitting_history,
     fitting_message,
     hypothesis_prompt,
+    last_message,
     number_sources,
     source_block,
-    system_prompt,
 )
+from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.messages import Message, Role
 from pipeline.models import tokens
 from pipeline.models.tokens import count_tokens, counter_for
-from pipeline.nodes import ScoredNode
-from tests.pipeline.answering.leaves import section_leaves, section_node
 from tests.pipeline.passages import make_passage
-
-
-def test_the_system_prompt() -> None:
-    assert system_prompt(" Header {a} ", "Tone.") == f"Header {{a}}\n\nTone.\n\n{CITING}"
 
 
 def test_sources_and_question_are_the_users_message() -> None:
     block = source_block(1, "fan.md", "{context_str}", word="w1")
     assert block == "<source 1 w1>\nfan.md\n{context_str}\n</source 1 w1>"
-    prompt = asking_prompt(block, "{y}?", word="w1")
+    prompt = last_message("", block, "{y}?", word="w1")
     assert prompt.startswith("Sources: each stands between <source NUMBER w1>")
     assert prompt.endswith(f"{block}\n\nQuestion: {{y}}?")
-    assert "(no source was found)" in asking_prompt("", "Why?", word="w1")
+    assert "(no source was found)" in last_message("", "", "Why?", word="w1")
 
 
-def test_the_condensing_prompt() -> None:
-    history = [Message("user", "{x}?"), Message("assistant", "Yes.")]
-    assert condense_prompt(history, "{y}?") == (
-        f"{CONDENSE}\n\nUser: {{x}}?\nAssistant: Yes.\n\nLast message: {{y}}?\n\nQuestion:"
-    )
+def test_memory_stands_in_the_users_message_and_is_stored_by_id() -> None:
+    known = Recollection(memories=(Recalled(id="m1", text="The pump is [1] red."),))
+    budget = Budget(prompt=2000, sources=1000, history=0)
+    prompt = build_prompt(Persona(), [], [], "Which?", budget=budget, memory=known)
+    assert [message.role for message in prompt.messages] == ["system", "user"]
+    assert "The pump is \\[1] red." in prompt.messages[-1].text
+    assert "[memory m1]" in prompt.stored[-1].text
+    assert "red" not in prompt.stored[-1].text
 
 
 def test_the_hypothesis_prompt() -> None:
@@ -129,29 +122,18 @@ def test_a_message_fits_its_budget(text: str, budget: int) -> None:
     assert fitting_message(text, budget=10**6) == text
 
 
-TEXT = "One fan.\n\nTwo pumps.\n\nThree tanks.\n\nFour valves."
+FILLER = "\n\n".join(["word " * 40] * 10)
+TEXT = f"One fan.\n\nTwo pumps.\n\nThree tanks.\n\nFour valves.\n\n{FILLER.strip()}"
 
 
 def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_are_given() -> None:
     found = [(0, "One fan.", 0.9), (3, "ks.\n\nFo", 0.4)]
     (source,) = number_sources([make_passage("s", text=TEXT, sentences=found)], budget=500, word=WORD)
-    assert "Fan\nOne fan.\n…\nThree tanks.\n\nFour valves.\n</" in source.text
+    assert "Fan\nOne fan.\n\n…\n\nThree tanks.\n\nFour valves.\n\n…\n</" in source.text
     (whole,) = number_sources(
-        [make_passage("s", text=TEXT, sentences=found, merged=True)], budget=500, word=WORD
+        [make_passage("s", text=TEXT, sentences=found, merged=True)], budget=900, word=WORD
     )
     assert f"\n{TEXT}\n</source" in whole.text
-
-
-def test_of_a_section_with_its_sentences_at_hand_wholes_are_given() -> None:
-    table = "| code | means |\n|---|---|\n| A | on |\n| B | off |"
-    leaves = section_leaves(f"Long ago.\n\nAll codes:\n\n{table}\n\nThe end.").leaves
-    row = next(leaf for leaf in leaves if leaf.text == "| B | off |")
-    section = section_node(leaves)
-    passage = Passage(section, (ScoredNode(row, 1.0),), merged=False, score=1.0)
-    (source,) = number_sources([passage], budget=500, word=WORD, leaves={section.node_id: leaves})
-    assert f"\n…\nAll codes:\n\n{table}\n…\n</source" in source.text
-    (without,) = number_sources([passage], budget=500, word=WORD)
-    assert "All codes" not in without.text
 
 
 def test_text_without_spaces_is_cut_where_it_must() -> None:
@@ -173,7 +155,7 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     roles = itertools.cycle(ROLES)
     history = [Message(role, text) for role, text in zip(roles, texts, strict=False) if text]
     passages = [make_passage(f"s{number}", text=text, merged=True) for number, text in enumerate(texts)]
-    prompt = assemble_prompt(
+    prompt = build_prompt(
         Persona(), passages, history, message, budget=Budget(prompt=budget, sources=2500, history=2000)
     )
     assert sum(count_tokens(item.text) for item in prompt.messages) <= budget
@@ -204,7 +186,7 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
         for number, text in enumerate(texts)
     ]
     budget = Budget(prompt=8000, sources=6000, history=0)
-    prompt = assemble_prompt(Persona(), passages, [], "Which?", budget=budget)
+    prompt = build_prompt(Persona(), passages, [], "Which?", budget=budget)
     system, asked = prompt.messages
     found = BLOCK.findall(asked.text)
     assert [int(number) for number, _, _ in found] == list(range(1, len(prompt.sources) + 1))
@@ -217,13 +199,13 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
 def test_code_is_given_as_it_is() -> None:
     code = "Run `a[1]`:\n\n```\nx = [1]\n```\n\n- ~~~\n  y[2]\n  ~~~\n"
     (source,) = number_sources([make_passage("s", text=code, merged=True)], budget=500, word=WORD)
-    assert code in source.text
+    assert code.strip() in source.text
 
 
 def test_the_word_differs_from_request_to_request() -> None:
     budget = Budget(prompt=2000, sources=1000, history=0)
     passages = [make_passage("s", text="It hums.", merged=True)]
     asked = {
-        assemble_prompt(Persona(), passages, [], "Which?", budget=budget).messages[-1].text for _ in range(5)
+        build_prompt(Persona(), passages, [], "Which?", budget=budget).messages[-1].text for _ in range(5)
     }
     assert len(asked) == 5

@@ -205,7 +205,8 @@ def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:
 def test_a_section_that_vanished_meanwhile_is_not_quoted(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     retrieval: Retrieval = make_search(store).search("Which way does the antenna point?")
-    store.delete_document("comms.md")
+    with store.writing(store.sections.manifest()) as writing:
+        writing.delete("comms.md")
     quotes = choose_quotes(retrieval, store=store, encoder=ENCODER, limit=9)
     assert all(quote.passage.section.metadata["source"] != "comms.md" for quote in quotes)
     store.close()

@@ -1,164 +1,146 @@
-"""Unsupported sentences are marked with what is missing; supported ones are not, cited or not."""
+"""Each sentence of an answer is cited by the source sentence that supports it; others are marked."""
 
 from __future__ import annotations
 
-import gc
-from weakref import ref
+import json
+from collections.abc import Mapping
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-from pipeline.answer import Passage, Support
-from pipeline.answering.citations import sentences_of
-from pipeline.answering.sentence_support import Evidence, evidence_of
-from pipeline.answering.verification import (
-    Judge,
-    SentenceLocator,
-    support_score,
-    verify,
-)
-from pipeline.models import base
+from pipeline.analysis import embedding_text
+from pipeline.answer import Passage
+from pipeline.answering.citations import without_markers
+from pipeline.answering.verification import CitedAnswer, Sources, states_something
 from pipeline.models.base import passage_vectors
+from pipeline.models.embedding import OnnxEncoder
 from pipeline.stores.embedded import EmbeddedStore
-from tests.fakes import FakeEncoder
-from tests.pipeline.answering.evidences import evidence
-from tests.pipeline.searching import ENCODER, section_named
+from readers.cutting import SentenceCutter
+from readers.levels import Section
+from tests.pipeline.searching import ENCODER, FILES, section_named
 
-SPAN = "The pump P-1 of ECS-LN2-T2 holds 1,000 kPa; run `show P-1` and never open it."
-OTHER = "A radar sees the lander from far away."
-
-
-def checked(answer: str, *, cut_off: bool = False) -> tuple[Support, ...]:
-    judge = Judge(evidence([SPAN], [OTHER]), encoder=ENCODER)
-    return verify(answer, sentences_of(answer), judge, cut_off=cut_off)
+LABELLED = Path(__file__).parents[3] / "evals" / "data" / "support"
 
 
-def test_a_sentence_about_something_else_is_not_supported() -> None:
-    cited, uncited = checked("Bananas grow in warm countries everywhere [1]. Ripe apples fall in autumn.")
-    assert (cited.supported, cited.missing, cited.markers) == (False, (), (1,))
-    assert (uncited.supported, uncited.missing, uncited.markers) == (False, (), ())
+def sources(store: EmbeddedStore, *headings: str) -> Sources:
+    ids = [section_named(store, heading) for heading in headings]
+    sections = store.sections.get_many(ids)
+    passages = {number: Passage(sections[id_], (), True, 1.0) for number, id_ in enumerate(ids, start=1)}
+    return Sources.of(passages, store=store, encoder=ENCODER)
 
 
-def test_without_passages_nothing_is_supported() -> None:
-    judge = Judge(evidence(), encoder=ENCODER)
-    assert not judge("The pump holds 5 kPa.").supported
+def cited(store: EmbeddedStore, text: str, **given: object) -> CitedAnswer:
+    answer = CitedAnswer(sources(store, "Cabin fan", "Oxygen tank"), file_hashes={}, **given)  # type: ignore[arg-type]
+    answer.add(text)
+    answer.finish()
+    return answer
+
+
+def test_a_sentence_without_a_marker_gets_the_source_that_supports_it(manual: EmbeddedStore) -> None:
+    answer = cited(manual, "The fan hums at 4000 rpm. If it breaks, the fan shows OFFLINE.")
+    assert answer.text == "The fan hums at 4000 rpm [1]. If it breaks, the fan shows OFFLINE [2]."
+    assert [one.quote for one in answer.citations] == ["It hums at 4000 rpm.", "A broken fan shows OFFLINE."]
+    for one in answer.citations:
+        assert FILES[one.source][one.start : one.end] == one.quote
+
+
+def test_a_wrong_marker_is_replaced_and_an_invented_one_goes(manual: EmbeddedStore) -> None:
+    answer = cited(manual, "It hums at 4000 rpm [2]. Bananas grow in warm countries [9].")
+    assert answer.text == "It hums at 4000 rpm [1]. Bananas grow in warm countries."
+    assert [(item.supported, item.markers) for item in answer.support] == [(True, (1,)), (False, ())]
+
+
+def test_a_wrong_number_is_named_and_no_phrase_is_exempt(manual: EmbeddedStore) -> None:
+    answer = cited(manual, "Please note that the cabin fan hums at 900 rpm.")
+    (support,) = answer.support
+    assert (support.supported, support.missing) == (False, ("900",))
+    assert answer.text[support.start : support.end] == "Please note that the cabin fan hums at 900 rpm."
+
+
+def test_sentences_are_cited_as_they_arrive(manual: EmbeddedStore) -> None:
+    answer = CitedAnswer(sources(manual, "Cabin fan"), file_hashes={})
+    pieces = ("The fan hums", " at 4000", " rpm.", " [1]", " A broken fan shows", " OFFLINE.")
+    texts = [(answer.add(piece), answer.text.strip(), answer.pending.strip()) for piece in pieces]
+    assert texts[3][0] is False, "a marker may follow the full stop"
+    assert texts[4] == (True, "The fan hums at 4000 rpm [1].", "A broken fan shows")
+    answer.finish()
+    assert answer.text == "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
+    assert [support.start for support in answer.support] == [0, 30]
+
+
+def test_the_same_text_in_pieces_has_the_same_citations(manual: EmbeddedStore) -> None:
+    text = "1. The fan hums at 4000 rpm.\n2. It shows OFFLINE when broken.\n\n```\nset FAN ON\n```\nDone?"
+    whole, pieces = (
+        cited(manual, text),
+        CitedAnswer(sources(manual, "Cabin fan", "Oxygen tank"), file_hashes={}),
+    )
+    for character in text:
+        pieces.add(character)
+    pieces.finish()
+    assert (pieces.text, pieces.citations) == (whole.text, whole.citations)
 
 
 @pytest.mark.parametrize(
-    ("answer", "sentences"),
-    [
-        ("A radar sees the lander. Bananas grow in warm cou", 1),
-        ("A radar sees the lander. Bananas grow in warm countries.", 2),
-        ("A radar sees the lander. Bananas grow in warm countries [1].", 2),
-        ("Bananas grow in warm cou", 0),
-        ("", 0),
-    ],
+    ("text", "checked"), [("It hums at 4000 rpm. A broken fan sho", 1), ("It hums at 4000 rpm.", 1)]
 )
-def test_a_sentence_that_was_cut_off_is_not_checked(answer: str, sentences: int) -> None:
-    assert len(checked(answer, cut_off=True)) == sentences
-    assert len(checked(answer)) == len(sentences_of(answer))
+def test_a_sentence_that_was_cut_off_is_not_verified(manual: EmbeddedStore, text: str, checked: int) -> None:
+    answer = CitedAnswer(sources(manual, "Cabin fan"), file_hashes={})
+    answer.add(text)
+    answer.finish(cut_off=True)
+    assert len(answer.support) == checked
+    assert answer.text.endswith(("fan sho", "rpm [1]."))
 
 
-def test_more_of_a_signal_is_less_support() -> None:
-    none = dict.fromkeys(("numbers", "names", "uncovered", "far"), 0.0)
-    assert support_score(none) > 0.7
-    for name in none:
-        assert support_score(none | {name: 1.0}) < 0.5
+def test_the_users_own_words_need_no_source(manual: EmbeddedStore) -> None:
+    answer = cited(manual, "Your pump is called Bertha.", remembered=["The user's pump is called Bertha."])
+    assert answer.support == []
 
 
-def test_what_states_nothing_needs_no_citation() -> None:
-    assert checked("Do you want to know more?") == ()
+def test_without_sources_nothing_is_supported() -> None:
+    assert not Sources([], {}, ENCODER).judge("The pump holds 5 kPa.").supported
 
 
-def passages(store: EmbeddedStore, *headings: str) -> dict[int, Passage]:
-    found = {}
-    for number, heading in enumerate(headings, start=1):
-        section_id = section_named(store, heading)
-        section = store.sections.get_many([section_id])[section_id]
-        found[number] = Passage(section, (), True, 1.0)
-    return found
+def test_headings_questions_and_code_state_nothing() -> None:
+    for text in (
+        "# The fan and the pump",
+        "Do you want to know more?",
+        "Follow these four steps:",
+        "```\na b c d\n```",
+    ):
+        assert not states_something(text)
+    assert states_something("Please hold the button for 900 seconds.")
 
 
-def locator(store: EmbeddedStore, *headings: str) -> SentenceLocator:
-    given = passages(store, *headings)
-    judge = Judge(evidence_of(given, store=store), encoder=ENCODER)
-    return SentenceLocator(given, judge=judge, encoder=ENCODER)
+def marked(half: str) -> Mapping[str, tuple[int, int]]:
+    """By label how many sentences of the labelled ones are marked as unsupported, and of how many."""
+    encoder = OnnxEncoder()
+    cutter = SentenceCutter(count_tokens=encoder.count_tokens)
+    counts: dict[str, tuple[int, int]] = {}
+    for line in (LABELLED / f"{half}.jsonl").read_text(encoding="utf-8").splitlines():
+        item = json.loads(line)
+        leaves = []
+        for number, given in enumerate(item["passages"], start=1):
+            if "text" not in given:
+                break
+            known = {"source": given["source"], "heading_path": given.get("heading_path", [])}
+            section = Section(f"s{number}", given["text"], known, 0, len(given["text"]), document_id="d")
+            leaves += [(number, Passage(section, (), True, 1.0), leaf) for leaf in cutter.cut(section)]
+        else:
+            texts = [embedding_text(leaf) for _, _, leaf in leaves]
+            vectors = passage_vectors(texts, encoder=encoder)
+            known_vectors = {leaf.node_id: row for (_, _, leaf), row in zip(leaves, vectors, strict=True)}
+            found = Sources(leaves, known_vectors, encoder)
+            for sentence in item["sentences"]:
+                flagged = not found.judge(without_markers(sentence["text"])).supported
+                before = counts.get(sentence["label"], (0, 0))
+                counts[sentence["label"]] = (before[0] + flagged, before[1] + 1)
+    return counts
 
 
-def located(store: EmbeddedStore, heading: str, sentence: str) -> list[str]:
-    return [place.leaf.text for place in locator(store, heading)(sentence, 1)]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("It hums at 4000 rpm", ["It hums at 4000 rpm."]),
-        ("If broken, the fan shows OFFLINE", ["A broken fan shows OFFLINE."]),
-        # One span lacks words that another has: both, in reading order.
-        ("When broken, OFFLINE is shown; it hums at 4000 rpm", [
-            "It hums at 4000 rpm.", "A broken fan shows OFFLINE."
-        ]),
-    ],
-)  # fmt: skip
-def test_the_best_leaf_and_one_more_where_it_adds_words(
-    manual: EmbeddedStore, sentence: str, expected: list[str]
-) -> None:
-    assert located(manual, "Cabin fan", sentence) == expected
-
-
-def test_words_that_no_leaf_has_bring_the_nearest_one_only(manual: EmbeddedStore) -> None:
-    assert len(located(manual, "Cabin fan", "Bananas are yellow")) == 1
-    assert len(located(manual, "Cabin fan", "")) == 1
-
-
-@pytest.mark.parametrize(
-    ("sentence", "number", "expected"),
-    [
-        ("It hums at 4000 rpm", 1, ["It hums at 4000 rpm."]),
-        ("It hums at 4000 rpm", 2, ["It hums at 4000 rpm."]),  # the wrong passage
-        ("The oxygen tank feeds the cabin", 2, ["The oxygen tank feeds the cabin."]),
-        ("Bananas grow in warm countries", 2, ["The oxygen tank feeds the cabin."]),  # none says so: as it is
-    ],
-)
-def test_a_marker_of_the_wrong_passage_stands_for_the_right_one(
-    manual: EmbeddedStore, sentence: str, number: int, expected: list[str]
-) -> None:
-    found = locator(manual, "Cabin fan", "Oxygen tank")(sentence, number)
-    assert [place.leaf.text for place in found] == expected
-    for place in found:
-        assert place.leaf.text in place.passage.section.text
-
-
-def test_a_section_that_is_gone_from_the_index_supports_nothing(manual: EmbeddedStore) -> None:
-    given = passages(manual, "Cabin fan")
-    judge = Judge(Evidence([], {}), encoder=ENCODER)
-    assert SentenceLocator(given, judge=judge, encoder=ENCODER)("It hums", 1) == []
-
-
-def test_each_text_is_embedded_once_and_together() -> None:
-    encoder = FakeEncoder()
-    passage_vectors(["a valve"], encoder=encoder)
-    vectors = passage_vectors(["a pump", "a valve", "a tank", "a pump"], encoder=encoder)
-    assert encoder.calls == [["a valve"], ["a pump", "a tank"]]
-    expected = FakeEncoder().encode_passages(["a pump", "a valve", "a tank", "a pump"])
-    np.testing.assert_array_equal(np.stack(vectors), expected)
-
-
-def test_the_least_recently_used_vector_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "CACHED_TEXTS", 2)
-    encoder = FakeEncoder()
-    for text in ("a", "b", "a", "c", "a", "b"):
-        passage_vectors([text], encoder=encoder)
-    assert encoder.calls == [["a"], ["b"], ["c"], ["b"]]
-    assert len(passage_vectors([f"text {number}" for number in range(5)], encoder=encoder)) == 5
-
-
-def test_encoders_share_nothing_and_are_not_held() -> None:
-    one, other = FakeEncoder(), FakeEncoder()
-    for encoder in (one, other):
-        passage_vectors(["a valve"], encoder=encoder)
-    assert one.calls == other.calls == [["a valve"]]
-    held = ref(one)
-    del one, encoder
-    gc.collect()
-    assert held() is None
+def test_labelled_sentences_of_the_held_out_half_are_told_apart() -> None:
+    """Measured with all documents at hand: .10 of the supported sentences, .94 of the unrelated ones."""
+    counts = marked("test")
+    shares = {label: flagged / total for label, (flagged, total) in counts.items()}
+    assert shares["supported"] <= 0.15
+    assert shares["unrelated"] >= 0.8
+    assert shares["changed_number"] >= 0.4

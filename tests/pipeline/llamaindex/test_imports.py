@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
@@ -46,10 +47,12 @@ def test_its_retriever_goes_into_a_query_engine_of_llama_indexs(athena: Athena) 
     assert response.source_nodes[0].node.relationships[NodeRelationship.SOURCE]
 
 
-def test_its_chat_engine_is_llama_indexs(athena: Athena) -> None:
-    engine = athena.chat_engine()
-    assert isinstance(engine, CondensePlusContextChatEngine)
+def test_its_retriever_goes_into_a_chat_engine_of_llama_indexs(athena: Athena) -> None:
+    llm = FakeLLM(["Breaker B7."])
+    engine = CondensePlusContextChatEngine.from_defaults(
+        retriever=athena.retriever, llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm)
+    )
     response = engine.chat(QUESTION)
-    assert "Breaker B7 feeds the cabin fan." in response.response
+    assert response.response == "Breaker B7."
+    assert "Breaker B7 feeds the cabin fan." in llm.prompts[0]
     assert response.source_nodes[0].node.metadata["source"] == "fan.md"
-    assert [turn.question for turn in athena.conversations.get(engine.conversation_id).turns] == [QUESTION]

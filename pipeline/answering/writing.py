@@ -1,0 +1,126 @@
+"""Writing: the prompt of a turn, the model's text as it arrives, and its citations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pipeline.answer import Answer
+from pipeline.answering.prompts import Budget, Prompt, Source, build_prompt
+from pipeline.messages import Message
+from pipeline.models.tokens import count_tokens
+from pipeline.steps.events import Emit, SentencesCited, ThoughtArrived, TokenArrived
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from pipeline.answering.turns import ChatParts, RunningTurn
+    from pipeline.answering.verification import CitedAnswer
+    from pipeline.models.generation import Generation
+
+MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
+KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
+LEAST_PROMPT_TOKENS = 512
+
+
+def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
+    """Build the prompt of a turn within the model's context; the step keeps it with memories by id."""
+    limits = parts.limits
+    with turn.trace.step("prompt") as step:
+        prompt = build_prompt(
+            parts.persona,
+            turn.found.passages,
+            turn.history,
+            turn.message,
+            budget=Budget(
+                max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens),
+                turn.options.context_tokens,
+                limits.history_tokens,
+            ),
+            memory=turn.recollection,
+            count=parts.count_tokens,
+        )
+        step.data |= {
+            "messages": prompt.stored,
+            "tokens": sum(count_tokens(message.text) for message in prompt.messages),
+            "history_left_out": prompt.history_left_out,
+            "sources": len(prompt.sources),
+        }
+    turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()
+    return prompt
+
+
+def cited_answer(turn: RunningTurn, parts: ChatParts, sources: Sequence[Source]) -> CitedAnswer:
+    """Return the answer, still empty, that cites these sources; the user's own words need no source."""
+    from pipeline.answering.verification import CitedAnswer, Sources  # takes a while: quotes do without
+
+    search, recalled = parts.hybrid_search, turn.recollection.all
+    said = parts.memory.said_by_user([item.id for item in recalled]) if parts.memory else ()
+    passages = {source.number: source.passage for source in sources}
+    return CitedAnswer(
+        Sources.of(passages, store=search.store, encoder=search.encoder),
+        file_hashes=turn.file_hashes,
+        remembered=[item.text for item in recalled if item.id in said],
+    )
+
+
+def write(
+    turn: RunningTurn,
+    parts: ChatParts,
+    llm: LLM,
+    messages: Sequence[Message],
+    cited: CitedAnswer,
+    *,
+    emit: Emit,
+    keep: Callable[[RunningTurn], None],
+) -> None:
+    """Write the answer, and cite each sentence as soon as it is complete; `keep` stores it once a second.
+
+    Raises `ModelError`; the text that had arrived stays in `turn.text`.
+    """
+    from pipeline.models.generation import ChatStream
+
+    deadline = parts.limits.answer_timeout_s
+    with (
+        turn.trace.step("generate", model=parts.choice.name) as step,
+        closing(ChatStream(llm, messages, stop=turn.stop, deadline_s=deadline)) as stream,
+    ):
+        kept = time.monotonic()
+        for delta in stream:
+            if delta.thinking:
+                emit(ThoughtArrived(delta.thinking))
+            if not delta.text:
+                continue
+            turn.text += delta.text
+            emit(TokenArrived(delta.text))
+            if cited.add(delta.text):
+                emit(SentencesCited(cited.text, cited.pending, *cited.checked))
+            if time.monotonic() - kept >= KEEP_EVERY_S:
+                keep(turn)
+                kept = time.monotonic()
+        step.data |= {"characters": len(turn.text), "thinking": stream.thinking}
+        if (ended := stream.generation) is not None:
+            step.data |= _counts(ended)
+            turn.notices += (ended.notice,) if ended.notice else ()
+
+
+def _counts(ended: Generation) -> dict[str, object]:
+    return {
+        "finish_reason": ended.finish_reason,
+        "prompt_tokens": ended.prompt_tokens,
+        "answer_tokens": ended.answer_tokens,
+        "prompt_truncated": ended.prompt_truncated,
+        "seconds": ended.seconds,
+    }
+
+
+def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
+    """Verify the last sentence and return the answer."""
+    with turn.trace.step("verify") as step:
+        cited.finish(cut_off=turn.cut_off)
+        citations, support = cited.checked
+        step.data["sentences"] = len(support)
+        step.data["supported"] = sum(item.supported for item in support)
+    return turn.answer(text=cited.text, mode="generate", citations=citations, support=support)
