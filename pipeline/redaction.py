@@ -1,7 +1,4 @@
-"""Takes the settings' passwords and keys out of texts that leave: errors, logs, output, what is stored.
-
-A secret is taken out as it stands and as URLs quote it.
-"""
+"""Takes the settings' passwords and keys out of texts that leave, as they stand and as URLs quote them."""
 
 from __future__ import annotations
 
@@ -11,29 +8,22 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 MARK = "[secret]"
-PLAIN = re.compile(
-    r".{0,5}|[A-Za-z-]{1,12}"
-)  # words and placeholders ("ollama") cannot be told from other text
+PLAIN = re.compile(r".{0,5}|[A-Za-z-]{1,12}")  # "ollama": words cannot be told from other text
 SECRET_NAME = re.compile(r"(key|token|password|secret|authorization)$", re.IGNORECASE)
 _USER = re.compile(r"(?:[\w+.-]+://)?(.*)@", re.DOTALL)  # up to the last @: a password may hold one
 _CREDENTIALS = re.compile(r"(//|^(?![\w+.-]*://))[^\s'\"]{0,1000}@")
-_SECRET_OPTION = re.compile(
-    r"([?&;][^=?&;\s'\"]{0,100}(?:key|token|password|secret)=)[^&;\s'\"]*", re.IGNORECASE
-)
+_SECRET_OPTION = re.compile(r"(?i)([?&;][^=?&;\s'\"]{0,100}(?:key|token|password|secret)=)[^&;\s'\"]*")
 
-_known: frozenset[str] = (
-    frozenset()
-)  # every form of every secret; replaced as a whole, so threads need no lock
+_known: frozenset[str] = frozenset()  # every form of every secret; replaced as a whole
 
 
 def hide(options: Mapping[str, Any]) -> None:
     """Take the secrets among these options, known by their names, out of all that leaves from now on."""
-    global _known  # a process has one set of logs, and any of its threads may write to them
+    global _known  # a process has one set of logs
     for secret in secrets_in(options):
         if not PLAIN.fullmatch(secret):
             _known |= {secret, unquote(secret), quote(secret), quote(secret, safe=""), quote_plus(secret)}
@@ -69,8 +59,7 @@ def guard_output() -> None:
 
     def record(*args: Any, **kwargs: Any) -> logging.LogRecord:
         made = make(*args, **kwargs)
-        with suppress(TypeError, ValueError, KeyError):  # of a message and its arguments: handlers report it
-            made.msg, made.args = redacted(made.getMessage()), ()
+        made.msg, made.args = redacted(made.getMessage()), ()
         if made.exc_info and made.exc_info[1]:
             made.exc_text = _traceback(made.exc_info[1]).rstrip("\n")
         return made

@@ -13,21 +13,11 @@ def pull(
     model: Annotated[str, typer.Argument(help="A name of Ollama's library, for example llama3.2.")],
 ) -> None:
     """Let Ollama download a model, with progress."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
     from pipeline.models.llm import pull_model
 
-    if not model.isprintable() or not model.strip():
-        raise typer.BadParameter("no model has such a name")
-    with failing_clearly():
+    with failing_clearly(), err.status("asking Ollama") as shown:
         settings = settings_with(None)
-        found = pull_model(
-            model.removeprefix("ollama/"),
-            url=settings.ollama_url,
-            connect_timeout_s=settings.connect_timeout_s,
-        )
-        with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=err) as bar:
-            task = bar.add_task("asking Ollama", total=None)
-            for now in found:
-                bar.update(task, description=now.status, completed=now.done, total=now.total or None)
+        name, connect_timeout_s = model.removeprefix("ollama/"), settings.connect_timeout_s
+        for now in pull_model(name, url=settings.ollama_url, connect_timeout_s=connect_timeout_s):
+            shown.update(f"{now.status}: {now.done / 1e6:,.0f} of {now.total / 1e6:,.0f} MB")
     out.print(f"{model} is there.")

@@ -6,7 +6,6 @@ import contextlib
 import ipaddress
 import socket
 import ssl
-from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -14,14 +13,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-MOST_BYTES = 50_000_000  # of one response; a batch of embeddings has some 6 MB
 OPENED = ("connect_tcp.complete", "start_tls.complete")  # httpx's trace events, also through a proxy
 
 
 def is_loopback(url: str) -> bool:
     """Return True where a URL names this machine: localhost, 127.0.0.0/8, ::1."""
     try:
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+        host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:  # a name, or no address at all
         return False
@@ -29,58 +27,22 @@ def is_loopback(url: str) -> bool:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Return the trusted certificates, read once: each reading takes 30 ms."""
-    return httpx.create_ssl_context()
+    return httpx.create_ssl_context()  # each reading of the certificates takes 30 ms
 
 
 def client_options(url: str, *, connect_timeout_s: float, read_timeout_s: float) -> dict[str, Any]:
     """Return the arguments of an `httpx.Client` or `AsyncClient` for the server at `url`.
 
-    `read_timeout_s` limits each silence. No proxy is used for this machine; no redirect is followed, since it
-    could send questions elsewhere; nothing comes compressed, since a few bytes could become gigabytes.
+    `read_timeout_s` limits each silence. No proxy is used for this machine, and no redirect is followed: it
+    could send questions elsewhere.
     """
     return {
         "timeout": httpx.Timeout(read_timeout_s, connect=connect_timeout_s),
         "limits": httpx.Limits(max_keepalive_connections=0),  # a call that is cut off harms no other
         "verify": _certificates(),
-        "headers": {"Accept-Encoding": "identity"},
         "follow_redirects": False,
         "trust_env": not is_loopback(url),
     }
-
-
-def _watch(request: httpx.Request) -> None:
-    if call := _current.get():
-        request.extensions = {**request.extensions, "trace": call.note}
-
-
-def _limit(response: httpx.Response) -> None:
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx.DecodingError("a compressed response, although none was asked for")
-    if isinstance(response.stream, httpx.SyncByteStream):
-        response.stream = _LimitedStream(response.stream)
-
-
-HOOKS: dict[str, list[Any]] = {"request": [_watch], "response": [_limit]}
-"""`event_hooks` of a synchronous client: its calls can be cut off, and its responses are limited."""
-
-
-class _LimitedStream(httpx.SyncByteStream):
-    """A response's body that fails beyond `MOST_BYTES`."""
-
-    def __init__(self, stream: httpx.SyncByteStream) -> None:
-        self._stream = stream
-
-    def __iter__(self) -> Iterator[bytes]:
-        size = 0
-        for part in self._stream:
-            size += len(part)
-            if size > MOST_BYTES:
-                raise httpx.DecodingError(f"more than {MOST_BYTES // 1_000_000} MB in one response")
-            yield part
-
-    def close(self) -> None:
-        self._stream.close()
 
 
 class Call:
@@ -102,7 +64,9 @@ class Call:
         """Shut the connections down, at once and for good; safe from any thread."""
         self.is_cut_off = True
         for stream in self._streams:
-            _shut_down(stream)
+            with contextlib.suppress(OSError):  # it may have ended by itself
+                # The plain socket's method also for TLS: the TLS one would touch what the reader is using.
+                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
     def end(self) -> None:
         """Close the connections: called by the thread that read, since clients leave broken ones open."""
@@ -114,13 +78,16 @@ class Call:
         if event.endswith(OPENED):
             self._streams.append(info["return_value"])
             if self.is_cut_off:
-                _shut_down(info["return_value"])
+                self.cut_off()
 
 
 _current: ContextVar[Call | None] = ContextVar("model_call", default=None)
 
 
-def _shut_down(stream: Any) -> None:
-    with contextlib.suppress(OSError):  # it may have ended by itself
-        # The plain socket's method also for TLS: the TLS one would touch state that the reader is using.
-        socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+def _watch(request: httpx.Request) -> None:
+    if call := _current.get():
+        request.extensions = {**request.extensions, "trace": call.note}
+
+
+HOOKS: dict[str, list[Any]] = {"request": [_watch]}
+"""`event_hooks` of a synchronous client whose calls can be cut off."""

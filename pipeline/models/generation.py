@@ -6,21 +6,19 @@ connection is cut off, and the thread ends by itself.
 
 from __future__ import annotations
 
-import codecs
 import contextvars
-import logging
 import queue
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pipeline.errors import ModelTimeout
 from pipeline.messages import Message, MessageWithImage
 from pipeline.models.connections import Call
-from pipeline.models.failures import quoted, translate, worth_retrying
-from pipeline.models.llm import longest_answer, server_of
+from pipeline.models.failures import quoted, translate
+from pipeline.models.llm import server_of
 from pipeline.models.thinking import CLOSE, ThinkingSplitter
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.spending import Spent, account
@@ -30,20 +28,11 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
     from llama_index.core.llms import LLM
 
-logger = logging.getLogger(__name__)
-
 POLL_S = 0.1  # how soon a stop is noticed
-RETRY_AFTER_S = 0.5
 CHARACTERS_A_TOKEN = 4.0
-LONGEST_TOKENS = 12  # characters a token, on average, in an answer that is still taken for a proper one
 WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
-MOST_COUNT = 2**48  # sums of such numbers fit into 64 bits
-CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
 
-TRUNCATED = (
-    "The model read only {tokens} tokens of a longer prompt: it may have missed sources. "
-    "Raise ATHENA_CONTEXT_WINDOW or lower ATHENA_CONTEXT_TOKENS."
-)
+TRUNCATED = "The model read only {} tokens of a longer prompt. Raise ATHENA_CONTEXT_WINDOW."
 ALL_THOUGHT = (
     "The model used its whole answer for thinking. Raise ATHENA_MAX_ANSWER_TOKENS, or choose another."
 )
@@ -73,27 +62,17 @@ class Generation:
     notice: str = ""  # for the reader of the answer; "" when all is well
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """One message of a model's stream, and all of them together in the end."""
-
-    text: str = ""
-    thinking: str = ""
-    finish_reason: str = ""
-    prompt_tokens: int | None = None
-    answer_tokens: int | None = None
-
-
-_Chunks: TypeAlias = "queue.SimpleQueue[_Chunk | Exception | None]"  # None or an exception is the last
+_Responses: TypeAlias = (
+    "queue.SimpleQueue[ChatResponse | Exception | None]"  # the last is None or an exception
+)
 
 
 class ChatStream(Iterator[Delta]):
     """An answer as it arrives; `text` and `thinking` grow, and `generation` is there at the end.
 
     Setting `stop` ends it within about 0.1 s, without an exception; so does `close`. `deadline_s` limits the
-    whole answer. `json_schema` is sent to servers that can keep to one. A lost connection, HTTP 429 or 5xx
-    before the first piece leads to one retry. Raises `ModelUnavailable`, `ModelTimeout`, `AnswerInterrupted`
-    or `ModelError`; what had arrived stays in `text`.
+    whole answer. `json_schema` is sent to servers that can keep to one. Raises `ModelUnavailable`,
+    `ModelTimeout`, `AnswerInterrupted` or `ModelError`; what had arrived stays in `text`.
     """
 
     def __init__(
@@ -108,11 +87,10 @@ class ChatStream(Iterator[Delta]):
         self.text = self.thinking = ""
         self.generation: Generation | None = None
         self._llm, self._messages, self._stop = llm, list(messages), stop
-        self._started, self._deadline_s = time.monotonic(), deadline_s
-        self._schema = json_schema
+        self._started, self._deadline_s, self._schema = time.monotonic(), deadline_s, json_schema
         self._server = server_of(llm)
-        self._most_characters = LONGEST_TOKENS * longest_answer(llm)  # 0: any number
-        self._end = _Chunk()
+        self._finish_reason = ""
+        self._counts: tuple[int | None, int | None] = (None, None)  # of the prompt and of the answer
         self._account = account.get()
         self._deltas = self._run()
 
@@ -124,109 +102,103 @@ class ChatStream(Iterator[Delta]):
         self._deltas.close()
 
     def _run(self) -> Generator[Delta, None, None]:
-        try:
-            for is_last in (False, True):
-                try:
-                    yield from self._attempt()
-                    break
-                except Exception as error:  # any library's model may raise anything
-                    begun = bool(self.text or self.thinking)
-                    if not (is_last or begun) and worth_retrying(error):
-                        logger.warning("asking %s again: %s", self._server.name, quoted(str(error)))
-                        self._stop.wait(RETRY_AFTER_S)
-                        continue
-                    raise translate(error, server=self._server, begun=begun) from error
-            self.generation = self._ended()
-        finally:
-            self._note_tokens()
-
-    def _attempt(self) -> Iterator[Delta]:
-        call, chunks = Call(), queue.SimpleQueue[_Chunk | Exception | None]()
+        call, responses = Call(), queue.SimpleQueue[Any]()
         # The caller's context goes along, so that traces of the model's call hang under the caller's span.
         run = contextvars.copy_context().run
-        threading.Thread(target=run, args=(self._read, call, chunks), name="athena-llm", daemon=True).start()
+        threading.Thread(
+            target=run, args=(self._read, call, responses), name="athena-llm", daemon=True
+        ).start()
         try:
-            yield from self._pieces(chunks)
+            yield from self._pieces(self._arriving(responses))
+            self.generation = self._ended()
+        except Exception as error:
+            raise translate(error, server=self._server, begun=bool(self.text or self.thinking)) from error
         finally:
             call.cut_off()
+            self._note_tokens()
 
-    def _read(self, call: Call, chunks: _Chunks) -> None:
+    def _read(self, call: Call, responses: _Responses) -> None:
         call.begin()
         try:
             schema = _schema_arguments(self._server.provider, self._schema)
             for response in self._llm.stream_chat([_chat_message(one) for one in self._messages], **schema):
-                chunks.put(_chunk_of(response))
+                responses.put(response)
                 self._check_deadline()
                 if call.is_cut_off:
                     return
-            chunks.put(None)
+            responses.put(None)
         except Exception as error:  # noqa: BLE001 - the caller's thread raises it
-            chunks.put(error)
+            responses.put(error)
         finally:
             call.end()
 
-    def _arriving(self, chunks: _Chunks) -> Iterator[_Chunk]:
-        """Yield chunks until the end or a stop; what has arrived is in time, however late the caller asks."""
+    def _arriving(self, responses: _Responses) -> Iterator[ChatResponse]:
+        """Yield responses until the end or a stop; all that has arrived, however late the caller asks."""
         while not self._stop.is_set():
             try:
-                chunk = chunks.get(timeout=POLL_S)
+                response = responses.get(timeout=POLL_S)
             except queue.Empty:
                 self._check_deadline()
                 continue
-            if isinstance(chunk, Exception):
-                raise chunk
-            if chunk is None:
+            if isinstance(response, Exception):
+                raise response
+            if response is None:
                 return
-            yield chunk
+            yield response
 
     def _check_deadline(self) -> None:
         if self._deadline_s and time.monotonic() > self._started + self._deadline_s:
             problem = f"{self._server.place} was not done within {self._deadline_s:g} s."
             raise ModelTimeout(problem, "Choose a smaller model, or allow it more time in the settings.")
 
-    def _pieces(self, chunks: _Chunks) -> Iterator[Delta]:
-        splitter, joiner = ThinkingSplitter(), codecs.getincrementaldecoder("utf-16-le")("replace")
-        for chunk in self._arriving(chunks):
-            self._end = _merged(self._end, chunk)
-            joined = joiner.decode(chunk.text.encode("utf-16-le", "surrogatepass"))  # halves of characters
-            text, thoughts = splitter.split(joined.translate(CONTROL))
-            yield from self._added(text, chunk.thinking + thoughts)
-            if 0 < self._most_characters < len(self.text):
-                self._end = replace(self._end, finish_reason="length")  # the server keeps to no limit
-                return
+    def _pieces(self, responses: Iterator[ChatResponse]) -> Iterator[Delta]:
+        splitter = ThinkingSplitter()
+        for response in responses:
+            self._note_end(response.raw)
+            text, thoughts = splitter.split(response.delta or "")
+            thoughts = (response.additional_kwargs.get("thinking_delta") or "") + thoughts
+            yield from self._added(text, thoughts)
         yield from self._added(*splitter.rest())
-        if not (self._stop.is_set() or self._end.finish_reason or self._may_end_here):
+        # Ollama's stream says that it is done; OpenAI's has a word at least, if its server is one.
+        is_open = self._server.provider == "ollama" or not (self.text or self.thinking)
+        if self._server.url and is_open and not (self._finish_reason or self._stop.is_set()):
             raise EOFError("the connection ended before the answer did")
 
     def _added(self, text: str, thinking: str) -> Iterator[Delta]:
-        text, thinking = text if self.text else text.lstrip(), well_formed(thinking)
-        self.text += text
-        self.thinking += thinking
-        if text or thinking:
-            yield Delta(text, thinking)
+        delta = Delta(well_formed(text if self.text else text.lstrip()), well_formed(thinking))
+        self.text += delta.text
+        self.thinking += delta.thinking
+        if delta.text or delta.thinking:
+            yield delta
 
-    @property
-    def _may_end_here(self) -> bool:
-        """Whether a stream may end without a reason: Ollama's may not, OpenAI's not before the first word."""
-        provider = self._server.provider
-        return provider == "local" or (provider == "openai" and bool(self.text or self.thinking))
+    def _note_end(self, raw: Any) -> None:
+        """Note reason and counts of Ollama's last line or OpenAI's chunks; the counts may follow."""
+        if isinstance(raw, Mapping):
+            reason = (raw.get("done_reason") or "stop") if raw.get("done") else ""
+            counts = raw.get("prompt_eval_count"), raw.get("eval_count")
+        else:
+            choices, usage = getattr(raw, "choices", None), getattr(raw, "usage", None)
+            reason = getattr(choices[0], "finish_reason", "") if choices else ""
+            counts = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+        self._finish_reason = quoted(str(reason or "")) or self._finish_reason
+        if any(isinstance(count, int) for count in counts):
+            read, wrote = (count if isinstance(count, int) else None for count in counts)
+            self._counts = read, wrote
 
     def _ended(self) -> Generation:
-        end = self._end
-        reason = quoted(end.finish_reason) or ("stopped" if self._stop.is_set() else "")
-        truncated = self._is_truncated(end.prompt_tokens)
-        notice = ""
+        reason = self._finish_reason or ("stopped" if self._stop.is_set() else "")
+        truncated, notice = self._is_truncated(), ""
         if truncated:
-            notice = TRUNCATED.format(tokens=end.prompt_tokens)
+            notice = TRUNCATED.format(self._counts[0])
         elif reason == "length":
             notice = CUT if self.text else ALL_THOUGHT
         elif self.thinking and not self.text and reason != "stopped":
             notice = ONLY_THOUGHT
-        seconds = time.monotonic() - self._started
-        return Generation(reason, end.prompt_tokens, end.answer_tokens, truncated, seconds, notice)
+        return Generation(reason, *self._counts, truncated, time.monotonic() - self._started, notice)
 
-    def _is_truncated(self, read: int | None) -> bool:
+    def _is_truncated(self) -> bool:
         """Return True where Ollama counts fewer prompt tokens than there were, or as many as it can hold."""
+        read = self._counts[0]
         if not read or self._server.provider != "ollama":
             return False  # OpenAI's servers refuse a prompt that is too long; 0 is a cached prompt
         estimate = sum(len(message.text) for message in self._messages) / CHARACTERS_A_TOKEN
@@ -234,13 +206,11 @@ class ChatStream(Iterator[Delta]):
 
     def _note_tokens(self) -> None:
         """Note the tokens for the turn's usage, unless the model failed before the first piece."""
-        if self._account is None or not (self.text or self.thinking or self.generation):
-            return
-        read, wrote = self._end.prompt_tokens, self._end.answer_tokens
-        estimated = not read or wrote is None
-        read = read or sum(count_tokens(message.text) for message in self._messages)
-        wrote = count_tokens(self.thinking + self.text) if wrote is None else wrote
-        self._account.append(Spent(self._server.name, read, wrote, estimated))
+        if self._account is not None and (self.text or self.thinking or self.generation):
+            read, wrote = self._counts
+            asked = read or sum(count_tokens(message.text) for message in self._messages)
+            written = count_tokens(self.thinking + self.text) if wrote is None else wrote
+            self._account.append(Spent(self._server.name, asked, written, not read or wrote is None))
 
 
 def complete(
@@ -255,40 +225,11 @@ def complete(
 
     Raises as `ChatStream`; `ModelTimeout` where it takes longer than `timeout_s`.
     """
-    messages = [Message("user", messages)] if isinstance(messages, str) else messages
+    asked = [Message("user", messages)] if isinstance(messages, str) else messages
     stop = stop or threading.Event()
-    stream = ChatStream(llm, messages, stop=stop, deadline_s=timeout_s, json_schema=json_schema)
-    for _ in stream:
-        pass
-    return stream.text.rpartition(CLOSE)[2].strip()  # some templates open the thoughts in the prompt
-
-
-def _merged(end: _Chunk, chunk: _Chunk) -> _Chunk:
-    """Return the end of a stream as far as it is known; the counts may come after the reason."""
-    return _Chunk(
-        finish_reason=chunk.finish_reason or end.finish_reason,
-        prompt_tokens=end.prompt_tokens if chunk.prompt_tokens is None else chunk.prompt_tokens,
-        answer_tokens=end.answer_tokens if chunk.answer_tokens is None else chunk.answer_tokens,
-    )
-
-
-def _chunk_of(response: ChatResponse) -> _Chunk:
-    """Return what one response of LlamaIndex says; `raw` is Ollama's line, OpenAI's chunk, or anything."""
-    text, thinking = response.delta or "", response.additional_kwargs.get("thinking_delta") or ""
-    raw: Any = response.raw
-    if isinstance(raw, Mapping):
-        reason = str(raw.get("done_reason") or "stop") if raw.get("done") else ""
-        return _Chunk(
-            text, thinking, reason, _count(raw.get("prompt_eval_count")), _count(raw.get("eval_count"))
-        )
-    choices, usage = getattr(raw, "choices", None), getattr(raw, "usage", None)
-    reason = str(getattr(choices[0], "finish_reason", "") or "") if choices else ""
-    read, wrote = (_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
-    return _Chunk(text, thinking, reason, read, wrote)
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and 0 <= value < MOST_COUNT else None
+    stream = ChatStream(llm, asked, stop=stop, deadline_s=timeout_s, json_schema=json_schema)
+    text = "".join(delta.text for delta in stream)
+    return text.rpartition(CLOSE)[2].strip()  # some templates open the thoughts in the prompt
 
 
 def _chat_message(message: Message) -> ChatMessage:

@@ -23,7 +23,6 @@ from pipeline.redaction import hide, without_password
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-ServerKind = Literal["ollama", "openai"]
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 HOW_TO_CONNECT = (
     "Start Ollama (`ollama serve`, then `ollama pull llama3.2`), or set ATHENA_OPENAI_API_KEY "
@@ -34,36 +33,19 @@ NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatib
 KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
 PULL_SILENCE_S = 300.0  # Ollama checks gigabytes without a word
 MOST_MODELS = 1000
-OTHER_MODEL = re.compile(
-    r"embed|rerank|minilm|bert\b|(^|[/_-])(bge|gte|e5|mxbai|paraphrase)\b"
-    r"|whisper|(^|[/_-])tts\b|dall-e|moderation|diffusion",
+OTHER_MODEL = re.compile(  # names of models that cannot chat: they embed, rerank, listen, speak or draw
+    r"embed|rerank|minilm|bert\b|(^|[/_-])(bge|gte|e5|mxbai|paraphrase|tts)\b|whisper|dall-e|moderation|diffusion",
     re.IGNORECASE,
 )
-"""Names of models that cannot chat: they embed, rerank, listen, speak or draw."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedModel:
-    """A chat model that a server lists."""
-
-    name: str
-    size_bytes: int = 0  # on disk, where the server says so
+Choice = tuple["LLM | None", ModelChoice]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The chat models that a server lists, or why it does not."""
+    """The names of the chat models that a server lists, or why it does not."""
 
-    models: tuple[ListedModel, ...] = ()
+    names: tuple[str, ...] = ()
     problem: ModelError | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The models' names in the server's order."""
-        return tuple(model.name for model in self.models)
-
-
-Choice = tuple["LLM | None", ModelChoice]
 
 
 def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice:
@@ -87,14 +69,13 @@ def require_model_name(name: str) -> None:
     """Raise `ConfigurationError` for a text that names no model; asks no server."""
     provider, _, model = name.partition("/")
     if provider not in (("ollama", "openai") if model else ("auto", "none")):
-        raise ConfigurationError(
-            f"ATHENA_LLM is '{name}', which names no model.", "Use auto, none, ollama/NAME or openai/NAME."
-        )
+        problem = f"ATHENA_LLM is '{name}', which names no model."
+        raise ConfigurationError(problem, "Use auto, none, ollama/NAME or openai/NAME.")
 
 
 def list_language_models(*, options: LanguageModelOptions) -> list[str]:
     """Return the names to pick from: chat models of Ollama and of OpenAI or the compatible server, `none`."""
-    ollama, openai = list_models("ollama", options), _openai_models(options)
+    ollama, openai = list_models("ollama", options), list_models("openai", options)
     return [
         *(f"ollama/{name}" for name in ollama.names),
         *(f"openai/{name}" for name in openai.names),
@@ -102,27 +83,22 @@ def list_language_models(*, options: LanguageModelOptions) -> list[str]:
     ]
 
 
-def list_models(kind: ServerKind, options: LanguageModelOptions) -> Listing:
-    """Ask a server for its chat models; a wrong key or a server that is down is the listing's `problem`."""
-    url = options.ollama_url if kind == "ollama" else options.openai_url
+def list_models(kind: Literal["ollama", "openai"], options: LanguageModelOptions) -> Listing:
+    """Ask a server for its chat models. Of OpenAI's own many models only the default is offered."""
+    if kind == "openai" and not options.openai_base_url:
+        return Listing((DEFAULT_OPENAI_MODEL,) if options.openai_api_key else ())
+    url, key = (options.ollama_url, "") if kind == "ollama" else (options.openai_url, options.openai_api_key)
     server = Server(kind, url, "", options.connect_timeout_s)
     path, rows, name = ("/api/tags", "models", "name") if kind == "ollama" else ("/models", "data", "id")
     if _is_refused(url, options.connect_timeout_s):
-        problem = ModelUnavailable(f"Cannot reach {server.place}: Connection refused.", server.start)
-        return Listing(problem=problem)
+        return Listing(problem=server.unreachable("connection refused"))
     import httpx
 
-    from pipeline.models.connections import HOOKS, client_options
-
-    timeout_s = options.connect_timeout_s
-    http = client_options(url, connect_timeout_s=timeout_s, read_timeout_s=timeout_s)
-    key = options.openai_api_key if kind == "openai" else ""
     try:
-        with httpx.Client(**http, event_hooks=HOOKS) as client:
-            response = client.get(
-                url.rstrip("/") + path, headers={"Authorization": f"Bearer {key}"} if key else {}
-            )
-            return Listing(tuple(_chat_models(response.raise_for_status().json()[rows] or [], name)))
+        with httpx.Client(**_http(url, options, read_timeout_s=options.connect_timeout_s)) as client:
+            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            found = client.get(url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows] or []
+            names = [row[name] for row in found[:MOST_MODELS]]
     except (
         httpx.HTTPError,
         httpx.InvalidURL,
@@ -131,13 +107,8 @@ def list_models(kind: ServerKind, options: LanguageModelOptions) -> Listing:
         LookupError,
     ) as error:  # or no such JSON
         return Listing(problem=translate(error, server=server, begun=False))
-
-
-def _chat_models(rows: list[dict[str, Any]], key: str) -> Iterator[ListedModel]:
-    for row in rows[:MOST_MODELS]:
-        name, size = row[key], row.get("size")
-        if isinstance(name, str) and name and name == quoted(name) and not OTHER_MODEL.search(name):
-            yield ListedModel(name, size if isinstance(size, int) else 0)
+    plain = (one for one in names if isinstance(one, str) and one == quoted(one))
+    return Listing(tuple(one for one in plain if not OTHER_MODEL.search(one)))
 
 
 def _is_refused(url: str, timeout_s: float) -> bool:
@@ -151,29 +122,17 @@ def _is_refused(url: str, timeout_s: float) -> bool:
     return False
 
 
-def _openai_models(options: LanguageModelOptions) -> Listing:
-    """Return what a compatible server lists; of OpenAI's own many models only the default is offered."""
-    if options.openai_base_url:
-        return list_models("openai", options)
-    return Listing((ListedModel(DEFAULT_OPENAI_MODEL),) if options.openai_api_key else ())
-
-
 def _auto(options: LanguageModelOptions) -> Choice:
-    ollama = list_models("ollama", options)
-    if ollama.models:
-        return _ollama(ollama.models[0].name, options)
-    openai = _openai_models(options)
-    if openai.models:
-        return _openai(openai.models[0].name, options)
-    is_set = (options.ollama_url != OLLAMA_URL, bool(options.openai_base_url))
-    problems = [listing.problem for listing in (ollama, openai) if listing.problem]
-    wrong = [
-        one.problem for one, named in zip((ollama, openai), is_set, strict=True) if named and one.problem
-    ]
-    if wrong:
-        return _none(" ".join(one.problem for one in wrong), " ".join(one.fix for one in wrong), wrong=True)
-    detail = " ".join(one.problem for one in problems)
-    return _none(detail or f"{_at_ollama(options)} has no chat model.", HOW_TO_CONNECT)
+    ollama, openai = list_models("ollama", options), Listing()
+    if ollama.names:
+        return _ollama(ollama.names[0], options)
+    openai = list_models("openai", options)
+    if openai.names:
+        return _openai(openai.names[0], options)
+    if problem := openai.problem or (ollama.problem if options.ollama_url != OLLAMA_URL else None):
+        return _none(problem.problem, problem.fix, wrong=True)  # of a server that a setting names
+    detail = ollama.problem.problem if ollama.problem else f"{_at_ollama(options)} has no chat model."
+    return _none(detail, HOW_TO_CONNECT)
 
 
 def _named_ollama(model: str, options: LanguageModelOptions) -> Choice:
@@ -190,10 +149,10 @@ def _named_openai(model: str, options: LanguageModelOptions) -> Choice:
     """Choose the model, whether or not the server lists it: some servers have no list of models."""
     if not options.openai_api_key and not options.openai_base_url:
         return _none(f"The language model 'openai/{model}' needs a key.", NEEDS_KEY)
-    listing = list_models("openai", options) if options.openai_base_url else Listing()
-    if isinstance(listing.problem, ModelUnavailable | ModelTimeout):
-        return _none(listing.problem.problem, listing.problem.fix, wrong=True)
-    return _openai(model, options, fix=listing.problem.fix if listing.problem else "")
+    problem = list_models("openai", options).problem
+    if isinstance(problem, ModelUnavailable | ModelTimeout):
+        return _none(problem.problem, problem.fix, wrong=True)
+    return _openai(model, options, fix=problem.fix if problem else "")
 
 
 def _none(detail: str, fix: str, *, wrong: bool = False) -> Choice:
@@ -226,19 +185,18 @@ def ollama_model(model: str, options: LanguageModelOptions) -> LLM:
     import ollama
     from llama_index.llms.ollama import Ollama
 
-    from pipeline.models.connections import HOOKS, client_options
+    from pipeline.models.connections import HOOKS
 
-    url, timeout_s = options.ollama_url, options.request_timeout_s
-    http = client_options(url, connect_timeout_s=options.connect_timeout_s, read_timeout_s=timeout_s)
     hide(dict(options))
+    http = _http(options.ollama_url, options)
     return Ollama(  # type: ignore[no-any-return]
         model=model,
-        base_url=url,
+        base_url=options.ollama_url,
         temperature=options.temperature,
         context_window=options.context_window,
-        request_timeout=timeout_s,
-        client=ollama.Client(url, **http, event_hooks=HOOKS),
-        async_client=ollama.AsyncClient(url, **http),
+        request_timeout=options.request_timeout_s,
+        client=ollama.Client(options.ollama_url, **http, event_hooks=HOOKS),
+        async_client=ollama.AsyncClient(options.ollama_url, **http),
         is_function_calling_model=False,
         keep_alive=KEEP_ALIVE,
         thinking=options.think,
@@ -252,28 +210,33 @@ def openai_model(model: str, options: LanguageModelOptions) -> LLM:
     from llama_index.llms.openai_like import OpenAILike
     from openai import AsyncOpenAI
 
-    from pipeline.models.connections import HOOKS, client_options
+    from pipeline.models.connections import HOOKS
     from pipeline.models.openai_client import LooseOpenAI
 
-    url, key = options.openai_url, options.openai_api_key or "none"  # the client insists on one
-    timeout_s = options.request_timeout_s
-    http = client_options(url, connect_timeout_s=options.connect_timeout_s, read_timeout_s=timeout_s)
-    same: dict[str, Any] = {"api_key": key, "base_url": url, "max_retries": 0}
     hide(dict(options))
+    http, key = _http(options.openai_url, options), options.openai_api_key or "none"  # clients insist on one
+    same: dict[str, Any] = {"api_key": key, "base_url": options.openai_url, "max_retries": 1}
     return OpenAILike(  # type: ignore[no-any-return]
         model=model,
-        api_base=url,
+        api_base=options.openai_url,
         api_key=key,
         context_window=options.context_window,
         max_tokens=options.max_answer_tokens,
         temperature=options.temperature,
-        timeout=timeout_s,
-        max_retries=0,
+        timeout=options.request_timeout_s,
+        max_retries=0,  # of LlamaIndex, around the client's own
         openai_client=LooseOpenAI(**same, http_client=httpx.Client(**http, event_hooks=HOOKS)),
         async_openai_client=AsyncOpenAI(**same, http_client=httpx.AsyncClient(**http)),
         is_chat_model=True,
         additional_kwargs={"stream_options": {"include_usage": True}},
     )
+
+
+def _http(url: str, options: LanguageModelOptions, *, read_timeout_s: float = 0.0) -> dict[str, Any]:
+    from pipeline.models.connections import client_options
+
+    silence_s = read_timeout_s or options.request_timeout_s
+    return client_options(url, connect_timeout_s=options.connect_timeout_s, read_timeout_s=silence_s)
 
 
 def server_of(llm: LLM) -> Server:
@@ -287,21 +250,13 @@ def server_of(llm: LLM) -> Server:
     return Server("local", "", llm.metadata.model_name, inf)
 
 
-def longest_answer(llm: LLM) -> int:
-    """Return how many tokens a server was asked to write at most; 0 where that is not known."""
-    limit = getattr(llm, "additional_kwargs", {}).get("num_predict") or getattr(llm, "max_tokens", None)
-    return limit if isinstance(limit, int) and limit > 0 else 0
-
-
 def invocation_of(llm: LLM) -> dict[str, float]:
     """Return the parameters that a server is asked with, by the names of Ollama and OpenAI, for traces."""
-    window = getattr(llm, "context_window", None) if server_of(llm).provider == "ollama" else None
-    known = {
-        "temperature": getattr(llm, "temperature", None),
-        "max_tokens": longest_answer(llm) or None,
-        "num_ctx": window,
-    }
-    return {name: value for name, value in known.items() if isinstance(value, int | float)}
+    if server_of(llm).provider == "local":
+        return {}
+    served: Any = llm
+    limit = {"max_tokens": served.additional_kwargs.get("num_predict") or getattr(served, "max_tokens", 0)}
+    return {"temperature": served.temperature, "num_ctx": served.context_window, **limit}
 
 
 def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pulling]:
@@ -326,12 +281,5 @@ def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pu
             if progress.status == "success":
                 return
         raise EOFError("it ended before the model was there")
-    except (
-        ollama.ResponseError,
-        ConnectionError,
-        EOFError,
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        ValueError,
-    ) as error:
+    except (ollama.ResponseError, OSError, EOFError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise translate(error, server=Server("ollama", url, model, PULL_SILENCE_S), begun=False) from error

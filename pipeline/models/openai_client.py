@@ -10,8 +10,6 @@ from openai._streaming import ServerSentEvent, SSEDecoder
 from openai.types.chat import ChatCompletionChunk
 
 OPTIONAL = ("max_completion_tokens", "max_tokens", "temperature", "stream_options", "response_format")
-REFUSALS = (400, 422)  # HTTP status
-TEMPLATE_ERROR = 500  # how some servers say that a model's template has no system role
 ABOUT_ROLES = re.compile(r"system (role|message|prompt|instruction)|roles? .{0,60}support", re.IGNORECASE)
 
 
@@ -27,13 +25,12 @@ class LooseOpenAI(OpenAI):
         self._refused: set[str] = set()
 
     def request(self, cast_to: Any, options: Any, **kwargs: Any) -> Any:
-        """Send one request, and again with less while the server names a parameter that it refuses."""
-        body = options.json_data
-        sent = accepted_body(body, self._refused) if isinstance(body, dict) else body
+        """Send one request, and again with less while the server names a part that it refuses."""
+        sent = accepted_body(options.json_data, self._refused)
         try:
             return super().request(cast_to, options.model_copy(update={"json_data": sent}), **kwargs)
         except APIStatusError as error:
-            refused = refused_part(error.status_code, error.message, sent)
+            refused = refused_part(error, sent)
             if not refused:
                 raise
             self._refused.add(refused)
@@ -49,50 +46,43 @@ class LooseOpenAI(OpenAI):
 
 
 class _Decoder(SSEDecoder):
-    """Skips events without data, such as comments and `retry:`, for which the original yields empty JSON."""
+    """Skips events without data, such as comments and `retry:`, which the original reads as empty JSON."""
 
     def decode(self, line: str) -> ServerSentEvent | None:
         event = super().decode(line)
         return event if event and event.data.strip() else None
 
 
-def refused_part(status: int, message: str, body: Any) -> str:
+def refused_part(error: APIStatusError, body: Any) -> str:
     """Return what a server's error refuses of a request: a parameter's name or "system"; "" for none."""
-    if (
-        not isinstance(body, dict)
-        or status not in (*REFUSALS, TEMPLATE_ERROR)
-        or "context" in message.lower()
-    ):
-        return ""
-    named = (name for name in OPTIONAL if name in body and name in message)
-    if status in REFUSALS and (name := next(named, "")):
-        return name
-    roles = {message.get("role") for message in body.get("messages", ())}
-    return "system" if "system" in roles and ABOUT_ROLES.search(message) else ""
+    if error.status_code not in (400, 422, 500) or "context" in error.message.lower():
+        return ""  # a prompt that is too long names `max_tokens`, too
+    named = [name for name in OPTIONAL if name in body and name in error.message]
+    if named and error.status_code != 500:
+        return named[0]
+    roles = {message["role"] for message in body.get("messages", ())}
+    return "system" if "system" in roles and ABOUT_ROLES.search(error.message) else ""  # of a template: 500
 
 
-def accepted_body(body: dict[str, Any], refused: set[str]) -> dict[str, Any]:
+def accepted_body(body: Any, refused: set[str]) -> Any:
     """Return a request's body without the parts that its server refused."""
-    body = dict(body)
+    if not refused or not isinstance(body, dict):
+        return body
     if "max_tokens" in refused and "max_tokens" in body:
-        body["max_completion_tokens"] = body.pop("max_tokens")
+        body = body | {"max_completion_tokens": body["max_tokens"]}
     if "system" in refused and "messages" in body:
-        body["messages"] = without_system(body["messages"])
+        body = body | {"messages": _without_system(body["messages"])}
     return {name: value for name, value in body.items() if name not in refused}
 
 
-def without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the messages with the system's text at the beginning of the first user message."""
+def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages with the system's text at the beginning of the first other message."""
     system = "\n\n".join(str(one["content"]) for one in messages if one["role"] == "system")
-    others = [dict(one) for one in messages if one["role"] != "system"]
-    first = next((one for one in others if one["role"] == "user"), None)
-    if first is None:
-        return [{"role": "user", "content": system}, *others]
-    if isinstance(first["content"], str):
-        first["content"] = f"{system}\n\n{first['content']}"
-    else:
-        first["content"] = [{"type": "text", "text": system}, *first["content"]]
-    return others
+    first, *others = [one for one in messages if one["role"] != "system"]
+    content = first["content"]
+    text = [{"type": "text", "text": system}]
+    joined = f"{system}\n\n{content}" if isinstance(content, str) else [*text, *content]
+    return [first | {"content": joined}, *others]
 
 
 def whole_chunk(data: object) -> dict[str, Any]:
@@ -104,23 +94,22 @@ def whole_chunk(data: object) -> dict[str, Any]:
     [{'delta': {}}]
     """
     chunk = data if isinstance(data, dict) else {}
-    choices = chunk.get("choices")
-    kept = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    return {**chunk, "choices": [{**choice, "delta": _delta(choice.get("delta"))} for choice in kept]}
+    choices = [choice for choice in chunk.get("choices") or () if isinstance(choice, dict)]
+    return {
+        **chunk,
+        "choices": [{**choice, "delta": _delta(choice.get("delta") or {})} for choice in choices],
+    }
 
 
-def _delta(delta: object) -> dict[str, Any]:
-    if not isinstance(delta, dict):
-        return {}
-    parts = delta.get("content")
-    if not isinstance(parts, list):
+def _delta(delta: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(parts := delta.get("content"), list):
         return delta
-    thoughts = "".join(_text(part.get("thinking")) for part in parts if isinstance(part, dict))
+    thoughts = "".join(_text(part.get("thinking")) for part in parts)
     return {**delta, "content": _text(parts)} | ({"reasoning_content": thoughts} if thoughts else {})
 
 
-def _text(content: object) -> str:
+def _text(content: Any) -> str:
     """Return the text of a content that is a string or a list of parts."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+    return (
+        "".join(_text(part.get("text")) for part in content) if isinstance(content, list) else content or ""
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +14,7 @@ from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models import generation
-from pipeline.models.generation import ChatStream, Delta, complete
+from pipeline.models.generation import ChatStream, Delta, Generation, complete
 from pipeline.models.llm import ollama_model, openai_model
 from pipeline.models.thinking import ThinkingSplitter
 from pipeline.options import LanguageModelOptions
@@ -28,11 +26,6 @@ QUESTION = [Message("system", "Be brief."), Message("user", "Which valve?")]
 ANSWERS = {"ollama": told([{"content": "Close "}, {"content": "B7."}]), "openai": said("Close ", "B7.")}
 KINDS = pytest.mark.parametrize("kind", ["ollama", "openai"])
 JSON = {"content-type": "application/json"}
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generation, "RETRY_AFTER_S", 0.01)
 
 
 def model(kind: str, server: ScriptedServer, *, path: str = "/v1", **changes: Any) -> LLM:
@@ -68,7 +61,7 @@ def refusal(status: int, message: str, **headers: str) -> Sent:
     return Sent((json.dumps({"error": {"message": message}}).encode(),), status, {**JSON, **headers})
 
 
-def kept(stream: ChatStream) -> generation.Generation:
+def kept(stream: ChatStream) -> Generation:
     assert stream.generation is not None
     return stream.generation
 
@@ -160,10 +153,7 @@ def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> 
     assert split(pieces) == split([whole])
     if "think>" not in whole:
         assert split(pieces) == (whole, "")
-
-
-def test_a_tag_in_code_is_text() -> None:
-    assert read("openai", said("Models write `<think>` first.")).text == "Models write `<think>` first."
+    assert split(["Models write `<th", "ink>` first."]) == ("Models write `<think>` first.", "")
 
 
 @pytest.mark.parametrize(
@@ -209,18 +199,8 @@ def test_a_truncated_prompt_is_noticed(characters: int, counted: int | None, tru
     assert ("ATHENA_CONTEXT_WINDOW" in kept(stream).notice) is truncated
 
 
-def test_a_server_that_keeps_to_no_length_is_cut_off() -> None:
-    stream = read("openai", said(*["many words "] * 100), max_answer_tokens=10)
-    assert len(stream.text) < 200
-    assert kept(stream).finish_reason == "length"
-
-
-def test_halves_of_characters_are_joined_and_control_characters_left_out() -> None:
-    body = sse(
-        b'data: {"choices": [{"delta": {"content": "a\\ud83d"}}]}\n\n',
-        chunk({"content": "\ude00\x1b b\ud800c"}),
-    )
-    assert read("openai", body).text == "a😀 b\ufffdc"
+def test_half_a_character_is_no_text_that_a_store_refuses() -> None:
+    assert read("openai", sse(chunk({"content": "a\ud83d"}))).text == "a?"
 
 
 @KINDS
@@ -269,12 +249,10 @@ def test_an_error_within_the_answer_is_told_in_the_servers_words(kind: str) -> N
     assert "out of memory" in str(error_of(kind, Sent((ANSWERS[kind][0], failed[kind]))))
 
 
-@pytest.mark.parametrize("failed", [refusal(503, "busy"), Sent((), headers={"content-length": "9"})])
-@KINDS
-def test_what_may_pass_is_tried_once_more(kind: str, failed: Sent) -> None:
-    with ScriptedServer(failed, Sent(ANSWERS[kind])) as server:
-        assert complete(model(kind, server), "say it", timeout_s=20) == "Close B7."
-        assert len(server.requests) == 2
+@pytest.mark.parametrize("failed", [refusal(503, "busy"), refusal(429, "slow down")])
+def test_openai_is_asked_again_for_what_may_pass(failed: Sent) -> None:
+    with ScriptedServer(failed, Sent(ANSWERS["openai"])) as server:
+        assert complete(model("openai", server), "say it", timeout_s=20) == "Close B7."
 
 
 LONG = "This model's maximum context length is 4096 tokens. Please reduce the length of the messages."
@@ -286,14 +264,13 @@ LONG = "This model's maximum context length is 4096 tokens. Please reduce the le
     [
         (refusal(401, f"Incorrect API key: {KEY}"), ModelUnavailable, "ATHENA_OPENAI_API_KEY"),
         (refusal(404, "no such model"), ModelUnavailable, {"ollama": "pull m", "openai": "ATHENA_LLM"}),
-        (refusal(429, "slow down", **{"retry-after": "17"}), ModelError, "17 s"),
+        (refusal(429, "slow down", **{"retry-after": "1"}), ModelError, "Wait 1 s"),
         (refusal(400, LONG), ModelError, "ATHENA_CONTEXT_WINDOW"),
         (refusal(500, "overloaded"), ModelError, "log"),
         (Sent((), 307, {"location": "http://elsewhere/"}), ModelError, "URL"),
         (Sent((b"<html>Hello</html>",), headers={"content-type": "text/html"}), ModelError, "log"),
-        (Sent((b"\x1f\x8b",), headers={"content-encoding": "gzip"}), ModelError, "log"),
     ],
-    ids=["key", "model", "rate", "context", "failure", "redirect", "page", "compressed"],
+    ids=["key", "model", "rate", "context", "failure", "redirect", "page"],
 )  # fmt: skip
 def test_errors_say_what_to_do(kind: str, sent: Sent, error: type[ModelError], fix: Any) -> None:
     raised = error_of(kind, sent)
@@ -317,31 +294,23 @@ def test_a_base_url_without_v1_gets_a_hint(sent: Sent) -> None:
     assert "/v1" not in error_of("openai", sent).fix
 
 
-def _has_system(body: Any) -> bool:
-    return any(message["role"] == "system" for message in body["messages"])
-
-
 @pytest.mark.parametrize(
-    ("message", "status", "is_gone"),
+    ("message", "status", "sent"),
     [
-        ("System role not supported", 400, lambda body: not _has_system(body)),
-        ("Only user and assistant roles are supported!", 500, lambda body: not _has_system(body)),
-        ("'max_tokens' is not supported. Use 'max_completion_tokens'.", 400, lambda b: "max_tokens" not in b),
-        ("'temperature' does not support 0.1 with this model", 400, lambda b: "temperature" not in b),
-        ('[{"loc": ["body", "stream_options"]}]', 422, lambda body: "stream_options" not in body),
+        ("System role not supported", 400, '"system"'),
+        ("Only user and assistant roles are supported!", 500, '"system"'),
+        ("'max_tokens' is not supported. Use 'max_completion_tokens'.", 400, '"max_tokens"'),
+        ("'temperature' does not support 0.1 with this model", 400, '"temperature"'),
+        ('[{"loc": ["body", "stream_options"]}]', 422, '"stream_options"'),
     ],
 )
-def test_what_a_server_refuses_is_not_sent_again(
-    message: str, status: int, is_gone: Callable[[Any], bool]
-) -> None:
-    with ScriptedServer(refusal(status, message), Sent(ANSWERS["openai"])) as server:
+def test_what_a_server_refuses_is_not_sent_again(message: str, status: int, sent: str) -> None:
+    refused = [refusal(status, message)] * (2 if status == 500 else 1)  # OpenAI's client tries a 500 twice
+    with ScriptedServer(*refused, Sent(ANSWERS["openai"])) as server:
         llm = model("openai", server)
-        for _ in range(2):
-            stream = stream_of(llm)
-            list(stream)
-            assert stream.text == "Close B7."
-        first, again, later = (request.body for request in server.requests)
-    assert not is_gone(first) and is_gone(again) and is_gone(later)
+        assert [complete(llm, QUESTION, timeout_s=20) for _ in range(2)] == ["Close B7."] * 2
+        first, *_, again, later = (request.body for request in server.requests)
+    assert [sent in json.dumps(body) for body in (first, again, later)] == [True, False, False]
     assert "Be brief." in json.dumps(again) and "Which valve?" in json.dumps(again)
     if "max_completion_tokens" in message:
         assert again["max_completion_tokens"] == 256

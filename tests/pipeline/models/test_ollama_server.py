@@ -6,19 +6,16 @@ import os
 import threading
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
-from llama_index.core.llms import LLM
 
 from pipeline.errors import ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models.generation import ChatStream
-from pipeline.models.llm import choose_language_model, list_language_models, ollama_model
+from pipeline.models.generation import ChatStream, complete
+from pipeline.models.llm import choose_language_model, ollama_model
 from pipeline.options import LanguageModelOptions
 from tests.server_stores import REQUIRED, is_open
 
 URL = os.environ.get("ATHENA_TEST_OLLAMA_URL", "http://127.0.0.1:11435")
-MODEL = "tiny:latest"
 
 pytestmark = pytest.mark.server
 
@@ -31,86 +28,47 @@ def _up() -> None:
         pytest.fail(reason) if REQUIRED else pytest.skip(reason)
 
 
-def model(
-    *, url: str = URL, name: str = MODEL, context_window: int = 2048, max_answer_tokens: int = 64
-) -> LLM:
-    options = LanguageModelOptions(
-        ollama_url=url,
-        context_window=context_window,
-        max_answer_tokens=max_answer_tokens,
-        temperature=0.8,
-        request_timeout_s=60.0,
-    )
-    return ollama_model(name, options)
+def stream_of(*, name: str = "tiny", words: int = 3, window: int = 2048, longest: int = 64) -> ChatStream:
+    options = LanguageModelOptions(ollama_url=URL, context_window=window, max_answer_tokens=longest)
+    asked = [Message("system", "Be brief."), Message("user", " ".join(["the tank is open"] * words))]
+    return ChatStream(ollama_model(name, options), asked, stop=threading.Event())
 
 
-def question(words: int = 3) -> list[Message]:
-    text = " ".join(["the tank is open"] * words)
-    return [Message("system", "Be brief."), Message("user", text)]
-
-
-def test_it_is_listed_and_chosen() -> None:
-    options = LanguageModelOptions(ollama_url=URL)
-    assert f"ollama/{MODEL}" in list_language_models(options=options)
-    for name in ("auto", "ollama/tiny", f"ollama/{MODEL}"):
-        llm, choice = choose_language_model(name, options=options)
-        assert llm is not None, choice
-        assert choice.provider == "ollama"
+@pytest.mark.parametrize("name", ["auto", "ollama/tiny", "ollama/tiny:latest"])
+def test_it_is_listed_and_chosen(name: str) -> None:
+    llm, choice = choose_language_model(name, options=LanguageModelOptions(ollama_url=URL))
+    assert llm is not None and choice.provider == "ollama"
 
 
 def test_a_model_that_is_missing_names_the_command() -> None:
-    llm, choice = choose_language_model("ollama/absent", options=LanguageModelOptions(ollama_url=URL))
-    assert llm is None
-    assert "ollama pull absent" in choice.fix
     with pytest.raises(ModelUnavailable, match="absent") as raised:
-        list(ChatStream(model(name="absent"), question(), stop=threading.Event()))
+        list(stream_of(name="absent"))
     assert "ollama pull absent" in raised.value.fix
 
 
-def test_it_streams_and_counts() -> None:
-    stream = ChatStream(model(), question(), stop=threading.Event())
-    pieces = list(stream)
+def test_it_streams_counts_and_keeps_to_the_longest_answer() -> None:
+    stream = stream_of(longest=5)
+    assert "".join(piece.text for piece in stream) == stream.text
     ended = stream.generation
-    assert len(pieces) > 1
-    assert ended is not None
-    assert "".join(piece.text for piece in pieces) == stream.text
-    assert ended.prompt_tokens and ended.answer_tokens
-    assert ended.finish_reason in ("stop", "length")
-    assert not ended.prompt_truncated
+    assert ended is not None and ended.prompt_tokens and not ended.prompt_truncated
+    assert ended.answer_tokens is not None and ended.answer_tokens <= 5
 
 
-def test_the_longest_answer_is_kept_to_and_said() -> None:
-    stream = ChatStream(model(max_answer_tokens=5), question(), stop=threading.Event())
-    list(stream)
-    assert stream.generation is not None
-    assert stream.generation.answer_tokens is not None
-    assert stream.generation.answer_tokens <= 5
-    if stream.generation.finish_reason == "length":
-        assert "ATHENA_MAX_ANSWER_TOKENS" in stream.generation.notice
-
-
-def test_a_stop_takes_effect() -> None:
-    stop = threading.Event()
-    stream = ChatStream(model(max_answer_tokens=1500), question(), stop=stop)
+def test_a_hang_up_ends_a_long_answer() -> None:
+    stream = stream_of(longest=1500)
     next(stream)
-    stop.set()
-    assert len(list(stream)) < 200
-    assert stream.generation is not None
-    assert stream.generation.finish_reason in ("stopped", "stop")
+    stream.close()
+    assert list(stream) == []
 
 
 def test_a_prompt_that_is_too_long_is_noticed() -> None:
-    stream = ChatStream(model(context_window=256), question(words=400), stop=threading.Event())
-    list(stream)
-    assert stream.generation is not None
-    assert stream.generation.prompt_truncated
-    assert "ATHENA_CONTEXT_WINDOW" in stream.generation.notice
+    for window, truncated in ((256, True), (4096, False)):
+        stream = stream_of(window=window, words=400)
+        list(stream)
+        assert stream.generation is not None and stream.generation.prompt_truncated is truncated
 
 
-def test_the_context_window_is_what_was_asked_for() -> None:
-    stream = ChatStream(model(context_window=2048), question(words=60), stop=threading.Event())
-    list(stream)
-    assert stream.generation is not None
-    assert not stream.generation.prompt_truncated
-    running = httpx.get(f"{URL}/api/ps", timeout=5).json()["models"]
-    assert [item["name"] for item in running] == [MODEL]
+def test_it_keeps_to_a_schema() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    llm = ollama_model("tiny", LanguageModelOptions(ollama_url=URL, max_answer_tokens=20))
+    assert complete(llm, "One number.", timeout_s=60, json_schema=schema).startswith("{")
