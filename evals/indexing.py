@@ -19,6 +19,7 @@ from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest
+from pipeline.stores.embedded.schema import FORMAT
 from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles, Source
 from readers.levels import Section, Sentence, document_id, section_id
@@ -178,7 +179,7 @@ def indexed_corpus(
 def _kept(athena: Athena, folder: Path, corpus: Path | None, splitter: str) -> Path:
     """Where the index of these documents, embedded by this model, is kept in the data folder."""
     files = [folder / "corpus.jsonl"] if corpus is None else sorted(corpus.rglob("*"))
-    made_with = corpus and corpus.resolve(), splitter, replace(athena.manifest, generation=0)
+    made_with = FORMAT, corpus and corpus.resolve(), splitter, replace(athena.manifest, generation=0)
     whole = hashlib.sha256(repr(made_with).encode())
     for path in files:
         whole.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))

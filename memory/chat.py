@@ -195,12 +195,6 @@ class RememberingChat:
         detail = " ".join(filter(None, [AFTER, left_out(kinds)]))
         return replace(step, detail=detail, data={**step.data, "pending": True})
 
-    def begin(self, turn_id: str) -> None:
-        """Do nothing: a turn that two processes remember is kept once."""
-
-    def give_up(self, turn_id: str) -> None:
-        """Do nothing."""
-
     def remember(self, turn: FinishedTurn) -> None:
         """Keep, soon, what there is to keep of a turn."""
         if not self.why_private and turn.answer.turn_id:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -106,10 +105,12 @@ class KeptConversation:
         )
         if not self.id:
             self._begin(turn)
-        if not turn.turn_id:
-            self._keep_first(turn, turn.outcome)
-        else:
-            self.parts.conversations.save_turn(self.id, turn.outcome, remembered=nothing_left(turn.outcome))
+        turn.turn_id = self.parts.conversations.save_turn(
+            self.id,
+            turn.outcome,
+            remembered=nothing_left(turn.outcome),
+            instead_of="" if turn.turn_id else turn.instead_of,
+        )
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.id)
         return turn.outcome
 
@@ -118,8 +119,6 @@ class KeptConversation:
         try:
             return self.keep(turn, answer)
         except StoreError as error:
-            if self.parts.memory is not None and turn.turn_id:
-                self.parts.memory.give_up(turn.turn_id)
             notices = (*answer.notices, NOT_STORED.format(why=error))
             turn.outcome = replace(turn.finished.answer, notices=notices, turn_id="")
             return turn.outcome
@@ -145,20 +144,3 @@ class KeptConversation:
         self.id = begun.info.id
         if scope := as_scope(self.parts.options.paths):
             self.parts.conversations.set_scope(self.id, scope)
-
-    def _keep_first(self, turn: RunningTurn, answer: Answer) -> None:
-        """Store a turn for the first time; from before that on the memory knows that it is in hand."""
-        turn_id, memory = str(uuid.uuid4()), self.parts.memory
-        if memory is not None:
-            memory.begin(turn_id)
-        try:
-            turn.turn_id = self.parts.conversations.save_turn(
-                self.id,
-                replace(answer, turn_id=turn_id),
-                remembered=nothing_left(answer),
-                instead_of=turn.instead_of,
-            )
-        except BaseException:
-            if memory is not None:
-                memory.give_up(turn_id)
-            raise

@@ -66,12 +66,6 @@ class ChatMemory(Protocol):
         `left` are the messages of the conversation that the prompt has no room for.
         """
 
-    def begin(self, turn_id: str) -> None:
-        """Note that this process is about to store a turn for the first time."""
-
-    def give_up(self, turn_id: str) -> None:
-        """Note that the turn could not be stored."""
-
     def planned(self, message: str) -> Step:
         """The step that will follow the answer, as far as it is known before."""
 

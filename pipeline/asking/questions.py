@@ -14,19 +14,6 @@ TOO_LONG = "The message has {:,} characters; at most {:,} are read."
 SHORTEN = "Leave out what the question does not need, and ask again."
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_INTERROGATIVE = (
-    r"(?:what|whats|who|whos|whom|whose|where|wheres|when|why|which|how|hows|is|are|was|were(?!\s+\w+ing\b)|do|does|did|can"
-    r"|could|should|would|will|may|must|has|have)"
-)
-_OPENING = re.compile(
-    rf"^\W*(?:(?:and|also|but|so|then|or|plus|please|pls|ok|hi|hello|hey|again|finally|first|second|secondly)\b\W*)*"
-    rf"(?:{_INTERROGATIVE}\b|(?:list|show|tell|explain|describe|compare|define|give|name|summari[sz]e|find)\s)",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(
-    r"\?\W*$|\bwhat (?:now|next|then|to do|(?:do|should|can|must) (?:i|we) do)\W*$|\bnow what\W*$|\bhow\W*$",
-    re.IGNORECASE,
-)
 
 
 def too_long(message: str) -> str:
@@ -57,8 +44,3 @@ def asked_in(message: str) -> str:
     asking = [place for place, sentence in enumerate(sentences) if sentence.endswith(("?", "？"))]
     last = range(max(0, len(sentences) - LAST), len(sentences))
     return " ".join(sentences[place][-LONG:] for place in sorted({*asking[-ASKING:], *last}))[-LONG:]
-
-
-def is_question(sentence: str) -> bool:
-    """Tell whether an English sentence asks, by how it begins or ends: "pump is stuck, what now"."""
-    return bool(_ASKS.search(sentence) or _OPENING.match(sentence))

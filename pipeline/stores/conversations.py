@@ -16,7 +16,6 @@ from pydantic import TypeAdapter
 from pipeline.answer import Answer
 from pipeline.answering.citations import escaped_markers, renamed_markers, without_markers
 from pipeline.answering.recollection import looked_up
-from pipeline.asking.questions import is_question
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.redaction import redacted
@@ -333,8 +332,7 @@ def told_in(answer: Answer) -> str | None:
     if answer.mode == "memory":
         done = data_of(answer.steps, "remember")
         kept = any(done.get(name) for name in ("added", "known", "touched", "replaced"))
-        is_said = kept or looked_up(answer) or is_question(answer.question)
-        return "" if is_said else None  # what is no request may tell something, too
+        return "" if kept or looked_up(answer) else None
     is_told = answer.status == "complete" and answer.verdict == "answered" and not answer.abstained
     shown = redacted(without_markers(answer.text))[:TOLD_CHARACTERS]
     return shown if is_told and answer.mode == "generate" else ""

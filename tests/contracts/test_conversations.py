@@ -292,7 +292,7 @@ FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
     ({"abstained": True}, ("Why?", "")),
     ({"mode": "reply"}, ("Why?", "")),
     ({"mode": "reply", "steps": (NOTHING_KEPT,)}, ("Why?", "")),
-    ({"mode": "memory"}, ("Why?", "")),
+    ({"mode": "memory"}, ("", "")),
     ({"mode": "memory", "question": "Forget it."}, ("", "")),
     ({"mode": "memory", "question": "Forget it.", "steps": (NOTHING_KEPT,)}, ("", "")),
     *(
