@@ -16,15 +16,17 @@ from typing import Protocol
 
 import streamlit as st
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Citation, Passage, Support
 from pipeline.errors import AthenaError
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
     RunFailed,
     SentencesCited,
+    SourcesFound,
     StepFinished,
     StepStarted,
+    ThoughtArrived,
     TokenArrived,
 )
 from pipeline.steps.records import Step
@@ -55,6 +57,10 @@ class RunSnapshot:
     stopping: bool = False
     step: str = ""  # what it does now, in words; "" between steps
     text: str = ""
+    thoughts: str = ""
+    found: tuple[Passage, ...] = ()  # shown while the answer is written
+    citations: tuple[Citation, ...] = ()  # of the sentences that are complete
+    support: tuple[Support, ...] = ()
     answer: Answer | None = None
     failure: RunFailed | None = None
     steps: tuple[Step, ...] = ()  # of an agent
@@ -112,8 +118,12 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
             return replace(now, step="")
         case TokenArrived(text=text):
             return replace(now, text=now.text + text)
-        case SentencesCited(text=text, pending=pending):
-            return replace(now, text=text + pending)
+        case SourcesFound(retrieval=retrieval):
+            return replace(now, found=retrieval.passages)
+        case ThoughtArrived(text=text):
+            return replace(now, thoughts=now.thoughts + text)
+        case SentencesCited(text=text, pending=pending, citations=citations, support=support):
+            return replace(now, text=text + pending, citations=citations, support=support)
         case AnswerFinished(answer=answer):
             return replace(now, answer=answer)
         case RunFailed(partial=partial):

@@ -11,8 +11,9 @@ from memory.turn_index import Turn as SaidTurn
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import escaped_markers, renamed_markers
 from pipeline.answering.recollection import FORGOTTEN, filled_in
+from pipeline.answering.replies import nearest_sections
 from pipeline.steps.events import RunFailed
-from pipeline.steps.records import Step, call_line
+from pipeline.steps.records import Step, call_line, data_of
 from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
 from pipeline.stores.memories import Memory
@@ -46,6 +47,8 @@ BLANK: View = {
     "folded": [],
     "folded_label": "",
     "nearest": [],
+    "found": [],
+    "thoughts": "",
     "citations": {},
     "support": [],
     "notices": [],
@@ -111,6 +114,7 @@ def stored_view(
             "changed": list(changed),
             "related": [recalled[known] for known in answer.related if known in recalled],
             "calls": calls_view(answer.steps, recalled),
+            "thoughts": data_of(answer.steps, "generate").get("thinking", ""),
         }
     )
 
@@ -166,14 +170,20 @@ def failed_view(view: View, failure: RunFailed) -> View:
 
 def running_view(snapshot: RunSnapshot) -> View:
     """A turn that is still being written, or that ended before it could be stored."""
-    text = snapshot.text
+    text, known = snapshot.text, {citation.marker for citation in snapshot.citations}
+    spans = _chips(text, known) + _unsupported(snapshot.support) if text else []
+    found = nearest_sections(snapshot.found, {}) if snapshot.working else ()
     view = BLANK | {
         "question": snapshot.question,
         "working": snapshot.working,
         "stopping": snapshot.stopping,
         "step": step_line(snapshot),
         "calls": calls_view(snapshot.steps, None),
-        "body": markdown_tree(text, spans=_chips(text), references=False) if text else [],
+        "body": markdown_tree(text, spans=spans, references=False) if text else [],
+        "citations": {str(c.marker): citation_view(c) for c in snapshot.citations},
+        "support": [support_view(support) for support in snapshot.support],
+        "found": [nearest_view(index, citation) for index, citation in enumerate(found)],
+        "thoughts": snapshot.thoughts,
         "ended": "" if snapshot.working or snapshot.failure else STOPPED,
     }
     return failed_view(view, snapshot.failure) if snapshot.failure else view
@@ -246,12 +256,16 @@ def _body(answer: Answer) -> Tree:
     if _kind(answer) != "answer":
         return []
     spans = _chips(answer.text, {citation.marker for citation in answer.citations})
-    spans += [
-        Span(support.start, support.end, "unsupported", index)
-        for index, support in enumerate(answer.support)
-        if not support.supported
+    return markdown_tree(answer.text, spans=spans + _unsupported(answer.support), references=False)
+
+
+def _unsupported(support: Sequence[Support]) -> list[Span]:
+    """The sentences that no source supports."""
+    return [
+        Span(one.start, one.end, "unsupported", index)
+        for index, one in enumerate(support)
+        if not one.supported
     ]
-    return markdown_tree(answer.text, spans=spans, references=False)
 
 
 def _chips(text: str, known: set[int] | None = None) -> list[Span]:

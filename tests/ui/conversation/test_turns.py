@@ -8,6 +8,7 @@ from pipeline.answer import Answer, Citation, Support
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import Step
 from tests import made_answers
+from tests.pipeline.passages import make_passage
 from ui.conversation.runner import RunSnapshot
 from ui.conversation.turns import failed_view, running_view, step_line, stored_view
 from ui.conversation.units import in_words, quote_tree
@@ -107,12 +108,24 @@ def test_the_quiet_line_counts_sections_and_names_the_model() -> None:
 
 
 def test_a_running_turn_shows_its_step_and_its_text() -> None:
-    now = RunSnapshot("Why?", True, False, "Searching 12 sentences", "", None, None)
+    now = RunSnapshot("Why?", step="Searching 12 sentences")
     assert step_line(now) == "Searching 12 sentences …"
     assert step_line(replace(now, step="", text="It")) == "Writing …"
     assert step_line(replace(now, stopping=True)) == "Stopping …"
-    assert running_view(replace(now, text="It [1]"))["body"][0]["c"][1]["t"] == "chip"
+    cited = made_answers.CLOSEST.citations[:1]
+    written = running_view(replace(now, text="It [1] is [2]", citations=cited))
+    assert [part["t"] for part in written["body"][0]["c"] if isinstance(part, dict)] == ["chip"]
+    assert written["citations"]["1"]["quote"]
     assert running_view(replace(now, working=False))["ended"] == "You stopped this answer."
+
+
+def test_passages_come_first_and_thoughts_apart() -> None:
+    passages = (make_passage("s", text="It hums.", sentences=[(0, "It hums.", 1.0)]),)
+    now = RunSnapshot("Why?", found=passages, thoughts="Hm.")
+    view = running_view(now)
+    assert [one["quote"] for one in view["found"]] == ["It hums."]
+    assert (view["thoughts"], view["body"]) == ("Hm.", [])
+    assert running_view(replace(now, working=False))["found"] == []
 
 
 def test_a_notice_is_markdown() -> None:

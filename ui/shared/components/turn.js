@@ -54,6 +54,8 @@ function render(root, data, send) {
       element("span", { class: "sr" }, "You asked: "), data.question),
     first ? recalled(data, send) : "",
     calls(data),
+    data.thoughts ? fold(`${data.question} thoughts`, false, "What the model thought", element("pre", { tabindex: "0" }, data.thoughts)) : "",
+    found(data),
     data.consent ? consent(data.consent, send) : "",
     body,
     ...changed(data, send),
@@ -133,6 +135,14 @@ function fold(key, open, label, inside, kind = "call") {
     element("summary", {}, label, icon("expand_more")), inside);
   node.addEventListener("toggle", () => folds.set(key, node.open));
   return node;
+}
+
+// The passages that were found, until the answer that is written from them is there.
+function found(data) {
+  if (!data.found.length) return "";
+  const cards = data.found.map((one) => element("div", { class: "card" },
+    element("span", { class: "crumbs" }, crumbs(one.where.split(" › "))), element("span", { class: "snippet" }, one.quote)));
+  return fold(`${data.question} found`, true, "Found in the documents", element("div", { class: "cards" }, cards), "calls");
 }
 
 // A tool that may change something waits for the user's word.
