@@ -39,7 +39,7 @@ def test_an_answer_leads_to_its_steps_what_if_and_why_not(quoting: str, open_app
     assert stands["x"] + stands["width"] <= 390
     app.page.get_by_role("tab", name="Why not").click()
     app.ready()
-    app.page.get_by_role("combobox", name="The document that you expected").fill("valves")
+    app.page.get_by_role("combobox", name="The document that you expected").fill("atmosphere")
     app.page.get_by_role("option").first.click()
     expect(app.page.get_by_text(re.compile("Left out by|The answer shows it"))).to_be_visible()
     looked_at(app, "inspector-why-not")

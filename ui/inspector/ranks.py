@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,10 +40,8 @@ KEPT, OTHER = "#0f7b80", "#8a8578"
 LINE = {"type": "line", "interpolate": "monotone", "strokeWidth": 2.5}
 CIRCLE = {"type": "circle", "size": 420, "opacity": 1}
 RANK = {"type": "text", "color": "#ffffff", "fontSize": 11}
-NAME = {"type": "text", "align": "left", "dx": 18, "fontSize": 13}
-AXIS = {"orient": "top", "labelAngle": -40, "offset": 16, "ticks": False, "domain": False, "grid": False,
-        "labelOverlap": False}  # fmt: skip
-INK = {"light": "#1d2227", "dark": "#e8e6e1"}
+AXIS = {"ticks": False, "domain": False, "grid": False}
+NAME_PX = 150  # of a section's name beside the chart, also on a phone
 
 
 def step_boxes(steps: Sequence[Step]) -> View:
@@ -159,25 +158,29 @@ def _rows(found: Ranks, section_id: str, place: int) -> list[View]:
 
 
 def draw_chart(found: Ranks, *, key: str) -> None:
-    """Draw the chart of ranks in the colours of the page's theme."""
-    spec = chart(rank_rows(found), [*found.columns], theme=st.context.theme.type or "light")
+    """Draw the chart of ranks."""
+    spec = chart(rank_rows(found), [*found.columns])
     st.vega_lite_chart(spec=spec, key=key, alt="Ranks of sections from list to list")
 
 
-def chart(rows: Sequence[View], columns: Sequence[str], *, theme: str = "light") -> View:
-    """Return a Vega-Lite chart of the rows: a line for each section, a circle for each of its ranks.
-
-    `theme` is the page's, "light" or "dark".
-    """
-    room = ["", " "]  # empty columns, for the names beside the last one
+def chart(rows: Sequence[View], columns: Sequence[str]) -> View:
+    """Return a Vega-Lite chart of the rows: a line for each section, a circle for each of its ranks."""
+    names = {row["place"]: row["label"] for row in rows if "label" in row}
+    beside = {"values": [*names], "labelExpr": f"{json.dumps(names)}[datum.value]", "labelLimit": NAME_PX}
     x = {
         "field": "column",
         "type": "nominal",
         "title": None,
-        "scale": {"type": "point", "domain": [*columns, *room], "padding": 0.3},
-        "axis": AXIS,
+        "scale": {"type": "point", "domain": [*columns], "padding": 0.4},
+        "axis": AXIS | {"orient": "top", "labelAngle": -40, "offset": 16, "labelOverlap": False},
     }
-    y = {"field": "place", "type": "quantitative", "axis": None, "scale": {"reverse": True, "zero": False}}
+    y = {
+        "field": "place",
+        "type": "quantitative",
+        "title": None,
+        "scale": {"reverse": True, "zero": False, "nice": False},
+        "axis": AXIS | beside | {"orient": "right", "labelFlush": False, "labelFontSize": 13},
+    }
     color = {
         "field": "kept",
         "type": "nominal",
@@ -185,17 +188,13 @@ def chart(rows: Sequence[View], columns: Sequence[str], *, theme: str = "light")
         "scale": {"domain": [True, False], "range": [KEPT, OTHER]},
     }
     tooltip = [{"field": "where", "title": "Section"}, {"field": "way", "title": "Ranks"}]
-    shared = {"x": x, "y": y, "detail": {"field": "section"}, "tooltip": tooltip}
-    fits = {"expr": f"width * {2 / (len(columns) + 2):.2f}"}
-    labelled = {"transform": [{"filter": "isValid(datum.label)"}], "encoding": {"text": {"field": "label"}}}
     return {
         "data": {"values": [*rows]},
         "height": 90 + 30 * max((row["place"] for row in rows), default=1),
-        "encoding": shared,
+        "encoding": {"x": x, "y": y, "detail": {"field": "section"}, "tooltip": tooltip},
         "layer": [
             {"mark": LINE, "encoding": {"color": color}},
             {"mark": CIRCLE, "encoding": {"color": color}},
             {"mark": RANK, "encoding": {"text": {"field": "rank"}}},
-            {"mark": NAME | {"color": INK[theme], "limit": fits}, **labelled},
         ],
-    }  # fmt: skip
+    }
