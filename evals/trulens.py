@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from athena import Athena
 
 METRICS = ("context_relevance", "groundedness", "answer_relevance")
-JUDGE_TIMEOUT_S = 120.0
+JUDGED_PASSAGES = 3  # one by one: each is a call of the model
+JUDGE_TIMEOUT_S = 300.0
 REQUESTS_A_MINUTE = 6000.0  # TruLens waits between requests otherwise
 log = logging.getLogger(__name__)
 
@@ -139,18 +140,18 @@ def _constant(value: float) -> Callable[[str], float]:
 def judged(llm: LLM, question: str, contexts: Sequence[str], answer: str) -> dict[str, float]:
     """TruLens' three feedback functions on one answer, by a language model; all 0..1, higher is better.
 
-    Context relevance is the mean over the passages, groundedness the mean over the sentences of the answer. A
-    reply without a score leaves its metric out.
+    Context relevance is the mean over the first passages, groundedness the mean over the sentences of the
+    answer. A reply without a score leaves its metric out.
     """
     from trulens.core.feedback.feedback import GroundednessConfigs
     from trulens.feedback.generated import ParseError
 
     provider = _provider(llm)
-    source = "\n\n".join(contexts)
+    source, first = "\n\n".join(contexts), contexts[:JUDGED_PASSAGES]
     config = GroundednessConfigs(use_sent_tokenize=False, filter_trivial_statements=False)
     measure = provider.groundedness_measure_with_cot_reasons
     calls: dict[str, Callable[[], float]] = {
-        "context_relevance": lambda: mean([provider.context_relevance(question, one) for one in contexts]),
+        "context_relevance": lambda: mean([provider.context_relevance(question, one) for one in first]),
         "groundedness": lambda: measure(source, answer, groundedness_configs=config)[0],
         "answer_relevance": lambda: provider.relevance(question, answer),
     }
