@@ -22,6 +22,7 @@ from evals.judging import Heard, text_seen
 from evals.metrics import mean
 from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.errors import ConfigurationError, ModelUnavailable
+from pipeline.messages import Message
 from pipeline.models.generation import complete
 from pipeline.redaction import hide
 
@@ -180,14 +181,19 @@ def _provider(llm: LLM) -> Any:
         """Asks the model that Athena is connected to: of Ollama, or of an OpenAI-compatible server."""
 
         def _create_chat_completion(
-            self, prompt: str | None = None, messages: Sequence[Mapping[str, str]] | None = None, **_: Any
+            self,
+            prompt: str | None = None,
+            messages: Sequence[Mapping[str, Any]] | None = None,
+            response_format: Any = None,
+            **_: Any,
         ) -> str:
-            texts = [message["content"] for message in messages or ()]
-            if texts and texts[0] == Groundedness.sentences_splitter_prompt:
-                return "\n".join(
-                    without_markers(texts[1][one.start : one.end]) for one in sentences_of(texts[1])
-                )
-            return complete(llm, prompt or "\n\n".join(texts), timeout_s=JUDGE_TIMEOUT_S)
+            asked = [Message(one["role"], one["content"]) for one in messages or ()]
+            if asked and asked[0].text == Groundedness.sentences_splitter_prompt:
+                answer = asked[1].text
+                sentences = (answer[one.start : one.end] for one in sentences_of(answer))
+                return "\n".join(map(without_markers, sentences))
+            schema = response_format.model_json_schema() if response_format else None
+            return complete(llm, prompt or asked, timeout_s=JUDGE_TIMEOUT_S, json_schema=schema)
 
     endpoint = Endpoint(name="athena", rpm=REQUESTS_A_MINUTE)
     return AthenaProvider(model_engine=llm.metadata.model_name, endpoint=endpoint)
