@@ -43,6 +43,7 @@ SENTENCE_CLOSE = re.compile(r"[.!?…。！？]+$|\|$")
 LINK = re.compile(
     r"(?P<image>!)?\[(?P<words>[^\[\]\n]{0,300})\]\((?P<address>[^()\s]{0,1000})(?:\s+\"[^\"\n]{0,300}\")?\)"
 )
+SOURCE_LINE = re.compile(r"</?source\b[^<>\n]{0,60}>")  # of the prompt, copied by a small model
 WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]{0,300}\|)?(?P<words>[^\[\]|\n]{1,300})\]\]")
 GOES_ON = re.compile(r"\s*[a-z0-9]")
 LONGEST_RANGE = 20  # [1-900] is no citation
@@ -130,8 +131,10 @@ def with_markers(sentence: str, markers: Sequence[int]) -> str:
 def without_links(text: str, known: str) -> str:
     """The text with the words of its Markdown links alone; an address that `known` text has stays a link.
 
-    Relative links mean nothing outside of their document, and a model may have invented the others.
+    Relative links mean nothing outside of their document, and a model may have invented the others. Lines
+    that mark a source in a prompt leave, too.
     """
+    text = SOURCE_LINE.sub("", text)
     code = _code_spans(text)
 
     def words(match: re.Match[str]) -> str:
@@ -140,6 +143,7 @@ def without_links(text: str, known: str) -> str:
         return match[0] if keeps or _inside(match.start(), code) else match["words"]
 
     plain = LINK.sub(words, text)
+    code = _code_spans(plain)
     return WIKI_LINK.sub(lambda found: found[0] if _inside(found.start(), code) else found["words"], plain)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pipeline.steps.trace import RunningStep
 
 SHORT = 1500  # characters of a section that stands whole in a prompt
+MARK_TOKENS = 24  # of the lines around a source in a prompt
 LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
 
 
@@ -85,6 +86,12 @@ def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict
     }
 
 
+def place_of(passage: Passage) -> str:
+    """A passage's file and headings on one line."""
+    section = passage.section
+    return " ".join(" > ".join([section.metadata["source"], *section.metadata["heading_path"]]).split())
+
+
 def prompt_text(passage: Passage) -> str:
     """The part of a section that a model reads, as readers see it.
 
@@ -116,7 +123,7 @@ def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -
     top_k, budget = step.data["top_k"], step.data["context_tokens"]
     kept, dropped, tokens = list[Passage](), list[dict[str, str]](), 0
     for passage in passages:
-        size = count(prompt_text(passage)) if len(kept) < top_k else 0
+        size = count(f"{place_of(passage)}\n{prompt_text(passage)}") + MARK_TOKENS if len(kept) < top_k else 0
         if len(kept) == top_k:
             dropped.append({"section_id": passage.section.node_id, "why": f"beyond the first {top_k}"})
         elif kept and tokens + size > budget:

@@ -38,6 +38,7 @@ from pipeline.steps.events import (
     SentencesCited,
     SourcesFound,
     StepStarted,
+    ThoughtArrived,
     TokenArrived,
 )
 from pipeline.stores.conversations import Turn
@@ -166,6 +167,26 @@ def test_a_model_is_asked_about_the_closest_with_a_word_of_warning(
     assert MAY_NOT_ANSWER in answer.notices
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["How do I get started?", "help", "how does this work", "give me an example", "No route to host"],
+)
+@pytest.mark.parametrize("with_model", [False, True])
+def test_no_message_but_a_greeting_is_answered_without_a_search(
+    new_chat: NewChat, message: str, with_model: bool
+) -> None:
+    events = new_chat(llm=FakeLLM(["The fan hums."]) if with_model else None).ask(message)
+    assert "search" in [step.name for step in steps_of(events)]
+    assert isinstance(events[-1], AnswerFinished)
+    assert events[-1].answer.mode != "reply"
+
+
+def test_a_semicolon_does_not_cut_a_message_in_two(new_chat: NewChat) -> None:
+    code = "What does `let fan = 1; set(fan);` do in the cabin fan?"
+    answer = new_chat().answer(code)
+    assert answer.condensed_question == code
+
+
 # -- with a language model ------------------------------------------------------------------------------
 
 
@@ -236,6 +257,30 @@ def test_the_prompt_is_header_rules_sources_history_and_message(new_chat: NewCha
     shown = the_step(first, "prompt").data
     assert [message["role"] for message in shown["messages"]] == ["system", "user"]
     assert shown["tokens"] > 0
+
+
+def test_every_selected_passage_stands_in_the_prompt(new_chat: NewChat) -> None:
+    events = new_chat(llm=FakeLLM([REPLY]), options=RetrievalOptions(context_tokens=250)).ask(QUESTION)
+    steps = {step.name: step.data for step in steps_of(events)}
+    assert len(steps["select"]["selected"]) == steps["prompt"]["sources"] > 1
+
+
+def test_a_first_message_costs_no_call_but_the_answer(new_chat: NewChat) -> None:
+    llm = FakeLLM([REPLY])
+    new_chat(llm=llm).answer(QUESTION)
+    assert len(llm.messages) == 1
+
+
+def test_thoughts_are_no_part_of_the_answer(new_chat: NewChat) -> None:
+    events = new_chat(llm=FakeLLM(["<think>Bananas are yellow all year.</think>It hums at 4000 rpm."])).ask(
+        QUESTION
+    )
+    assert "".join(event.text for event in events if isinstance(event, ThoughtArrived)).startswith("Bananas")
+    assert isinstance(events[-1], AnswerFinished)
+    answer = events[-1].answer
+    assert answer.text == "It hums at 4000 rpm [1]."
+    assert len(answer.support) == 1
+    assert "Bananas" in the_step(answer, "generate").data["thinking"]
 
 
 def test_the_model_condenses_where_there_is_a_history(new_chat: NewChat) -> None:
@@ -530,8 +575,9 @@ def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(new_chat: 
     threads = set(threading.enumerate())
     chat = new_chat()
     events = chat.recipe.run(QUESTION)
-    assert next(events) == StepStarted("correct", "Reading the question")
     assert chat.turns == ()
+    assert set(threading.enumerate()) <= threads
+    assert next(events) == StepStarted("correct", "Reading the question")
     assert list(events)
     assert set(threading.enumerate()) <= threads
 
@@ -586,17 +632,6 @@ def test_a_conversation_that_is_deleted_meanwhile_ends_the_answer(
     assert "may have been deleted" in events[-1].message
     assert conversations.list() == []
     assert time.monotonic() - started < 30, "12,000 words take 120 s"
-
-
-def test_a_character_that_the_server_cut_in_two_is_whole(new_chat: NewChat) -> None:
-    class Cutting(FakeLLM):
-        def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
-            for delta in ("It hums at 4000 rpm [1]. \ud83d", "\ude80"):
-                yield ChatResponse(message=ChatMessage(delta, role=MessageRole.ASSISTANT), delta=delta)
-
-    chat = new_chat(llm=Cutting())
-    assert chat.answer(QUESTION).text.endswith("\U0001f680")
-    assert chat.turns[0].answer.text.endswith("\U0001f680")
 
 
 # -- conversations --------------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ def test_markers_stand_before_the_full_stop(sentence: str, marked: str) -> None:
         ("![A fan](fan.png) hums.", "A fan hums."),
         ("Read [[Fan|the fan page]] or [[Pump]].", "Read the fan page or Pump."),
         ("Run `[a](b)` now.", "Run `[a](b)` now."),
+        ("As <source 2 1f0c> says, it hums.", "As  says, it hums."),
     ],
 )
 def test_links_become_text_unless_a_source_has_the_address(text: str, plain: str | None) -> None:

@@ -37,9 +37,9 @@ def test_sources_and_question_are_the_users_message() -> None:
     block = source_block(1, "fan.md", "{context_str}", word="w1")
     assert block == "<source 1 w1>\nfan.md\n{context_str}\n</source 1 w1>"
     prompt = last_message("", block, "{y}?", word="w1")
-    assert prompt.startswith("Sources: each stands between <source NUMBER w1>")
+    assert prompt.startswith("Documentation, quoted between lines with w1:")
     assert prompt.endswith(f"{block}\n\nQuestion: {{y}}?")
-    assert "(no source was found)" in last_message("", "", "Why?", word="w1")
+    assert "(nothing was found)" in last_message("", "", "Why?", word="w1")
 
 
 def test_memory_stands_in_the_users_message_and_is_stored_by_id() -> None:
