@@ -1,32 +1,26 @@
-"""Which sources a glob means: `systems/*.md`, `**/alarms.md`, or just the name of a folder.
+"""Which sources a glob matches: `systems/*.md`, `**/alarms.md`, or just the name of a folder.
 
-A *scope* is several of them: those of a conversation that asks only some folders and files. Names are matched
-one by one, by the standard library's `fnmatch`, whose patterns do not backtrack: no glob makes a search hang.
+A *scope* is several globs: those of a conversation that asks only some folders and files.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+
+from wcmatch import glob as wildcards
 
 from pipeline.errors import ConfigurationError
 
 Globs = str | tuple[str, ...]
 """One glob or several, of which any may match; as options and stored answers have them."""
 
-_SPECIAL = re.compile(r"[\[*?]")
-_LITERAL = re.compile(r"\[([\[*?])\]")
-_PIECE = re.compile(r"\[(?:!.|[^!])[^\]]*\]|.", re.DOTALL)
-"""Of a name's pattern: a class, or one character."""
-_RANGE = re.compile(r"(?=(.-.))", re.DOTALL)
-_FOLDERS = "**"
-MOST_CHARACTERS = 10_000
-"""Of a glob: no path has more than 4,096."""
+MOST_CHARACTERS = 4096  # no path is longer
+MOST_FOLDERS = 3  # `**` in a glob: each more takes `wcmatch` another look at every folder of a path
 
-_Name = Callable[[str], object]
-"""Whether a name is meant."""
+_FLAGS = wildcards.GLOBSTAR | wildcards.DOTGLOB | wildcards.FORCEUNIX
+_SPECIAL = re.compile(r"[\[*?\\]")
+_LITERAL = re.compile(r"\[([\[*?])\]|\\(\\)")
 
 
 def as_globs(given: str | Iterable[str] | None) -> Globs | None:
@@ -37,18 +31,18 @@ def as_globs(given: str | Iterable[str] | None) -> Globs | None:
 
 
 def as_scope(globs: Globs | Sequence[str] | None) -> tuple[str, ...]:
-    """The same, one by one."""
+    """Globs one by one."""
     return (globs,) if isinstance(globs, str) else tuple(globs or ())
 
 
 def literal(path: str) -> str:
-    """The glob that means one folder or file, whatever characters its name has."""
-    return _SPECIAL.sub(r"[\g<0>]", path)
+    """The glob that matches one folder or file, whatever characters its name has."""
+    return _SPECIAL.sub(lambda found: r"\\" if found[0] == "\\" else f"[{found[0]}]", path)
 
 
 def written(glob: str) -> str:
-    """A glob as people read it: what `literal` made of a name is the name again."""
-    return _LITERAL.sub(r"\1", glob)
+    """A glob as people read it: the name again, where `literal` made it of a name."""
+    return _LITERAL.sub(lambda found: found[1] or found[2], glob)
 
 
 def only_in(globs: Globs | Sequence[str] | None, *, most: int = 2) -> str:
@@ -61,52 +55,19 @@ def only_in(globs: Globs | Sequence[str] | None, *, most: int = 2) -> str:
 
 
 def matches(source: str, globs: Globs) -> bool:
-    """True where `source` is what one of the globs means, or lies in a folder that it means.
+    """Whether one of the globs matches `source`, or a folder above it.
 
     `*` and `?` stay within a name, `**` in front of a name or for it crosses folders, `[ab]` and `[!ab]` are
-    classes. Raises `ConfigurationError` for a glob that cannot mean anything.
+    classes. Raises `ConfigurationError` for a glob that is too long or has too many `**`.
     """
     return any(_matches(source, glob) for glob in as_scope(globs))
 
 
 def _matches(source: str, glob: str) -> bool:
-    names = source.split("/")
-    reached = {0}  # the numbers of names that the patterns so far may stand for
-    for meant in _patterns(glob):
-        if meant is None:
-            reached = set(range(min(reached), len(names) + 1))
-        else:
-            reached = {at + 1 for at in reached if at < len(names) and meant(names[at])}
-        if not reached:
-            return False
-    return True
-
-
-@lru_cache(maxsize=256)
-def _patterns(glob: str) -> tuple[_Name | None, ...]:
-    """What each name must be, None for any folders; `**.md` is `**` and `*.md`."""
-    if len(glob) > MOST_CHARACTERS:
+    pattern = re.sub(r"(^|/)\*\*+(?=[^/*])", r"\1**/*", glob.removeprefix("./").rstrip("/"))
+    if len(pattern) > MOST_CHARACTERS or pattern.count("**") > MOST_FOLDERS:
         raise ConfigurationError(
-            f"The path pattern '{glob[:40]}…' has {len(glob):,} characters.",
-            f"No path is that long: use {MOST_CHARACTERS:,} at most.",
+            f"The path pattern '{glob[:40]}' is too long, or has ** too often.",
+            f"Use {MOST_CHARACTERS:,} characters and {MOST_FOLDERS} times ** at most.",
         )
-    names = re.sub(r"(^|/)\*\*+(?=[^/*])", r"\1**/*", glob.removeprefix("./").rstrip("/"))
-    return tuple(None if name == _FOLDERS else _name(name, glob) for name in names.split("/"))
-
-
-def _name(pattern: str, glob: str) -> _Name:
-    if not _SPECIAL.search(pattern):
-        return pattern.__eq__
-    for piece in _PIECE.findall(pattern):
-        backwards = next((pair for pair in _RANGE.findall(piece[1:-1]) if pair[0] > pair[2]), "")
-        if backwards or ":]" in piece.partition("[:")[2] + "]" * ("[:" in piece):
-            why = (
-                f"bad character range {backwards}"
-                if backwards
-                else "classes by name, [:alpha:], are not known"
-            )
-            raise ConfigurationError(
-                f"The path pattern '{glob}' cannot be used: {why}.",
-                "Correct it; in brackets, a character stands for itself: [[], [*], [?].",
-            )
-    return re.compile(fnmatch.translate(pattern)).match  # its stars do not backtrack
+    return bool(pattern) and wildcards.globmatch(source, [pattern, f"{pattern}/**"], flags=_FLAGS)

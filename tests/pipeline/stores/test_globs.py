@@ -42,7 +42,7 @@ from pipeline.stores.globs import as_globs, as_scope, literal, matches, only_in,
         ("", "a.md", False),
         ("#a*", "#a.md", True),
         ("!a*", "!a.md", True),
-        ("a\\*", "a\\b.md", True),
+        ("a\\*", "a*", True),
         ("a* ", "a.md", False),
         ("a? ", "ab ", True),
         ("[[]a*", "[a].md", True),
@@ -56,23 +56,15 @@ def test_matches(glob: str, source: str, expected: bool) -> None:
 
 
 def test_no_glob_takes_long() -> None:
-    """With a pattern that backtracks, this would not end in a lifetime."""
+    """With a pattern that backtracks without bounds, this would not end in a lifetime."""
     name = "a" * 200
     assert not matches(f"{name}/{name}.md", "*a" * 60 + "b")
-    assert not matches("/".join([name] * 60), "**/a*/" * 30 + "b")
+    assert not matches("/".join([name] * 18), "**/a*/" * 3 + "b")
 
 
-@pytest.mark.parametrize(
-    ("glob", "reason"),
-    [
-        ("[z-a].md", "bad character range z-a"),
-        ("systems/[!9-0]*", "bad character range 9-0"),
-        ("*" + "a*" * 5_001, "has 10,003 characters"),
-        ("[[:alpha:]]*", "are not known"),
-    ],
-)
-def test_a_glob_that_means_nothing_is_refused_by_name(glob: str, reason: str) -> None:
-    with pytest.raises(ConfigurationError, match=reason) as caught:
+@pytest.mark.parametrize("glob", ["*" + "a*" * 5_001, "**/a*/" * 4 + "b"])
+def test_a_glob_that_would_take_long_is_refused(glob: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
         matches("systems/ecs.md", glob)
     assert glob[:40] in caught.value.problem
 
