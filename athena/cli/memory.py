@@ -332,3 +332,26 @@ def _notes(memory: Memory) -> list[str]:
         "not trusted": not memory.trusted,
     }
     return [name for name, holds in notes.items() if holds]
+
+
+@app.command()
+def graph(
+    to: Annotated[Literal["neo4j"], typer.Option(help="Where the graph is written.")] = "neo4j",
+    url: Annotated[str, typer.Option(help="Where Neo4j answers.")] = "bolt://127.0.0.1:7687",
+    neo4j_user: Annotated[str, typer.Option(help="Neo4j's user.")] = "neo4j",
+    password: Annotated[
+        str, typer.Option(envvar="ATHENA_NEO4J_PASSWORD", help="Neo4j's password.", show_default=False)
+    ] = "",
+    database: Annotated[str, typer.Option(help="Neo4j's database.")] = "neo4j",
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the entities and relations that you spoke of to Neo4j, in the place of those written before."""
+    from pipeline.stores.neo4j import Neo4jAddress, export_graph
+
+    with opened(data_dir, user=user) as athena:
+        known = athena.memories.load(athena.settings.user)
+        entities, relations = export_graph(known, Neo4jAddress(url, neo4j_user, password, database))
+    done = {"to": to, "entities": entities, "relations": relations}
+    show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")

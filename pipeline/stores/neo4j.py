@@ -1,0 +1,103 @@
+"""The graph of a user's memories, written to Neo4j once, on demand, by LlamaIndex's property graph store."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import ConfigurationError, StoreUnavailable
+from pipeline.redaction import redacted
+
+if TYPE_CHECKING:
+    from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
+
+    from pipeline.stores.memories import UserMemories
+
+# LlamaIndex's own upserts need the APOC plugin; these need none.
+CLEAR = "MATCH (node:Entity {owner: $owner}) DETACH DELETE node"
+ENTITIES = "UNWIND $rows AS row CREATE (node:Entity {owner: $owner}) SET node += row"
+RELATIONS = """
+    UNWIND $rows AS row
+    MATCH (a:Entity {owner: $owner, id: row.subject}), (b:Entity {owner: $owner, id: row.object})
+    CREATE (a)-[relation:RELATES_TO]->(b) SET relation = row.properties
+"""
+EXTRA = "pip install 'athena-docs[neo4j]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jAddress:
+    """Where Neo4j is, and who writes to it."""
+
+    url: str = "bolt://127.0.0.1:7687"
+    user: str = "neo4j"
+    password: str = ""
+    database: str = "neo4j"
+
+
+def export_graph(known: UserMemories, address: Neo4jAddress) -> tuple[int, int]:
+    """Replace a user's graph in Neo4j; how many entities and relations were written.
+
+    An entity is a node `(:Entity {owner, id, name, type})`, a relation `-[:RELATES_TO {label, at, memory}]->`
+    with the text of its memory. Raises `StoreUnavailable` where Neo4j cannot be reached or refuses,
+    `ConfigurationError` where the package is not installed.
+    """
+    try:
+        from neo4j.exceptions import DriverError, Neo4jError
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"The package '{error.name}' is not installed.", f"Run `{EXTRA}`."
+        ) from error
+    entities, relations = _rows(known)
+    try:
+        store = _open(address)
+        try:
+            for statement, rows in ((CLEAR, []), (ENTITIES, entities), (RELATIONS, relations)):
+                store.structured_query(statement, param_map={"owner": known.user, "rows": rows})
+        finally:
+            store.close()
+    except (DriverError, Neo4jError, ValueError) as error:  # ValueError: a name that no server has
+        raise StoreUnavailable(
+            f"Neo4j at '{address.url}' did not take the graph: {redacted(str(error))[:300]}",
+            "Check that it runs, and give --url, --neo4j-user and ATHENA_NEO4J_PASSWORD.",
+        ) from error
+    return len(entities), len(relations)
+
+
+def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The properties of nodes and relationships; relations without both ends are left out."""
+    texts = {memory.id: memory.text for memory in known.memories}
+    entities = [{"id": item.id, "name": item.name, "type": item.type} for item in known.entities]
+    ids = {item.id for item in known.entities}
+    relations = [
+        {
+            "subject": item.subject_id,
+            "object": item.object_id,
+            "properties": {"label": item.label, "at": item.at, "memory": texts.get(item.memory_id, "")},
+        }
+        for item in known.relations
+        if {item.subject_id, item.object_id} <= ids
+    ]
+    return entities, relations
+
+
+def _open(address: Neo4jAddress) -> Neo4jPropertyGraphStore:
+    """LlamaIndex's store, once the server has answered; the asynchronous driver that it leaves is closed."""
+    import neo4j
+    from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
+
+    credentials = (address.user, address.password)
+    with neo4j.GraphDatabase.driver(address.url, auth=credentials) as driver:
+        driver.verify_connectivity()
+    store = Neo4jPropertyGraphStore(
+        username=address.user,
+        password=address.password,
+        url=address.url,
+        database=address.database,
+        refresh_schema=False,  # needs the APOC plugin
+        create_indexes=False,
+    )
+    with ThreadPoolExecutor(1) as thread:  # this one may have a loop
+        thread.submit(lambda: asyncio.run(store._async_driver.close())).result()
+    return store

@@ -1,0 +1,47 @@
+"""The graph of memories in a real Neo4j: written, written again, and a server that is not there."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from pipeline.errors import StoreUnavailable
+from pipeline.stores.memories import Entity, Relation, UserMemories
+from pipeline.stores.neo4j import Neo4jAddress, export_graph
+from tests.contracts.memories import memory
+from tests.server_stores import NEO4J_URL, require_neo4j
+
+
+def known(user: str, *labels: str) -> UserMemories:
+    entities = tuple(Entity(id=name, user=user, name=name.title(), type="person") for name in ("ann", "tea"))
+    relations = tuple(
+        Relation(id=label, user=user, subject_id="ann", label=label, object_id="tea", at=1.0, memory_id="m")
+        for label in labels
+    )
+    rows = (memory("Ann likes tea.", id="m", user=user),)
+    return UserMemories(user=user, version=1, memories=rows, entities=entities, relations=relations)
+
+
+@pytest.mark.server
+def test_a_graph_is_written_in_the_place_of_the_former_one() -> None:
+    require_neo4j()
+    import neo4j
+
+    user, address = f"user {uuid.uuid4()}", Neo4jAddress(NEO4J_URL)
+    assert export_graph(known(user, "likes", "buys"), address) == (2, 2)
+    assert export_graph(known(user, "likes"), address) == (2, 1)
+    query = """
+        MATCH (a:Entity {owner: $user})-[relation]->(b) RETURN a.name, relation.label, relation.memory, b.name
+    """
+    with neo4j.GraphDatabase.driver(NEO4J_URL, auth=("neo4j", "")) as driver:
+        rows: list[Any] = [row.values() for row in driver.execute_query(query, user=user).records]
+        driver.execute_query("MATCH (node {owner: $user}) DETACH DELETE node", user=user)
+    assert rows == [["Ann", "likes", "Ann likes tea.", "Tea"]]
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    pytest.importorskip("neo4j")
+    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:9"):
+        export_graph(known("ann"), Neo4jAddress("bolt://127.0.0.1:9"))
