@@ -67,7 +67,7 @@ _STEMMING = threading.Lock()  # two threads must not use one of PyStemmer's obje
 
 
 def analyse(text: str, language: str = "en") -> list[str]:
-    """The terms of a text, in order: lower case, compatible forms unified (NFKC), stems of the language.
+    """Return the terms of a text, in order: lower case, unified forms (NFKC), stems of the language.
 
     Compounds are taken apart (`tank-valve` → tank, valv), and with a digit also kept whole, as ids, versions
     and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5). Long options and names made of symbols are
@@ -89,7 +89,7 @@ def analyse(text: str, language: str = "en") -> list[str]:
 
 
 def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str]:
-    """The terms to search a question's words with, in an index with documents in these languages.
+    """Return the terms of a question for an index with documents in these languages.
 
     A word is stemmed in each language. One more term stands for the question as a whole: it finds the page
     whose title has the same letters and digits.
@@ -102,7 +102,7 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
 
 
 def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
-    """The terms of a node, separated by blanks: headings, names of the page, table header and text.
+    """Return a node's terms, separated by blanks: headings, names of the page, table header and text.
 
     A page's first section also has one term for each of the page's names as a whole, `=` and `title_key`.
     """
@@ -118,7 +118,7 @@ def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
 
 
 def embedding_text(node: Node) -> str:
-    """The parts of a node that are embedded: title and innermost headings, a table's header, the text."""
+    """Return the text that is embedded for a node: title, innermost headings, table header, own text."""
     metadata = node.metadata
     path = list(metadata.get("heading_path", ()))
     headings = PATH_SEPARATOR.join(path[:1] + path[1:][-EMBEDDED_HEADINGS:])[-EMBEDDED_CHARACTERS:]

@@ -16,7 +16,7 @@ class Node(Protocol):
 
     @property
     def text(self) -> str:
-        """What the file has between the offsets."""
+        """The file's text between the offsets."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:

@@ -2,6 +2,8 @@
 
 spelling → HyDE → embed → hybrid search of both levels → fuse → merge sentences into sections → rerank
 → verdict → merge sections into parents → select
+
+To add a search signal, write a function in `pipeline/finding/` and call it in `_find`.
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ class HybridSearch:
         trace: Trace,
         stop: threading.Event,
     ) -> tuple[list[Passage], Answerability]:
-        """The passages that were selected, and the verdict on all that were fetched."""
+        """Return the selected passages, and the verdict on all fetched ones."""
         with trace.step("embed", model=self.encoder.name) as embedding:
             own = vector = self.encoder.encode_query(question)
             if hypothesis:
@@ -161,7 +163,7 @@ class HybridSearch:
         return self.store.sentences.search(request)
 
     def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:
-        """The verdict on the fetched passages; without one, the documents do not answer."""
+        """Return the verdict on the fetched passages; without any, the documents do not answer."""
         calibration, index = self.calibration, self.store.sentences
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
@@ -173,11 +175,11 @@ class HybridSearch:
 
 
 def _descending(passages: list[Passage]) -> list[Passage]:
-    """The passages with scores that do not rise: one that goes first by its name has that of the next."""
+    """Return the passages with falling scores: one moved up by its name gets the next one's score."""
     highest = list(accumulate((passage.score for passage in reversed(passages)), max))
     return [replace(p, score=score) for p, score in zip(passages, reversed(highest), strict=True)]
 
 
 def _rounded(ranking: Ranking) -> Ranking:
-    """The ranking with scores as short as people read them."""
+    """Return the ranking with scores rounded for people."""
     return tuple(Hit(hit.node_id, hit.section_id, round(hit.score, 5)) for hit in ranking)

@@ -22,13 +22,13 @@ def stop_terms() -> frozenset[str]:
 
 
 def content_terms(text: str, language: str = "en") -> tuple[str, ...]:
-    """The different terms of a text without stop words, in order; all its terms where nothing is left."""
+    """Return a text's distinct terms without stop words, in order; all its terms if none are left."""
     terms = tuple(dict.fromkeys(analyse(text, language)))
     return tuple(term for term in terms if term not in stop_terms()) or terms
 
 
 def share(wanted: Collection[str], present: Collection[str]) -> float:
-    """The share of the wanted terms that are present, 0..1; 0 where none is wanted."""
+    """Return the share of the wanted terms that are present, 0..1; 0 if none are wanted."""
     return sum(term in present for term in wanted) / len(wanted) if wanted else 0.0
 
 

@@ -37,12 +37,12 @@ class Block:
     header: str | None = None
     """For a table's body row: its header row."""
     quotes: int = 0
-    """How many quotes the block is in; its later lines begin with up to as many `>`."""
+    """How many quotes enclose the block; its later lines begin with at most as many `>`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading that is in no list and no quote; `text[start:end]` are its lines."""
+    """A heading outside of lists and quotes; its lines are `text[start:end]`."""
 
     level: int
     title: str
@@ -51,7 +51,7 @@ class Heading:
 
 
 class Lines:
-    """The numbers of a text's lines, from 1, and of its pages, by offset.
+    """Finds the number of a text's line (from 1) or page by a character's offset.
 
     `own` has the number of each line in its own file, where other files were included.
     """
@@ -63,16 +63,16 @@ class Lines:
         self._pages = [(mark.start(), int(mark[1])) for mark in PAGE_MARK.finditer(text)]
 
     def number(self, offset: int) -> int:
-        """The number of the line that has the character at `offset`."""
+        """Return the number of the line at `offset`."""
         line = bisect_right(self._starts, offset)
         return self._own[line - 1] if self._own else line
 
     def page(self, offset: int) -> int | None:
-        """The number of the page that has the character at `offset`; None before the first mark."""
+        """Return the number of the page at `offset`; None before the first page mark."""
         at = bisect_right(self._pages, offset, key=lambda page: page[0])
         return self._pages[at - 1][1] if at else None
 
 
 def shortened(text: str, most: int) -> str:
-    """`text`, cut to `most` characters with an ellipsis where it is longer."""
+    """Return `text`, cut to `most` characters with an ellipsis if it is longer."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

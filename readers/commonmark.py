@@ -74,7 +74,7 @@ def parse_markdown(
 
 
 def plain_text(markup: str) -> str:
-    """A line of masked Markdown without its markup."""
+    """Return a line of masked Markdown without its markup."""
     return _plain(markup, _events(_ascii(markup)))
 
 
@@ -102,7 +102,7 @@ def _ascii(masked: str) -> str:
 
 
 def _events(text: str) -> Iterator[_Event]:
-    """The parser's events, which it finds as they are asked for, but for ends."""
+    """Yield the parser's events except the ends of blocks; it parses as they are consumed."""
     for event, place in pyromark.events_with_range(text, options=pyromark.Options.ENABLE_TABLES):
         name: str
         detail: Any
@@ -114,7 +114,7 @@ def _events(text: str) -> Iterator[_Event]:
 
 
 def _leaves(text: str) -> Iterator[_Leaf]:
-    """The leaves of the tree of blocks, in order; an item of a tight list is a leaf without a paragraph."""
+    """Yield the leaves of the tree of blocks; a tight list's item is a leaf without a paragraph."""
     around: list[_Event] = []
     leaf: _Leaf | None = None
     for event in _events(text):
@@ -137,7 +137,7 @@ def _leaves(text: str) -> Iterator[_Leaf]:
 
 
 def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
-    """The headings and blocks of `body`; without `indented_code` an indent makes no code."""
+    """Yield the headings and blocks of `body`; without `indented_code`, indented lines are text."""
     header = None
     for leaf in _leaves(_ascii(body)):
         event, is_heading = leaf.event, leaf.event.name == "Heading" and not leaf.around
@@ -157,14 +157,14 @@ def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
 
 
 def _kind(body: str, leaf: _Leaf) -> Kind:
-    """The kind of a leaf's block; text in a block of MkDocs is prose."""
+    """Return the kind of a leaf's block; text in a block of MkDocs is prose."""
     kind, around = _LEAVES.get(leaf.event.name, Kind.PROSE), leaf.around[-1:]
     in_item = kind is Kind.PROSE and around and around[0].name == "Item"
     return Kind.LIST_ITEM if in_item and not body.startswith(ITEM, around[0].start) else kind
 
 
 def _span(body: str, leaf: _Leaf) -> tuple[int, int]:
-    """A leaf's text without fences and signs of headings, with an item's number, which texts refer to."""
+    """Return a leaf's span without fences and heading marks; an ordered item keeps its number."""
     event = leaf.event
     start, end = event.start, event.end
     if event.name in ("Heading", "CodeBlock", "Tight"):
@@ -180,7 +180,7 @@ def _span(body: str, leaf: _Leaf) -> tuple[int, int]:
 
 
 def _dedented(body: str, leaf: _Leaf) -> Iterator[Item]:
-    """The blocks of indented code that is none, read without the indent of its lines."""
+    """Parse indented lines, which are text in MDX, without their indent."""
     lines = [body[line.start : line.end] for line in leaf.inside]
     starts = list(accumulate(map(len, lines), initial=0))
 
@@ -193,7 +193,7 @@ def _dedented(body: str, leaf: _Leaf) -> Iterator[Item]:
 
 
 def _plain(text: str, events: Iterable[_Event]) -> str:
-    """The text of inline events on one line; brackets of a link without a target go."""
+    """Return the text of inline events on one line, without brackets of links that have no target."""
     pieces = []
     for event in events:
         match event.name:
@@ -220,7 +220,7 @@ def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
 
 
 def _rows(table: re.Match[str], body: str) -> Iterator[Block]:
-    """The rows of a table; one with `<th>` is the header of those below."""
+    """Yield the rows of an HTML table; a row with `<th>` is the header of the rows below."""
     header = None
     rows = (table.start() + row.start() for row in _ROW.finditer(table[0]))
     bounds = [table.start(), *(row for row in rows if body[row] != "<"), table.end()]

@@ -47,7 +47,7 @@ class FileConverter:
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
-        """A file's text as Markdown; None where its hash is `known`.
+        """Return a file's text as Markdown; None if its hash is `known`.
 
         Raises:
             ReaderError: it cannot be read or converted.
@@ -130,7 +130,7 @@ def serve() -> None:
 
 
 def _prepare() -> Callable[[str, bytes], dict[str, str | None]]:
-    """The function that converts; from now on the process may do nothing else."""
+    """Set the limits of this process, and return the function that converts."""
     from bs4 import BeautifulSoup
     from markitdown import StreamInfo, converters
 

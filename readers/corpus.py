@@ -42,7 +42,7 @@ class MarkdownCorpus:
     language: str = AUTO
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
-        """The files at and below `path`, and those of its folder that are `known` by source."""
+        """Return the files at and below `path`; of a folder also files whose source is `known`."""
         whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
         found = find_files([path], limits=self._limits, formats=EVERY if whole else self.formats, known=known)
         for file in [file for file in found.files if str(file.path) in self.unfinished]:
@@ -51,9 +51,9 @@ class MarkdownCorpus:
         return found
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
-        """The text of a file, with what it includes or as Markdown; raises `ReaderError`.
+        """Return a file's text with its included files, or converted to Markdown; raises `ReaderError`.
 
-        None where it has the hash `known` and would have to be converted.
+        Return None instead if the file would be converted and its hash is `known`.
         """
         kind = format_of(path.name)
         if kind is not None and kind is not MARKDOWN:
@@ -63,7 +63,7 @@ class MarkdownCorpus:
     def cut(
         self, text: str, *, source: str, own_lines: Sequence[int] = ()
     ) -> tuple[list[Section], list[Sentence]]:
-        """The sections of a text, and the sentences of all of them, in order; `own_lines` as in `Source`."""
+        """Return the sections of a text and all their sentences, in order; `own_lines` as in `Source`."""
         from readers.language import detect
         from readers.sections import read_sections
 
@@ -72,7 +72,7 @@ class MarkdownCorpus:
         return sections, self._cutter.cut_all(sections)
 
     def warnings(self, sections: Sequence[Section]) -> list[str]:
-        """A warning where a file has more headings and paragraphs than are read as Markdown."""
+        """Return a warning if a file has more headings and paragraphs than are read as Markdown."""
         from readers.commonmark import MAX_BLOCKS
 
         if sum(1 + len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:

@@ -80,7 +80,7 @@ def mask(text: str, *, suffix: str = ".md") -> str:
 
 
 def display(masked: str) -> str:
-    """A mask as text: without fillers, and without the blanks and empty lines that marks leave."""
+    """Return a mask without fillers, and without the blanks and empty lines around them."""
     if FILL in masked:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
     masked = _BLANK_LINES.sub(lambda lines: "\n\n" if lines[0].strip("\r\n") else lines[0], masked)
@@ -88,7 +88,7 @@ def display(masked: str) -> str:
 
 
 def is_seen(masked: str) -> bool:
-    """Whether a part of a mask has anything for readers: a mark leaves signs around it that say nothing."""
+    """Whether readers see anything of a part of a mask; punctuation around a mark does not count."""
     return any(map(str.isalnum, masked)) if FILL in masked else bool(masked.strip())
 
 
@@ -98,7 +98,7 @@ def title_key(text: str) -> str:
 
 
 def _closed_up(gap: _Found) -> str:
-    """The rest of marks and the blanks among them: a blank at most, or the line's indent."""
+    """Return what takes the place of fillers and the blanks among them: at most a blank, or the indent."""
     start, end = gap.span()
     if start == 0 or gap.string[start - 1] == "\n":
         return gap[1]
@@ -109,7 +109,7 @@ def _closed_up(gap: _Found) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A row of the table: one construct, and the function that returns what takes its place."""
+    """A row of the table: one construct, and the function that returns its replacement."""
 
     guard: str
     replace: _Replace
@@ -120,7 +120,7 @@ class Dialect:
 
     @classmethod
     def of_row(cls, guard: str, kind: str, pattern: str, end: str = "") -> Dialect:
-        """The construct of a row, by its last cells."""
+        """Return the construct of a row, by its last cells."""
         name, _, argument = kind.replace("%SHOWN%", _MACROS["%SHOWN%"]).partition(" ")
         inside = {"fence": _CODE, "raw": "{", "keep": "{"}.get(name, FILL)
         return cls(
@@ -146,7 +146,7 @@ class Dialect:
 
 @functools.cache
 def _dialects(where: str) -> list[Dialect]:
-    """The constructs that count in one place, in order."""
+    """Return the constructs for one place (the table's first column), in order."""
     rows = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
     return [Dialect.of_row(*cells[2:]) for row in rows if (cells := row.split("\t"))[0] == where]
 

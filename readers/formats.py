@@ -49,12 +49,12 @@ _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
 
 def format_of(name: str) -> Format | None:
-    """The format of a file of that name; None for any other."""
+    """Return the format of a file by its name; None if it is unknown."""
     return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
 
 
 def formats_named(setting: str) -> frozenset[str]:
-    """The format names in a list with commas; raises `ValueError` for an unknown one."""
+    """Return the format names of a comma-separated list; raises `ValueError` for an unknown one."""
     names = frozenset(filter(None, (name.strip().lower() for name in setting.split(","))))
     if ALL in names:
         return EVERY
@@ -65,7 +65,7 @@ def formats_named(setting: str) -> frozenset[str]:
 
 
 def not_chosen(kind: Format, chosen: Collection[str]) -> str:
-    """Why the files of a format are left out, and what to do so that they are read."""
+    """Return why the files of a format are left out, and what to do to read them."""
     if not kind.installed:
         return f"{kind.title} (reading it needs {INSTALL})"
     names = ",".join(known.name for known in FORMATS if known.name in chosen or known is kind)

@@ -33,7 +33,7 @@ class IgnoreFile:
 
 
 def ignored_by(files: tuple[IgnoreFile, ...], path: str) -> str:
-    """The name of the ignore file that leaves `path` out; "" where none does.
+    """Return the name of the ignore file that excludes `path`; "" if none does.
 
     `path` is relative to the root; folders end in a slash. The last of the files with a match decides.
     """
@@ -45,7 +45,7 @@ def ignored_by(files: tuple[IgnoreFile, ...], path: str) -> str:
 
 
 def read_ignore_file(path: Path, *, folder: str) -> IgnoreFile:
-    """The patterns of the ignore file at `path`, in a `folder` as in `IgnoreFile`."""
+    """Return the patterns of the ignore file at `path`, in a `folder` as in `IgnoreFile`."""
     source, patterns, problem = folder + path.name, list[GitIgnoreSpecPattern](), None
     try:
         for number, line in enumerate(_lines(path, source=source), start=1):

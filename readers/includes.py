@@ -144,7 +144,7 @@ class _Page:
 
 
 def select(text: str, selection: str, *, commas: bool = False) -> str:
-    """The lines that `selection` names by numbers or by a region's name, without the marks of regions.
+    """Return the lines that `selection` names by numbers or a region's name, without region marks.
 
     Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5` or, with `commas` between both, `{2,10}`.
     """

@@ -1,4 +1,7 @@
-"""The language of a document: by its script, else by `py3langid`."""
+"""The language of a document: by its script, else by `py3langid`.
+
+To add a language: its stemmer belongs into `pipeline/analysis.py`, its sentences into `readers/punkt.py`.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def sentence_ends(language: str) -> Cut:
 
 
 def unicode_ends(text: str) -> Sequence[int]:
-    """The ends of sentences by Unicode's rules, for languages without a model."""
+    """Return the ends of sentences by Unicode's rules, for languages without a model."""
     ends = array("q", (found.end() for found in _UNICODE_END.finditer(mask_markup(text))))
     if not ends or ends[-1] != len(text):
         ends.append(len(text))
@@ -76,7 +76,7 @@ def unicode_ends(text: str) -> Sequence[int]:
 
 
 def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
-    """The ends of sentences by Punkt, which sees neither emphasis, code, links nor masks."""
+    """Return the ends of sentences by Punkt; emphasis, code, links and masks are hidden from it."""
     if not _CANDIDATE.search(text):
         return [len(text)]
     masked = mask_markup(text)
@@ -93,7 +93,7 @@ def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
 
 
 def _is_boundary(text: str, end: int) -> bool:
-    """Whether to believe Punkt: not within a word, nor at the `!` of `the "Stop!" button`."""
+    """Whether Punkt is right: not within a word, nor at the `!` of `the "Stop!" button`."""
     if not text[end].isspace():
         return False
     tail = text[max(0, end - 10) : end].rstrip(_CLOSING)

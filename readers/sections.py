@@ -22,7 +22,7 @@ from readers.names import page_names
 def read_sections(
     text: str, *, source: str, own_lines: Sequence[int] = (), language: str = ""
 ) -> list[Section]:
-    """The sections of `text`, in order; `text[start_char_idx:end_char_idx]` is each one's text.
+    """Return the sections of `text`, in order; each section's text is `text[start_char_idx:end_char_idx]`.
 
     CommonMark with tables, YAML or TOML front matter, and the dialects of `readers/dialects.py`. A section is
     the text from a heading to the next heading of any level. Headings inside lists and quotes begin no
@@ -60,7 +60,7 @@ def read_sections(
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """A section to be: where its text may lie, its names, and the blocks in it."""
+    """A section before it is made: its greatest span, its names and its blocks."""
 
     node_id: str
     names: dict[str, Any]
@@ -98,7 +98,7 @@ def _outlines(
 
 
 def _trimmed(text: str, masked: str, outline: _Outline) -> tuple[int, int]:
-    """The span from the first line with text for readers to the last, without blanks around it.
+    """Return the span from the first line that readers see to the last, without blanks around it.
 
     Only the indent that makes code code stays.
     """
@@ -113,5 +113,5 @@ def _trimmed(text: str, masked: str, outline: _Outline) -> tuple[int, int]:
 
 
 def _hash(*parts: object) -> str:
-    """The SHA-256 of all that an embedding of the section may depend on."""
+    """Return the SHA-256 of everything that a section's embedding depends on."""
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()

@@ -30,7 +30,7 @@ WORDS = cut_after(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class TokenLimit:
-    """The most tokens of a text; `count_tokens` is called only where the length leaves it in doubt."""
+    """The most tokens of a text; `count_tokens` is called only if the length does not decide."""
 
     count_tokens: Callable[[str], int]
     max_tokens: int

@@ -36,7 +36,7 @@ Hypothesize = Callable[[str, threading.Event], Hypothesis]
 def write_hypothesis(
     step: RunningStep, question: str, hypothesize: Hypothesize | None, stop: threading.Event
 ) -> str:
-    """A hypothesis for the question, at most 2,000 characters; "" where there is none.
+    """Return a hypothesis for the question, at most 2,000 characters; "" if there is none.
 
     A model that fails fails the step alone: the search goes on without a hypothesis.
     """

@@ -23,12 +23,12 @@ CANDIDATES = 20  # sections that the search for the codes gives
 def with_linked(
     passages: Sequence[Passage], question: str, *, store: DocumentStore, paths: Globs | None
 ) -> list[Passage]:
-    """The passages, and by score among them the sections that sentences about the question name by a code.
+    """Return the passages, and the sections that found sentences name by a code, ordered by score.
 
-    The sentences are those found of the first passages, and those with all codes of the question, such as its
-    row in a table. A linked section's score is the naming passage's, or the first one's, times the share of
-    the question's content words that the naming sentence has. Where nothing is linked and the question names
-    the first section, sections without that name are left out. Raises `StoreError`.
+    Such sentences are those found in the first passages, and those that have all codes of the question, such
+    as its row in a table. A linked section's score is that of the passage (or of the first passage) times the
+    share of the question's content words in the sentence. If nothing is linked and the question names the
+    first section, sections without that name are left out. Raises `StoreError`.
     """
     terms, asked = content_terms(question), names(question)
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
@@ -60,6 +60,6 @@ def with_linked(
 
 
 def _named(section: Node, scores: Mapping[str, float]) -> float:
-    """The best score of the codes that one of a section's headings begins with; 0 without one."""
+    """Return the best score of the codes that begin one of a section's headings; 0 if none do."""
     opening = {name for heading in section.metadata["heading_path"] for name in names(heading.split(" ")[0])}
     return max((scores[code] for code in opening if code in scores), default=0.0)

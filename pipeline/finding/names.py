@@ -22,21 +22,21 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 
 def names(text: str) -> frozenset[str]:
-    """The exact names in a text, by the shape of its terms alone: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
+    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
     signed = (term for term in text_terms(text) if not term.isalnum())
     found = (term for term in signed if term.startswith("--") or _NAMED.search(term))
     return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
 
 
 def is_title(question: str, section: Node) -> bool:
-    """Whether a section begins a page whose title or alias is the question, by letters and digits alone."""
+    """Whether the question is the title or an alias of the page that the section begins."""
     metadata, key = section.metadata, title_key(question)
     titles = (metadata.get("title", ""), *metadata.get("aliases", ()))
     return metadata.get("order") == 0 and bool(key) and key in map(title_key, titles)
 
 
 def is_named(question: str, section: Node) -> bool:
-    """Whether the section's own heading has all names of the question, of which there is one at least."""
+    """Whether the question has names, and the section's own heading has all of them."""
     return _nearness(section.metadata, names(question)) == 1
 
 
@@ -46,7 +46,7 @@ def bears_names(question: str, section: Node) -> bool:
 
 
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
-    """The items in their order, but for those whose sections bear a name of the question: they come first.
+    """Return the items in their order, except that sections with the names of the question come first.
 
     First stand pages whose title is the question; then sections whose own heading has all its names; then
     those that have them in outer headings or aliases (the file's name is one). Where the question names a
@@ -90,6 +90,6 @@ def _parsed(text: str) -> Version:
 
 
 def _path(section: Node) -> str:
-    """A page's path without the folder that names its version."""
+    """Return a page's path without the folder that names its version."""
     version, source = section.metadata.get("version"), section.metadata["source"]
     return "/".join(part for part in source.split("/") if not version or version not in part)

@@ -25,7 +25,7 @@ LOOKED_AT = 100  # sections of the ranking among which names and versions are lo
 def fetch_sections(
     ranking: Sequence[Fused], question: str, *, store: DocumentStore, depth: int
 ) -> list[tuple[Fused, StoredNode]]:
-    """The first `depth` sections of a ranking with their nodes, those that the question names first.
+    """Return the first `depth` sections of a ranking with their nodes; named sections come first.
 
     A section that another process has deleted since is left out.
     """
@@ -45,9 +45,10 @@ def gather(
     sentences: SentenceIndex,
     threshold: float,
 ) -> list[Passage]:
-    """A passage a section, with its sentences that have `scores` (by section and sentence id), best first.
+    """Return a passage per section, with its scored sentences, best first.
 
-    It is merged where at least the share `threshold` of its sentences was found.
+    `scores` are by section and sentence id. A passage is merged if at least the share `threshold` of its
+    sentences was found.
     """
     nodes = sentences.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
     passages = []
@@ -76,7 +77,7 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
-    """The sentences of each passage in reading order, by its section's id; of a parent, all its sections'."""
+    """Return the sentences of each passage in reading order, by its section's id."""
     found = sentences_by_section(
         store.sentences, [section for passage in passages for section in passage.section_ids]
     )
@@ -116,7 +117,7 @@ def prompt_text(passage: Passage) -> str:
 
 
 def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
-    """The passages that fit the step's `top_k` and `context_tokens`, best first.
+    """Return the passages that fit the step's `top_k` and `context_tokens`, best first.
 
     A smaller one further down may still fit; the best is always kept: the prompt is budgeted again.
     """

@@ -33,7 +33,7 @@ class Words(Protocol):
 
 
 def misspelt(question: str, words: Words) -> list[Corrected]:
-    """The words of a question that are to be corrected; raises `StoreError`.
+    """Return the misspelt words of a question with their corrections; raises `StoreError`.
 
     One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
     swaps letters or, of five, inserts one. Of several words the most frequent is meant.

@@ -34,7 +34,7 @@ class Calibration:
     sure: float
 
     def probability(self, found: Mapping[str, float]) -> float:
-        """The estimate that the documents answer the question, 0..1."""
+        """Return the probability that the documents answer the question, 0..1."""
         return float(sigmoid(self.intercept + sum(w * found[name] for name, w in self.weights.items())))
 
 
@@ -50,7 +50,7 @@ CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": BUNDLED}
 
 
 def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calibration:
-    """The calibration for an embedding model, with the threshold of the settings where they have one."""
+    """Return the calibration for an embedding model, with the threshold of the settings if there is one."""
     known = CALIBRATIONS.get(embedding_model, UNCALIBRATED)
     threshold = known.threshold if threshold is None else threshold
     return replace(known, threshold=threshold, sure=max(threshold, known.sure))
@@ -59,7 +59,7 @@ def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calib
 def judge(
     question: str, found: Mapping[str, float], first: Passage, *, calibration: Calibration
 ) -> Answerability:
-    """The verdict on a question by its signals and its first passage.
+    """Return the verdict on a question by its signals and its first passage.
 
     A page whose title is the question answers it; so does a section whose heading has all its exact names.
     A passage in a language that was not calibrated answers only with all its words.
@@ -81,7 +81,7 @@ def signals(
     sentences: int,
     unknown: Collection[str],
 ) -> dict[str, float]:
-    """The signals of the verdict on at least one passage, each 0..1.
+    """Return the signals of the verdict on at least one passage, each 0..1.
 
     nearest_sentence, nearest_section: the highest cosine of the question to anything found; closeness: to
     anything of the first three passages; agreed: to the sentences that its words find first. coverage: the

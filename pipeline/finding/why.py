@@ -116,7 +116,7 @@ def _rankings(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
 
 
 def _followed(section: Node, steps: Sequence[Step]) -> Why:
-    """The section's places from step to step, and the first step after which it is missing."""
+    """Return the section's rank in each step, and the first step after which it is missing."""
     search, select = data_of(steps, "search"), data_of(steps, "select")
     own, metadata = section.node_id, section.metadata
     places = {name: _place(ranking, own) for name, ranking in _rankings(steps).items()}
@@ -145,6 +145,6 @@ def _followed(section: Node, steps: Sequence[Step]) -> Why:
 
 
 def _place(ranking: Iterable[tuple[str, float]], section_id: str) -> Place:
-    """The first place of a section in a ranking of section ids and scores."""
+    """Return the first place of a section in a ranking of section ids and scores."""
     places = (Place(rank, score) for rank, (found, score) in enumerate(ranking, 1) if found == section_id)
     return next(places, Place())

@@ -18,7 +18,7 @@ ENDINGS = 5
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingest is: documents read or stored, or texts embedded, of those known so far.
+    """The progress of an ingest: how many of the known documents are read or stored, or texts embedded.
 
     "renewing" stands for "storing" where an outdated index makes the ingest embed every document again.
     """
@@ -52,7 +52,7 @@ class IngestReport:
 
 
 def left_out_summary(left_out: Sequence[LeftOut]) -> str:
-    """How many files and folders are left out, by reason: `3 hidden, 9 of unknown ending (.png)`."""
+    """Return the numbers of files and folders left out, by reason: `3 hidden, 9 of unknown ending (.png)`."""
     paths = [PurePosixPath(one.source) for one in left_out if one.reason == UNKNOWN_ENDING]
     common = [ending for ending, _ in Counter(path.suffix or path.name for path in paths).most_common()]
     endings = f" ({', '.join(common[:ENDINGS])}{' …' * (len(common) > ENDINGS)})"

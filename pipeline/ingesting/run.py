@@ -106,9 +106,9 @@ class IngestRun:
         self.writing.publish()
 
     def _candidates(self) -> list[Candidate]:
-        """The documents that should be in the index; for a rebuild also those that were not looked for.
+        """Return the documents to be indexed; for a rebuild also those of folders that were not named.
 
-        A rebuild that was broken off loses what is not wanted any more.
+        What an unfinished rebuild has of other documents is deleted.
         """
         wanted = {candidate.source: candidate for candidate in self.found.candidates}
         if self.report.rebuilt:
@@ -120,9 +120,9 @@ class IngestRun:
         return list(wanted.values())
 
     def _read(self, candidate: Candidate) -> Source | None:
-        """A document's text; None where it is indexed as its file is now, or cannot be read.
+        """Return a document's text; None if the index is up to date, or the file cannot be read.
 
-        Where the file cannot be read, a rebuild takes the text in the index.
+        A rebuild takes the text in the index instead of a file that cannot be read.
         """
         source, info = candidate.source, self.written.get(candidate.source)
         known = info.hash if info is not None and info.root == candidate.root else ""
