@@ -48,9 +48,9 @@ def bears_names(question: str, section: Node) -> bool:
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
     """Return the items in their order, except that sections with the names of the question come first.
 
-    First stand pages whose title is the question; then sections whose own heading has all its names; then
-    those that have them in outer headings or aliases (the file's name is one). Where the question names a
-    version, pages of other versions are left out; else those of which a newer version is there.
+    First come pages whose title is the question, and pages with such an alias (the file's name is one); then
+    sections whose own heading has all its names, and those that have them in outer headings or aliases. If
+    the question names a version, pages of other versions are left out; else pages with a newer version.
     """
     versions = [_parsed(section.metadata.get("version", "")) for section in sections]
     asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(own, v) for own in versions)]
@@ -59,7 +59,7 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     for section, own in zip(sections, versions, strict=True):
         newest[_path(section)] = max(own, newest.get(_path(section), ()))
     ranked = [
-        (0 if is_title(question, section) else _nearness(section.metadata, wanted), place)
+        (_rank(question, section, wanted), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))
         if (
             any(_is_of(own, version) for version in asked) or not own
@@ -68,6 +68,13 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
         )
     ]
     return [items[place] for _, place in sorted(ranked)]
+
+
+def _rank(question: str, section: Node, wanted: frozenset[str]) -> float:
+    """Return 0 for a page whose title is the question, .5 for one with such an alias, else `_nearness`."""
+    if not is_title(question, section):
+        return _nearness(section.metadata, wanted)
+    return 0.0 if title_key(section.metadata["title"]) == title_key(question) else 0.5
 
 
 def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
