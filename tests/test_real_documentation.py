@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -141,29 +140,6 @@ def test_kinds_of_markdown_and_encodings_are_read_and_everything_else_is_listed(
     answer = athena.ask("which port")
     assert "7551" in answer.citations[0].quote and "import" not in answer.text
     assert "blue" in athena.ask("what colour is the rope").citations[0].quote
-
-
-def test_two_projects_with_a_file_of_one_name_live_in_one_index(tmp_path: Path) -> None:
-    for name, port in (("one", 111), ("two", 222)):
-        (tmp_path / name / "docs").mkdir(parents=True)
-        (tmp_path / name / "docs" / "index.md").write_text(f"# {name.title()}\n\nThe port is {port}.\n")
-    settings = load_settings(data_dir=tmp_path / "index", llm="none", memory="none")
-    with closing(open_athena(settings)) as athena:
-        reports = [athena.ingest(tmp_path / name / "docs") for name in ("one", "two", "one")]
-        assert [len(report.added) for report in reports] == [1, 1, 0]
-        assert not any(report.problems for report in reports)
-        sources = [info.source for info in athena.store.sections.documents()]
-        assert sources == ["index.md", "two/docs/index.md"]
-        assert "222" in athena.ask("which port has Two").citations[0].quote
-
-
-def test_a_picture_in_the_text_is_no_text(opened: Open) -> None:
-    data = "iVBORw0KGgo" * 20_000
-    athena, report = opened(
-        {"page.md": f"# Valve\n\n![](data:image/png;base64,{data})\n\nIt opens at 3 bar.\n"}
-    )
-    assert report.sentences == 1
-    assert athena.ask("when does the valve open").citations[0].quote == "It opens at 3 bar."
 
 
 def test_documents_are_found_in_their_language_and_marked_as_not_calibrated(opened: Open) -> None:

@@ -189,20 +189,6 @@ def test_alpha_0_and_1_search_one_way_only(manual: EmbeddedStore, alpha: float, 
     assert {name for name in LISTS if found[name]} == {f"{used}_sections", f"{used}_sentences"}
 
 
-def test_the_cross_encoder_moves_what_it_prefers(
-    manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.finding.reranking.SURE", 2.0)  # so that it has all of its weight
-    prefers = FakeCrossEncoder(lambda text: 9.0 if "Reset a breaker" in text else -9.0)
-    asked: dict[str, Any] = {"rerank_weight": 0.9, "rerank_top_n": 8}
-    retrieval = make_search(manual, cross_encoder=prefers, **asked).search(QUESTION)
-    assert headings(retrieval)[0] == "Breakers" != headings(make_search(manual).search(QUESTION))[0]
-    step, first = the_step(retrieval, "rerank").data, retrieval.passages[0]
-    assert (step["model"], step["top_n"], step["weight"]) == ("fake-cross-encoder", 8, 0.9)
-    assert step["before"] == [item["id"] for item in the_step(retrieval, "fuse").data["ranking"][:8]]
-    assert tuple(step["after"][0].values()) == (first.section.node_id, first.score, first.rerank_score)
-
-
 def test_a_misspelt_word_is_corrected_and_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("the oxygne tank")
     step = the_step(found, "correct").data

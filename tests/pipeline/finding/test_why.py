@@ -14,6 +14,7 @@ from pipeline.finding.hyde import Hypothesis
 from pipeline.finding.why import CHANGED, NOT_INDEXED, Place, Why, why, why_answered
 from pipeline.steps.records import Step
 from pipeline.stores.embedded import EmbeddedStore
+from tests.contracts.documents import delete
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.searching import make_search, make_store, section_named, the_step
 
@@ -105,6 +106,6 @@ def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Pat
     asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}
     reason = why_answered(answer, heading=heading, **asked)
     assert (reason.places["fused"].rank, CHANGED in reason.explanation) == (40, False)
-    store.delete_document("fans.md")
+    delete(store, "fans.md")
     assert why_answered(answer, heading=heading, **asked).explanation.endswith(CHANGED)
     store.close()
