@@ -66,7 +66,7 @@ def _in_quotes(answer: Answer, text: str) -> list[tuple[Citation, Span]]:
     units = {unit.marker: unit for unit in answer.units}
     spans, end = [], 0
     for citation in answer.citations:
-        block = block_quote(citation, units.get(citation.marker))
+        block = block_quote(citation, units[citation.marker])
         if (start := text.find(block, end)) >= 0:
             end, marker = start + len(block), f"[{citation.marker}]"
             at = start + block.rfind(marker)

@@ -166,8 +166,14 @@ def quotes_in(answer: Answer) -> list[Shown]:
 def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
     """The quotes that an answer without a language model would show, in order."""
     limit = athena.settings.quotes
-    quotes = choose_quotes(retrieval, store=athena.store, encoder=athena.encoder, limit=limit)
-    return [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]
+    quotes = choose_quotes(
+        retrieval,
+        store=athena.store,
+        encoder=athena.encoder,
+        limit=limit,
+        cross_encoder=athena.hybrid_search.cross_encoder,
+    )
+    return [Shown(quote.shown, quote.citation.source, quote.unit.folded) for quote in quotes]
 
 
 def judge(

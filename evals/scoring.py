@@ -16,7 +16,7 @@ from evals.judging import Heard, hear, text_seen
 from evals.metrics import ndcg_of_gains
 from evals.playing import PlayedAthena, playing
 from evals.talks import Step, Talk, is_right, played
-from pipeline.answering.section_blocks import end_of, start_of
+from pipeline.nodes import end_of, start_of
 
 if TYPE_CHECKING:
     from athena import Athena

@@ -55,3 +55,13 @@ class ScoredNode:
 
     node: Node
     score: float
+
+
+def start_of(node: Node) -> int:
+    """Return the offset in the file of a node's first character."""
+    return node.start_char_idx or 0
+
+
+def end_of(node: Node) -> int:
+    """Return the offset in the file after a node's last character."""
+    return node.end_char_idx or 0

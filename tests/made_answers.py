@@ -53,10 +53,7 @@ show EPS --all
 Commands are not case-sensitive.
 """
 TABLE_HEADER = "| Code | Meaning | What to do |\n|---|---|---|"
-TABLE_LEAD = (
-    "The console shows an alarm of the cabin until it is acknowledged. These are all of them:\n\n"
-    + TABLE_HEADER
-)
+TABLE_LEAD = "The console shows an alarm of the cabin until it is acknowledged. These are all of them:"
 STEPS_LEAD = "A cold fuel cell gives no power. Warm it up before it takes load, in this order:"
 CODE_LEAD = "To see what a system reports, ask the console for it:"
 
@@ -109,9 +106,11 @@ def unit(
 
 
 ROWS = cited(1, "Cabin alarms", "| C-103", "from the console |")
-ROWS_UNIT = unit(1, "table", place("| Code", "P-FIR-01 |"), ROWS.quote, lead=TABLE_LEAD, before=2, after=5)
+ROWS_UNIT = unit(
+    1, "table", place("The console shows", "P-FIR-01 |"), ROWS.quote, lead=TABLE_LEAD, before=2, after=5
+)
 STEPS = cited(2, "Fuel cell warm-up", "2. Open the oxygen", "nine minutes.")
-STEPS_WHOLE = place("1. Open the hydrogen", "into the log.")
+STEPS_WHOLE = place("A cold fuel cell", "into the log.")
 STEPS_UNIT = unit(
     2, "steps", STEPS_WHOLE, "which takes about nine minutes.", lead=STEPS_LEAD, before=1, after=2
 )
@@ -120,7 +119,7 @@ PARAGRAPH_UNIT = unit(
     3, "paragraph", place("The cell then carries", "dries out."), "The cell then carries 2 kW."
 )
 CODE = cited(4, "Console", "show ECS\nlist alarms")
-CODE_UNIT = unit(4, "code", place("```\nshow ECS", "--all\n```"), "list alarms",
+CODE_UNIT = unit(4, "code", place("To see what", "--all\n```"), "list alarms",
                  lead=CODE_LEAD, after=1, folded=True)  # fmt: skip
 SENTENCE = cited(5, "Console", "Commands are not case-sensitive.")
 SENTENCE_UNIT = unit(5, "sentence", place("Commands are not case-sensitive."), folded=True)

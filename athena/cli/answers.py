@@ -283,10 +283,10 @@ def _quote(unit: Unit, citation: Citation) -> list[RenderableType]:
         return [
             *head,
             *_as_lines(before),
-            Prose(escaped_markers(found.excerpt.text), inset=INSET),
+            Prose(escaped_markers(found.text), inset=INSET),
             *_as_lines(after),
         ]
-    rows = [found.excerpt.opening, *_as_rows(before), found.excerpt.quote, *_as_rows(after)]
+    rows = [found.opening, *_as_rows(before), found.quote, *_as_rows(after)]
     table = "\n".join(row.rstrip() for row in rows if row)
     return [*head, Prose(escaped_markers(table), inset=INSET)]
 

@@ -1,12 +1,9 @@
-r"""The weights of the quotes' signals: `python -m evals.calibration.quotes QUESTIONS=CORPUS …`.
+r"""The weights of the sentence scores: `python -m evals.calibration.quotes QUESTIONS=CORPUS …`.
 
 For each question the leaves of its passages compete: the weights make those likely that are in an answer of
-the data set (softmax over the leaves, ridge penalty on standardised signals). Prints the quotes' figures with
-weights from other corpora (one left out at a time), from other questions of all (five folds) and from
-all, then the weights for `pipeline/answering/leaf_chances.py`.
-
-The weights there come from the halves to build with; opensearch-docs was left out, to see what they do
-elsewhere:
+the data set (softmax over the leaves, ridge penalty on standardised signals). Held-out questions are not
+asked. Prints how often the quotes have the answer, with weights from other questions (five folds) and
+from all, then the weights for `pipeline/answering/sentence_scores.py`:
 
     python -m evals.calibration.quotes evals/data/strangers/{manuals,missions}/dev=docs_corpus \
         evals/data/manuals=docs_corpus evals/data/strangers/rust-book/dev=PATH/rust-book
@@ -16,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,97 +23,83 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typer import echo
 
-from evals.datasets import Question, Span, held_out, load_queries, with_texts
+from evals.datasets import Question, held_out, load_queries, with_texts
 from evals.indexing import indexed_corpus
-from evals.judging import Heard, Judged, Shown, judge
-from pipeline.answer import Passage, Retrieval
-from pipeline.answering.leaf_chances import SIGNALS, Candidate, Floats, leaf_signals
-from pipeline.answering.quotes import candidates_of, choose_quotes, quotable
-from pipeline.answering.section_blocks import end_of, start_of
+from evals.judging import contains, holds_gold
+from pipeline.answer import Retrieval
+from pipeline.answering.quotes import Quote, choose_quotes, quotable
+from pipeline.answering.sentence_scores import SIGNALS, Floats, sentence_signals
+from pipeline.nodes import Node
 
 if TYPE_CHECKING:
     from athena import Athena
 
-RIDGE = 80.0  # of 3, 10, 30 and 80 the best on other questions
+RIDGE = 60.0  # of 20, 60 and 150 the best on other questions
 STEPS, RATE = 300, 0.1  # of Adam; the loss no longer changes
 FOLDS = 5
-MARKS = frozenset("*_`>")
+FEWEST_CHARACTERS = 12  # of a sentence that counts where it is a part of an answer
 
 Weights = Mapping[str, float]
+Holds = Callable[[str, str], bool]  # a text and its file → whether the text has the answer
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question with what was found for it, its leaves' signals and which of them are gold."""
+    """One question with what was found for it, its leaves' signals, and which leaves are gold."""
 
-    name: str  # of its set
-    corpus: str
+    set_name: str
     athena: Athena
-    query: Question
     retrieval: Retrieval
+    holds: Holds
     signals: Floats  # (leaves, SIGNALS)
     gold: Floats  # (leaves,), 0 or 1
 
 
-def examples_of(athena: Athena, queries: Iterable[Question], *, name: str, corpus: str) -> list[Example]:
-    """An example for each question whose answer the data set names."""
-    found = []
+def example_of(
+    athena: Athena, question: str, holds: Holds, *, gold: Callable[[Node], bool], set_name: str
+) -> Example | None:
+    """Search for a question; None where nothing is found."""
+    retrieval = athena.hybrid_search.search(question)
+    found = quotable(retrieval, athena.store)
+    leaves = [leaf for item in found for leaf in item.leaves]
+    if not leaves:
+        return None
+    vectors = athena.store.sentences.vectors([leaf.node_id for leaf in leaves])
+    signals = sentence_signals(
+        retrieval.question, found, vectors, athena.encoder.encode_query(retrieval.question)
+    )
+    return Example(
+        set_name, athena, retrieval, holds, signals, np.array([float(gold(leaf)) for leaf in leaves])
+    )
+
+
+def examples_of(athena: Athena, queries: Iterable[Question], *, set_name: str) -> Iterator[Example]:
+    """Yield an example for each question whose answer the data set names."""
     for query in queries:
         if not (query.answerable and query.gold):
             continue
-        retrieval = athena.hybrid_search.search(query.text)
-        candidates = candidates_of(quotable(retrieval, athena.store))
-        if not candidates:
-            continue
-        vectors = athena.store.sentences.vectors([item.leaf.node_id for item in candidates])
-        question = athena.encoder.encode_query(retrieval.question)
-        values = leaf_signals(retrieval.question, candidates, vectors, question)
-        gold = gold_leaves(query, candidates)
-        found.append(Example(name, corpus, athena, query, retrieval, values, gold))
-    return found
+
+        def holds(text: str, source: str, query: Question = query) -> bool:
+            return any(holds_gold(text, source, gold) for gold in query.gold)
+
+        def gold(leaf: Node, query: Question = query) -> bool:
+            return is_gold(leaf, query)
+
+        example = example_of(athena, query.text, holds, gold=gold, set_name=set_name)
+        if example:
+            yield example
 
 
-def gold_leaves(query: Question, candidates: Sequence[Candidate]) -> Floats:
-    """1 for each leaf that shares characters with an answer, else 0."""
-    spans: dict[int, list[tuple[int, int]]] = {}
-    gold = np.zeros(len(candidates))
-    for index, item in enumerate(candidates):
-        if item.section not in spans:
-            spans[item.section] = gold_spans(item.passage, query.gold)
-        gold[index] = any(
-            start_of(item.leaf) < end and end_of(item.leaf) > start for start, end in spans[item.section]
-        )
-    return gold
-
-
-def gold_spans(passage: Passage, golds: Iterable[Span]) -> list[tuple[int, int]]:
-    """Where in the file the passage has an answer; case, white space and Markdown's marks do not count."""
-    section = passage.section
-    text, places = _squashed(section.text)
-    spans = []
-    for gold in golds:
-        wanted, _ = _squashed(gold.text)
-        at = text.find(wanted) if wanted and gold.source in ("", section.metadata["source"]) else -1
-        while at >= 0:
-            offset = start_of(section)
-            spans.append((offset + places[at], offset + places[at + len(wanted) - 1] + 1))
-            at = text.find(wanted, at + 1)
-    return spans
-
-
-def _squashed(text: str) -> tuple[str, list[int]]:
-    """The text without white space and marks, in one case, and where each of its characters was."""
-    kept = [
-        (folded, index)
-        for index, character in enumerate(text)
-        if not character.isspace() and character not in MARKS
-        for folded in character.casefold()
-    ]
-    return "".join(folded for folded, _ in kept), [index for _, index in kept]
+def is_gold(leaf: Node, query: Question) -> bool:
+    """Tell whether a leaf has an answer, or is a sentence of one."""
+    source = leaf.metadata["source"]
+    golds = [gold.text for gold in query.gold if gold.text and gold.source in ("", source)]
+    is_part = len(leaf.text) > FEWEST_CHARACTERS and any(contains(text, leaf.text) for text in golds)
+    return is_part or any(contains(leaf.text, text) for text in golds)
 
 
 def learn(examples: Sequence[Example], *, ridge: float = RIDGE) -> Weights:
-    """The weights that make gold leaves likeliest, for signals as they are."""
+    """Return the weights that make gold leaves likeliest, for signals as they are."""
     usable = [item for item in examples if item.gold.any()]
     everything = np.vstack([item.signals for item in usable])
     mean, spread = everything.mean(axis=0), everything.std(axis=0) + 1e-6
@@ -131,7 +114,7 @@ def learn(examples: Sequence[Example], *, ridge: float = RIDGE) -> Weights:
 
 
 def _gradient(design: Floats, gold: Floats, weights: Floats) -> Floats:
-    """Of minus the logarithm of the chance that a gold leaf is drawn."""
+    """Return the gradient of minus the logarithm of the chance that a gold leaf is drawn."""
     logits = design @ weights
     chance = np.exp(logits - logits.max())
     chance /= chance.sum()
@@ -139,96 +122,80 @@ def _gradient(design: Floats, gold: Floats, weights: Floats) -> Floats:
     return np.asarray(design.T @ (chance - right / max(right.sum(), 1e-12)))
 
 
-def judged(example: Example, weights: Weights) -> Judged:
-    """The example's quotes with these weights, judged."""
+def quotes_with(example: Example, weights: Weights) -> list[Quote]:
+    """Return the example's quotes with these weights."""
     athena = example.athena
-    quotes = choose_quotes(
+    return choose_quotes(
         example.retrieval,
         store=athena.store,
         encoder=athena.encoder,
         limit=athena.settings.quotes,
+        cross_encoder=athena.hybrid_search.cross_encoder,
         weights=weights,
     )
-    shown = [Shown(quote.shown, quote.passage.section.metadata["source"], quote.folded) for quote in quotes]
-    return judge(example.query, Heard(example.retrieval, shown), ms=0.0)
-
-
-def cross_validated(examples: Sequence[Example], fold: Callable[[Example], object]) -> list[Judged]:
-    """Every example judged with weights from the examples of all other folds."""
-    found = []
-    for held in sorted({str(fold(item)) for item in examples}):
-        weights = learn([item for item in examples if str(fold(item)) != held])
-        found += [judged(item, weights) for item in examples if str(fold(item)) == held]
-    return found
 
 
 def fold_of(example: Example) -> int:
-    """One of five folds, by the hash of the question's id."""
-    return hashlib.sha256(f"quotes {example.query.id}".encode()).digest()[0] % FOLDS
+    """Return one of five folds, by the hash of the question."""
+    return hashlib.sha256(f"quotes {example.retrieval.question}".encode()).digest()[0] % FOLDS
 
 
-def rows(examples: Sequence[Example], judgements: Sequence[Judged], how: str) -> Iterable[str]:
-    """A line for each set, and one for all."""
-    by_id = {item.query_id: item for item in judgements}
-    sets: dict[str, list[Judged]] = {}
-    for example in examples:
-        for name in (example.name, "all"):
-            sets.setdefault(name, []).append(by_id[example.query.id])
-    for name, found in sets.items():
-        if name != "all" or len(sets) > 2:
-            yield f"| {how} | {name} | {len(found)} | {_figures(found)} |"
-
-
-def _figures(found: Sequence[Judged]) -> str:
-    shares = [[item.first, item.unfolded, item.any] for item in found]
-    first, unfolded, any_quote = np.mean(np.array(shares, dtype=float), axis=0)
-    return f"{first:.3f} | {unfolded:.3f} | {any_quote:.3f} | {median(item.words for item in found):.0f}"
-
-
-def report(examples: Sequence[Example]) -> Iterable[str]:
-    """The table of figures, then the weights."""
-    yield "| weights from | questions | n | first | unfolded | any | words, median |"
-    yield "|---|---|--:|--:|--:|--:|--:|"
-    if len({item.corpus for item in examples}) > 1:
-        yield from rows(examples, cross_validated(examples, lambda item: item.corpus), "other corpora")
-    yield from rows(examples, cross_validated(examples, fold_of), "other questions")
+def report(examples: Sequence[Example]) -> Iterator[str]:
+    """Yield the table of figures, then the weights."""
+    yield "| weights from | questions | n | first | any | characters of the first, median |"
+    yield "|---|---|--:|--:|--:|--:|"
+    by_fold = {
+        fold: learn([item for item in examples if fold_of(item) != fold])
+        for fold in {*map(fold_of, examples)}
+    }
     weights = learn(examples)
-    yield from rows(examples, [judged(item, weights) for item in examples], "all (in sample)")
+    for name in [*dict.fromkeys(item.set_name for item in examples), "all"]:
+        chosen = [item for item in examples if name in (item.set_name, "all")]
+        folded = [(item, by_fold[fold_of(item)]) for item in chosen]
+        yield f"| other questions | {name} | {_figures(folded)} |"
+        yield f"| all (in sample) | {name} | {_figures([(item, weights) for item in chosen])} |"
     yield ""
     yield from (f'    "{name}": {value:.3g},' for name, value in weights.items())
 
 
+def _figures(weighed: Sequence[tuple[Example, Weights]]) -> str:
+    first, anywhere, lengths = [], [], []
+    for example, weights in weighed:
+        quotes = quotes_with(example, weights)
+        found = [example.holds(quote.shown, quote.citation.source) for quote in quotes]
+        first.append(any(found[:1]))
+        anywhere.append(any(found))
+        lengths.append(len(quotes[0].shown) if quotes else 0)
+    return f"{len(weighed)} | {np.mean(first):.3f} | {np.mean(anywhere):.3f} | {median(lengths):.0f}"
+
+
 def main() -> None:
-    """Index each corpus for the occasion, ask everything once, and print the report."""
+    """Index each corpus for the occasion, ask every question once, and print the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("sets", nargs="+", help="QUESTIONS=CORPUS")
     given = parser.parse_args()
-    pairs = [
-        (Path(questions), Path(corpus)) for questions, _, corpus in (s.partition("=") for s in given.sets)
-    ]
+    pairs = [item.partition("=")[::2] for item in given.sets]
     from athena import load_settings, open_athena
 
-    settings = load_settings(llm="none", hyde="off", rerank=False, cross_encoder="none")
     with ExitStack() as stack:
-        plain = stack.enter_context(open_athena(settings))
+        plain = stack.enter_context(open_athena(load_settings(llm="none", hyde="off")))
         opened = {
-            corpus: stack.enter_context(indexed_corpus(plain, corpus, corpus, None))[0]
+            corpus: stack.enter_context(indexed_corpus(plain, Path(corpus), Path(corpus), None))[0]
             for corpus in dict.fromkeys(corpus for _, corpus in pairs)
         }
         examples = [
             example
             for questions, corpus in pairs
-            for example in examples_of(
-                opened[corpus], to_build_with(questions, corpus), name=str(questions), corpus=str(corpus)
-            )
+            for example in examples_of(opened[corpus], _asked(questions, corpus), set_name=questions)
         ]
         for line in report(examples):
             echo(line)
 
 
-def to_build_with(questions: Path, corpus: Path) -> list[Question]:
-    """The questions that are not held out."""
-    return [query for query in with_texts(load_queries(questions), corpus) if not held_out(query.id)]
+def _asked(questions: str, corpus: str) -> list[Question]:
+    """Return the questions of a data set that are not held out."""
+    found = with_texts(load_queries(Path(questions)), Path(corpus))
+    return [query for query in found if not held_out(query.id)]
 
 
 if __name__ == "__main__":

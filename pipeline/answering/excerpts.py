@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-REMNANT = re.compile(r"(\n[ \t|]*)+\Z")  # a row that was cut before its first word
-BLANK_LINES = re.compile(r"\n[ \t]*\n")
+CUT_ROW = re.compile(r"(\n[ \t|]*)+\Z")  # a row that ends before its first word
 MARK, DROPPED = "\ue001", "\ue002"
 """Stand in a mask for an offset that is looked for, and for the indent that a line loses."""
 
@@ -25,12 +24,12 @@ _mask = lru_cache(maxsize=64)(mask)
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some of a file's text as readers see it; an offset in `masked` is one in the file from `start`."""
+    """Part of a file as readers see it; an offset in `masked` is one in the file from `start`."""
 
     masked: str
     start: int
-    opening: str = ""
-    """The table's header or the fence, which the quote does not have itself."""
+    lead: str = ""  # Markdown that introduces the quote
+    opening: str = ""  # the table's header or the fence that the quote lacks
 
     @property
     def quote(self) -> str:
@@ -39,62 +38,46 @@ class Excerpt:
 
     @property
     def text(self) -> str:
-        """All of it as Markdown."""
+        """The quote after its table's header or its fence, as Markdown."""
         return f"{self.opening}{self.quote}"
 
     def place(self, offset: int) -> int:
-        """The offset in `text` of the character that is at `offset` in the file."""
+        """Return the offset in `text` of the character that is at `offset` in the file."""
         at = min(max(0, offset - self.start), len(self.masked))
         marked = f"{self.masked[:at]}{MARK}{self.masked[at:]}"
         return len(self.opening) + display(marked.replace(DROPPED, "")).index(MARK)
 
 
-@dataclass(frozen=True, slots=True)
-class Led:
-    """A quote and the Markdown that introduces it, to be shown one above the other."""
-
-    lead: str
-    excerpt: Excerpt
+def shown(unit: Unit, citation: Citation) -> Excerpt:
+    """Return a citation's quote as its unit shows it."""
+    return _excerpt(unit.lead, citation.start, citation.start + len(citation.quote), citation)
 
 
-def shown(unit: Unit, citation: Citation) -> Led:
-    """The quote of a unit after its lead."""
-    return _led(unit.lead, citation.start, citation.start + len(citation.quote), citation)
-
-
-def readers_quote(citation: Citation) -> str:
-    """The quote as Markdown, without the marks that readers do not see."""
-    return display(_masked(citation, citation.start, citation.start + len(citation.quote)))
-
-
-def whole(unit: Unit, citation: Citation) -> Led | None:
-    """All of a unit; None where nothing is left out, or where the citation does not have its text."""
+def whole(unit: Unit, citation: Citation) -> Excerpt | None:
+    """Return all of a unit; None where it is shown already, or where the citation does not have its text."""
     start, end = unit.start - citation.section_start, unit.end - citation.section_start
     if not unit.left_out or not 0 <= start < end <= len(citation.section_text):
         return None
-    text = citation.section_text[start:end]
-    lead = "\n\n".join(block for block in BLANK_LINES.split(unit.lead) if block.strip() not in text)
-    return _led(lead, unit.start, unit.end, citation)
+    return _excerpt("", unit.start, unit.end, citation)
+
+
+def readers_quote(citation: Citation) -> str:
+    """Return the quote as Markdown, without the marks that readers do not see."""
+    return display(_masked(citation, citation.start, citation.start + len(citation.quote)))
 
 
 def text_before(citation: Citation, start: int) -> str:
-    """The text of the citation's section before an offset of the file."""
+    """Return the text of the citation's section before an offset of the file."""
     return citation.section_text[: max(0, start - citation.section_start)]
 
 
 def in_code(before: str) -> bool:
-    """True where the text leaves a fence open."""
+    """Tell whether a text leaves a fence open."""
     return len(FENCE.findall(before)) % 2 == 1
 
 
-def ends_in_header(text: str) -> bool:
-    """True where the next line would be the first row of a table."""
-    lines = text.rstrip().splitlines()
-    return len(lines) > 1 and "|" in lines[-2] and bool(TABLE_DELIMITER.match(lines[-1]))
-
-
 def table_header(before: str) -> str:
-    """Header and delimiter of the table that a quote stands in; "" where the text before it ends in none."""
+    """Return header and delimiter of the table that a text ends in; "" where it ends in none."""
     lines = before.splitlines()
     for number in range(len(lines) - 1, 0, -1):
         if TABLE_DELIMITER.match(lines[number]) and "|" in lines[number - 1]:
@@ -104,17 +87,15 @@ def table_header(before: str) -> str:
     return ""
 
 
-def _led(lead: str, start: int, end: int, citation: Citation) -> Led:
-    """A span of the file after a lead; a header or fence at the lead's end goes to the quote."""
-    before, lines = text_before(citation, start), lead.strip().splitlines()
-    own = len(lines) - (2 if ends_in_header(lead) else 1 if in_code(lead) else 0)
-    masked = _outdented(REMNANT.sub("", _masked(citation, start, end)), before)
-    opening = "".join(f"{line}\n" for line in lines[own:]) or _opening(masked, before)
-    return Led(display(mask("\n".join(lines[:own]).strip())), Excerpt(masked, start, opening))
+def _excerpt(lead: str, start: int, end: int, citation: Citation) -> Excerpt:
+    """Return a span of the file after a lead."""
+    before = text_before(citation, start)
+    masked = _outdented(CUT_ROW.sub("", _masked(citation, start, end)), before)
+    return Excerpt(masked, start, display(mask(lead.strip())), _opening(masked, before))
 
 
 def _masked(citation: Citation, start: int, end: int) -> str:
-    """The mask of a span of the file: by all of its section, where the citation has that."""
+    """Mask a span of the file by all of its section, where the citation has that."""
     base, text = citation.section_start, citation.section_text
     if not text.startswith(citation.quote, max(0, citation.start - base)):
         base, text = citation.start, citation.quote
@@ -122,16 +103,17 @@ def _masked(citation: Citation, start: int, end: int) -> str:
 
 
 def _opening(quote: str, before: str) -> str:
-    """The fence or the table's header that a quote lacks."""
+    """Return the fence or the table's header that a quote lacks."""
     if in_code(before):
         return "```\n"
-    is_row = "|" in quote.split("\n", 1)[0] and not ends_in_header("\n".join(quote.splitlines()[:2]))
-    header = table_header(before) if is_row else ""
+    first, _, rest = quote.partition("\n")
+    has_header = TABLE_DELIMITER.match(rest.split("\n", 1)[0]) is not None
+    header = table_header(before) if "|" in first and not has_header else ""
     return f"{header}\n" if header else ""
 
 
 def _outdented(text: str, before: str) -> str:
-    """`text`, of the same length, with `DROPPED` for the indent that later lines share with the first.
+    """Put `DROPPED` in the place of the indent that later lines share with the first; keep the length.
 
     `before` is the text before it. Within a quotation its mark is part of the indent.
     """

@@ -1,91 +1,88 @@
-"""Quote mode: without a language model, the answer is the units that answer best, word for word.
+"""Quote mode: without a language model, the answer is the passages that answer best, word for word.
 
-Every leaf of the passages gets a chance to be the one that answers (`leaf_chances.py`). Of all spans that can
-be quoted (`quote_windows.py`) the first is the one whose leaves' chances add up to most; then the next best.
+Each leaf of the passages has a chance to answer (`sentence_scores.py`). A quote is the block, or the adjacent
+blocks of a passage, whose leaves' chances add up to most; of a long block, the part around its best leaf. A
+cross-encoder that reranked the passages also reads the first quotes.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from pipeline.analysis import analyse
-from pipeline.answer import Passage, Retrieval, UnitKind
-from pipeline.answering.leaf_chances import Candidate, Floats, chances, leaf_signals
-from pipeline.answering.quote_windows import Part, Window, part_of, windows, words_of
-from pipeline.answering.section_blocks import SectionLeaves, end_of, start_of
+from pipeline.answer import Citation, Retrieval, Unit
+from pipeline.answering.blocks import Block, PassageLeaves, blocks_of
+from pipeline.answering.citations import citation_of, quote_hash
+from pipeline.answering.sentence_scores import WEIGHTS, Floats, sentence_chances, sentence_signals
 from pipeline.finding.passages import passage_leaves
-from pipeline.models.base import Encoder
-from pipeline.nodes import Node
+from pipeline.finding.reranking import best_window
+from pipeline.models.base import CrossEncoder, Encoder
+from pipeline.nodes import Node, ScoredNode, end_of, start_of
 from pipeline.stores.base import DocumentStore
 
-# docs/decisions/quoting.md has what was measured for each of these.
-MOST_WORDS = 90  # of a quote; a section no longer than this is quoted whole
-MOST_WORDS_OF_PARTS = 110  # of rows, steps, items and code with their lead-in
-COST_OF_A_WORD = 0.0001  # chance that a word must add, for a longer quote to be better
-ENOUGH = 0.35  # chance that a quote shown has the answer: no more are shown
-CLOSE = 0.1  # of the best quote's chance: one that is as good is shown where all are short
-WORTH_QUOTING = 0.02  # of the best quote's chance; what has less is left out
+# docs/decisions/quoting.md has the measurements.
+MOST_CHARACTERS = 900  # of a quote
+COST = 1e-5  # chance that each character of a longer quote must add
+ENOUGH = 0.35  # chance that the quotes shown have the answer; the others are folded
+WORTH_QUOTING = 0.02  # of the best quote's chance; quotes below are left out
 MOST_SHOWN = 3
-FREE_CHOICES = 4  # quotes before each passage has one: with 3 an alarm's fix is quoted less often
+FREE_CHOICES = 4  # quotes before each passage has one
 CLOSEST_SHOWN = 2  # where the documents may not answer
+READ = 3  # quotes that the cross-encoder reads
+READ_WEIGHT = 0.4  # of its logit, beside the logarithm of a quote's chance
+MARKUP = re.compile(r"<[^>]*>|\{%[^%]*%\}|\{\{[^}]*\}\}|\{:[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One quoted span of a passage, and how it is shown."""
+    """One quoted span, how it is shown, the leaf that most likely answers, and the chance that it does."""
 
-    passage: Passage
-    leaves: tuple[Node, ...]  # quoted, in reading order
-    start: int  # offset in the file; before the first leaf where its bullet or fence is quoted, too
-    end: int
-    score: float  # the chance, 0..1, that it holds the answer
-    best: Node  # the leaf that answers
-    part: Part  # what it is, or what it is a part of
-    folded: bool = False  # behind "3 more passages"
-
-    @property
-    def text(self) -> str:
-        """The quoted span as the file has it."""
-        offset = start_of(self.passage.section)
-        return self.passage.section.text[self.start - offset : self.end - offset]
-
-    @property
-    def lead(self) -> str:
-        """Markdown that stands before the text and belongs to it; mostly nothing."""
-        return self.part.lead
-
-    @property
-    def kind(self) -> UnitKind:
-        """What it is, or what it is a part of."""
-        return self.part.kind
+    citation: Citation
+    unit: Unit
+    best: Node
+    chance: float
 
     @property
     def shown(self) -> str:
-        """What a reader sees of it."""
-        return f"{self.lead}\n{self.text}" if self.lead else self.text
+        """The quoted span after its lead."""
+        return "\n".join(filter(None, [self.unit.lead, self.citation.quote]))
 
 
 @dataclass(frozen=True, slots=True)
-class QuotableSection:
-    """One run of leaves that can be quoted from, and where its leaves begin among all candidates."""
+class Span:
+    """Leaves `first` to `last` of a passage, within `block` alone or from there over whole blocks."""
 
-    passage: Passage
-    section: SectionLeaves
+    found: PassageLeaves
+    chances: Floats  # of all leaves of the passage
+    block: Block
     first: int
+    last: int
 
+    @property
+    def chance(self) -> float:
+        """The chance, 0..1, that it holds the answer."""
+        return float(self.chances[self.first : self.last + 1].sum())
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """One window that can be quoted: positions among all candidates, the end not included."""
+    @property
+    def best(self) -> int:
+        """The position of the leaf that most likely answers."""
+        return self.first + int(self.chances[self.first : self.last + 1].argmax())
 
-    found: QuotableSection
-    window: Window
-    start: int
-    end: int
-    words: int
+    @property
+    def worth(self) -> float:
+        """Its chance less the cost of its length."""
+        return self.chance - COST * self.found.length(self.first, self.last)
+
+    def overlaps(self, other: Span) -> bool:
+        """Tell whether both have a leaf, or a block, in common."""
+        last, first = max(self.last, self.block.last), min(other.first, other.block.first)
+        return (
+            self.found is other.found
+            and self.block.first <= max(other.last, other.block.last)
+            and first <= last
+        )
 
 
 def choose_quotes(
@@ -94,136 +91,156 @@ def choose_quotes(
     store: DocumentStore,
     encoder: Encoder,
     limit: int,
-    weights: Mapping[str, float] | None = None,
+    cross_encoder: CrossEncoder | None = None,
+    weights: Mapping[str, float] = WEIGHTS,
 ) -> list[Quote]:
-    """Return the best units of the retrieved passages, best first; at most `limit`.
+    """Return the best quotes of the retrieved passages, best first; at most `limit`.
 
-    At most three are shown: as many as are needed for a fair chance that the answer is among them, and a
-    short one beside a short one; the others are folded. Two that rest on the same words are chosen once.
-    Where the documents may not answer, it is the best two.
+    At most three are not folded, and at most two are returned where the documents may not answer.
+    Raises `ModelError` where the cross-encoder fails.
     """
-    sections = quotable(retrieval, store)
-    candidates = candidates_of(sections)
-    spans = list(_spans(sections))
-    if not spans:  # no passages, or nothing but markup
+    found = quotable(retrieval, store)
+    if not found:
         return []
-    vectors = store.sentences.vectors([item.leaf.node_id for item in candidates])
-    question = encoder.encode_query(retrieval.question)
-    chance = chances(leaf_signals(retrieval.question, candidates, vectors, question), weights)
+    vectors = store.sentences.vectors([leaf.node_id for item in found for leaf in item.leaves])
+    query = encoder.encode_query(retrieval.question)
+    chances = sentence_chances(sentence_signals(retrieval.question, found, vectors, query), found, weights)
+    spans = [span for item, own in zip(found, chances, strict=True) for span in _spans(item, own)]
     closest = retrieval.answerability.verdict == "closest"
-    chosen = _chosen(spans, chance, candidates, limit=min(limit, CLOSEST_SHOWN) if closest else limit)
-    quotes = [_quote(span, chance) for span in chosen]
-    quotes = [quote for quote in quotes if quote.score >= WORTH_QUOTING * quotes[0].score]
-    return quotes if closest else _folded(quotes)
+    chosen = _chosen(spans, min(limit, CLOSEST_SHOWN) if closest else limit)
+    if cross_encoder is not None and any(item.passage.rerank_score is not None for item in found):
+        chosen = _reread(chosen, retrieval.question, cross_encoder)
+    shown = len(chosen) if closest else _shown(chosen)
+    return [_quote(span, marker, folded=marker > shown) for marker, span in enumerate(chosen, start=1)]
 
 
-def quotable(retrieval: Retrieval, store: DocumentStore) -> list[QuotableSection]:
-    """The passages' leaves; of a parent those of all its sections, in the document's order."""
+def quotable(retrieval: Retrieval, store: DocumentStore) -> list[PassageLeaves]:
+    """Return each passage with those leaves that are in its text: the document may have changed since."""
     leaves = passage_leaves(retrieval.passages, store=store)
-    found: list[QuotableSection] = []
-    first = 0
-    for passage in retrieval.passages:
-        inside = _inside(passage, leaves[passage.section.node_id])
-        if inside:
-            text, offset = passage.section.text, start_of(passage.section)
-            found.append(QuotableSection(passage, SectionLeaves.of(inside, text=text, offset=offset), first))
-            first += len(inside)
-    return found
-
-
-def candidates_of(sections: Sequence[QuotableSection]) -> list[Candidate]:
-    """All their leaves, one passage after the other; of a parent's, each section is told apart."""
-    numbers: dict[tuple[int, str], int] = {}
-    return [
-        Candidate(leaf, found.passage, numbers.setdefault((found.first, leaf.section_id), len(numbers)))
-        for found in sections
-        for leaf in found.section.leaves
+    every = [PassageLeaves(passage, tuple(leaves[passage.section.node_id])) for passage in retrieval.passages]
+    found = [
+        replace(
+            item,
+            leaves=tuple(
+                leaf for leaf in item.leaves if item.text(start_of(leaf), end_of(leaf)) == leaf.text
+            ),
+        )
+        for item in every
     ]
+    return [item for item in found if item.leaves]
 
 
-def _inside(passage: Passage, leaves: Sequence[Node]) -> list[Node]:
-    """The leaves that the passage's text has: the document may have changed since it was fetched."""
-    text, offset = passage.section.text, start_of(passage.section)
-    return [leaf for leaf in leaves if text[start_of(leaf) - offset : end_of(leaf) - offset] == leaf.text]
+def _spans(found: PassageLeaves, chances: Floats) -> Iterator[Span]:
+    """Yield every run of adjacent blocks that is short enough, and a part of each longer block."""
+    blocks = [block for block in blocks_of(found) if _has_words(found, block)]
+    for place, block in enumerate(blocks):
+        if found.length(block.first, block.last) > MOST_CHARACTERS:
+            yield _part(found, block, chances)
+        for last in blocks[place:]:
+            if found.length(block.first, last.last) > MOST_CHARACTERS:
+                break
+            yield Span(found, chances, block, block.first, last.last)
 
 
-def _spans(sections: Sequence[QuotableSection]) -> Iterator[_Span]:
-    """Everything that can be quoted."""
-    for found in sections:
-        for window in windows(found.section, most_words=MOST_WORDS, most_in_block=MOST_WORDS_OF_PARTS):
-            start, end = found.first + window.first, found.first + window.last + 1
-            yield _Span(found, window, start, end, words_of(found.section, window))
+def _has_words(found: PassageLeaves, block: Block) -> bool:
+    """Tell whether a block has more than tags and directives of a site generator."""
+    return any(
+        re.search(r"\w", MARKUP.sub("", leaf.text)) for leaf in found.leaves[block.first : block.last + 1]
+    )
 
 
-def _chosen(
-    spans: Sequence[_Span],
-    chance: Floats,
-    candidates: Sequence[Candidate],
-    *,
-    limit: int,
-) -> list[_Span]:
-    """The best spans, best first, none of which overlap or rest on the same words.
+def _part(found: PassageLeaves, block: Block, chances: Floats) -> Span:
+    """Return the best leaf of a long block with as many leaves after and before it as fit."""
+    first = last = block.first + int(chances[block.first : block.last + 1].argmax())
+    while last < block.last and found.length(first, last + 1) <= MOST_CHARACTERS:
+        last += 1
+    while first > block.first and found.length(first - 1, last) <= MOST_CHARACTERS:
+        first -= 1
+    if first <= block.body:  # what introduces a block stands with its beginning
+        first, last = block.first, max(last, block.body)
+    return Span(found, chances, block, first, last)
+
+
+def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
+    """Return the best spans that do not overlap and whose best leaves differ in their text.
 
     After the first `FREE_CHOICES`, each passage has its best span before any has another.
     """
-    start, end = np.array([span.start for span in spans]), np.array([span.end for span in spans])
-    sums = np.concatenate([[0.0], np.cumsum(chance)])
-    worth = sums[end] - sums[start] - COST_OF_A_WORD * np.array([span.words for span in spans])
-    of_passage = np.array([span.found.first for span in spans])
-    free = np.ones(len(spans), dtype=bool)
-    chosen: list[_Span] = []
-    said: set[tuple[str, ...]] = set()
-    while free.any() and len(chosen) < limit:
-        fresh = free & ~np.isin(of_passage, [span.found.first for span in chosen])
-        pool = fresh if len(chosen) >= FREE_CHOICES and fresh.any() else free
-        span = spans[int(np.where(pool, worth, -np.inf).argmax())]
-        taken = span if span.window.block is None else _whole(span)
-        free &= (end <= taken.start) | (start >= taken.end)
-        says = tuple(analyse(candidates[_best(span, chance)].leaf.text))
-        if says not in said:
+    free = sorted(spans, key=lambda span: -span.worth)
+    chosen: list[Span] = []
+    texts: set[str] = set()
+    while free and len(chosen) < limit:
+        used = {id(span.found) for span in chosen}
+        fresh = [span for span in free if id(span.found) not in used]
+        span = fresh[0] if fresh and len(chosen) >= FREE_CHOICES else free[0]
+        free = [other for other in free if not span.overlaps(other)]
+        text = span.found.leaves[span.best].text.casefold()
+        if text not in texts and (not chosen or span.chance >= WORTH_QUOTING * chosen[0].chance):
             chosen.append(span)
-            said.add(says)
+            texts.add(text)
     return chosen
 
 
-def _whole(span: _Span) -> _Span:
-    """The whole of which the span is a part: what is left out of it is a click away, and not quoted again."""
-    block = span.window.block
-    if block is None:
-        return span
-    first = block.first if block.lead is None else block.lead
-    return replace(span, start=span.found.first + first, end=span.found.first + block.last + 1)
+def _reread(chosen: Sequence[Span], question: str, cross_encoder: CrossEncoder) -> list[Span]:
+    """Order the first spans by chance and a cross-encoder's score of the text around the best leaf."""
+    head = chosen[:READ]
+    hits = [ScoredNode(span.found.leaves[span.best], span.chance) for span in head]
+    windows = [
+        best_window(replace(span.found.passage, sentences=(hit,)))
+        for span, hit in zip(head, hits, strict=True)
+    ]
+    logits = cross_encoder.score(question, windows)
+    scores = [
+        math.log(max(hit.score, 1e-9)) + READ_WEIGHT * logit for hit, logit in zip(hits, logits, strict=True)
+    ]
+    order = sorted(range(len(head)), key=lambda place: -scores[place])
+    return [*(head[place] for place in order), *chosen[READ:]]
 
 
-def _best(span: _Span, chance: Floats) -> int:
-    """The candidate in it that is likeliest to answer."""
-    return span.start + int(chance[span.start : span.end].argmax())
-
-
-def _quote(span: _Span, chance: Floats) -> Quote:
-    best, score = _best(span, chance) - span.found.first, float(chance[span.start : span.end].sum())
-    return _of_window(span.found.passage, span.found.section, span.window, best, score=score)
-
-
-def _of_window(passage: Passage, section: SectionLeaves, window: Window, best: int, *, score: float) -> Quote:
-    start, end = section.span(window.first, window.last)
-    leaves, part = section.leaves[window.first : window.last + 1], part_of(section, window, best)
-    return Quote(passage, leaves, start, end, score, section.leaves[best], part)
-
-
-def _folded(quotes: Sequence[Quote]) -> list[Quote]:
-    """Return the quotes with those folded that need not be seen."""
-    shown = _how_many(quotes)
-    return [replace(quote, folded=number >= shown) for number, quote in enumerate(quotes)]
-
-
-def _how_many(quotes: Sequence[Quote]) -> int:
-    """How many quotes are shown: as many as are needed for `ENOUGH` or take no room; at most three."""
-    shown, chance, words = 0, 0.0, 0
-    for quote in quotes[:MOST_SHOWN]:
-        own = len(quote.shown.split())
-        near = quote.score >= CLOSE * quotes[0].score and words + own <= MOST_WORDS
-        if shown and chance >= ENOUGH and not near:
-            break
-        shown, chance, words = shown + 1, chance + quote.score, words + own
+def _shown(chosen: Sequence[Span]) -> int:
+    """Return how many quotes are shown: as many as have a chance of `ENOUGH` together, at most three."""
+    shown, chance = 0, 0.0
+    while shown < min(MOST_SHOWN, len(chosen)) and chance < ENOUGH:
+        chance += chosen[shown].chance
+        shown += 1
     return shown
+
+
+def _quote(span: Span, marker: int, *, folded: bool) -> Quote:
+    """Return a span as a citation without its file's hash, and as a unit."""
+    found, leaves = span.found, span.found.leaves[span.first : span.last + 1]
+    start, end = found.span(span.first, span.last)
+    text = found.text(start, end)
+    cited = citation_of(leaves, found.passage, marker=marker, file_hash="", verified=True)
+    citation = replace(
+        cited,
+        start=start,
+        end=end,
+        start_line=cited.start_line - text[: start_of(leaves[0]) - start].count("\n"),
+        end_line=cited.end_line + text[end_of(leaves[-1]) - start :].count("\n"),
+        quote=text,
+        quote_hash=quote_hash(text),
+    )
+    best = found.leaves[span.best]
+    return Quote(citation, _unit(span, citation, best, folded=folded), best, span.chance)
+
+
+def _unit(span: Span, citation: Citation, best: Node, *, folded: bool) -> Unit:
+    """Return how a span is shown; of a whole procedure no step is marked."""
+    found = span.found
+    block = next(block for block in blocks_of(found) if block.first <= span.best <= block.last)
+    before = span.first > block.body
+    unit = Unit(citation.marker, block.kind, citation.start, citation.end, folded=folded)
+    if before or span.last < block.last:
+        start, end = found.span(block.first, block.last)
+        lead = (
+            found.text(*found.span(block.first, block.body - 1))
+            if before and block.body > block.first
+            else ""
+        )
+        left_out = found.count(block, block.body, span.first - 1) if before else 0
+        after = found.count(block, span.last + 1, block.last)
+        unit = replace(unit, start=start, end=end, lead=lead, left_out_before=left_out, left_out_after=after)
+    if unit.kind == "steps" and not unit.left_out:
+        return unit
+    return replace(unit, answer_start=start_of(best), answer_end=end_of(best))

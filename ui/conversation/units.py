@@ -13,7 +13,6 @@ from urllib.parse import unquote
 from pipeline.answer import Answer, Citation, Unit
 from pipeline.answering.excerpts import (
     Excerpt,
-    Led,
     in_code,
     readers_quote,
     shown,
@@ -120,14 +119,13 @@ def whole_tree(item: QuotedUnit) -> Tree:
     return [*lead, *tree]
 
 
-def _trees(found: Led, unit: Unit) -> tuple[Tree, Tree]:
-    excerpt = found.excerpt
+def _trees(excerpt: Excerpt, unit: Unit) -> tuple[Tree, Tree]:
     spans = [
         Span(excerpt.place(start), excerpt.place(end), "answer") for start, end in _answers(excerpt, unit)
     ]
     tree = markdown_tree(excerpt.text, spans=spans) or [{"t": "p", "c": [excerpt.quote]}]
     _mark_rows(tree)
-    return with_links(markdown_tree(found.lead)), with_links(tree)
+    return with_links(markdown_tree(excerpt.lead)), with_links(tree)
 
 
 def with_links(tree: Tree) -> Tree:

@@ -7,30 +7,19 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Citation, Unit
-from pipeline.answering.excerpts import ends_in_header, in_code, readers_quote, shown, table_header, whole
+from pipeline.answering.excerpts import in_code, readers_quote, shown, table_header, whole
 from tests import made_answers as made
 
 
-@pytest.mark.parametrize(
-    ("lead", "shown_lead"),
-    [
-        (made.TABLE_LEAD, made.TABLE_LEAD.split("\n", 1)[0]),
-        (f"All of them:\n{made.TABLE_HEADER}", "All of them:"),
-        ("", ""),  # the header is that of the section
-    ],
-)
-def test_rows_get_their_header_from_the_lead_or_from_the_section(lead: str, shown_lead: str) -> None:
-    found = shown(replace(made.ROWS_UNIT, lead=lead), made.ROWS)
-    assert found.lead == shown_lead
-    assert found.excerpt.text == f"{made.TABLE_HEADER}\n{made.ROWS.quote}"
-    assert found.excerpt.opening == f"{made.TABLE_HEADER}\n"
+def test_rows_get_the_header_of_their_table() -> None:
+    found = shown(made.ROWS_UNIT, made.ROWS)
+    assert found.text == f"{made.TABLE_HEADER}\n{made.ROWS.quote}"
+    assert (found.lead, found.opening) == (made.TABLE_LEAD, f"{made.TABLE_HEADER}\n")
 
 
-def test_lines_of_code_get_a_fence_and_a_fence_in_the_lead_is_theirs() -> None:
+def test_lines_of_code_get_a_fence() -> None:
     found = shown(made.CODE_UNIT, made.CODE)
-    assert (found.lead, found.excerpt.text) == (made.CODE_LEAD, "```\nshow ECS\nlist alarms")
-    found = shown(replace(made.CODE_UNIT, lead=f"{made.CODE_LEAD}\n\n```sh"), made.CODE)
-    assert (found.lead, found.excerpt.text) == (made.CODE_LEAD, "```sh\nshow ECS\nlist alarms")
+    assert (found.lead, found.text) == (made.CODE_LEAD, "```\nshow ECS\nlist alarms")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +32,7 @@ def test_lines_of_code_get_a_fence_and_a_fence_in_the_lead_is_theirs() -> None:
     ],
 )
 def test_offsets_of_the_file_find_their_words(citation: Citation, unit: Unit, word: str) -> None:
-    excerpt = shown(unit, citation).excerpt
+    excerpt = shown(unit, citation)
     start = made.MANUAL.index(word, citation.start)
     assert excerpt.text[excerpt.place(start) : excerpt.place(start + len(word))] == word
 
@@ -54,7 +43,7 @@ def test_what_is_for_programs_is_not_shown_and_offsets_find_their_words() -> Non
     citation = replace(
         made.ROWS, quote=text[start:end], start=start, end=end, section_text=text, section_start=0
     )
-    excerpt = shown(Unit(1, "list", start, end), citation).excerpt
+    excerpt = shown(Unit(1, "list", start, end), citation)
     assert excerpt.text == "- See `x` first.\n\n  Then:\n\n  ```\n\n  ```\n\n  Done."
     for word in ("See", "first", "Then", "Done"):
         place = excerpt.place(text.index(word))
@@ -73,7 +62,7 @@ def test_tags_in_code_are_code_where_the_quote_begins_within_it() -> None:
 
 def test_items_further_in_lose_the_indent_of_the_first() -> None:
     citation = made.cited(2, "Fuel cell warm-up", "- watch the flow", "higher.")
-    excerpt = shown(replace(made.STEPS_UNIT, lead=""), citation).excerpt
+    excerpt = shown(replace(made.STEPS_UNIT, lead=""), citation)
     assert [line[:2] for line in excerpt.text.splitlines()] == ["- ", "- "]
 
 
@@ -90,21 +79,18 @@ def test_quoted_lines_lose_the_mark_that_the_first_line_lacks(text: str, begins:
     citation = replace(
         made.SENTENCE, quote=text[start:], start=start, end=len(text), section_text=text, section_start=0
     )
-    assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).excerpt.text == shown_as
+    assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).text == shown_as
 
 
-def test_the_whole_repeats_nothing_of_its_lead() -> None:
+def test_the_whole_is_all_of_the_unit_where_the_citation_has_its_text() -> None:
     found = whole(made.ROWS_UNIT, made.ROWS)
     assert found is not None
-    assert found.excerpt.text.count("| Code |") == 1
-    assert found.lead == made.TABLE_LEAD.split("\n", 1)[0]
+    assert (found.text.count("| Code |"), found.lead) == (1, "")
     assert whole(replace(made.ROWS_UNIT, end=made.ROWS.section_start + 9_999), made.ROWS) is None
+    assert whole(made.SENTENCE_UNIT, made.SENTENCE) is None
 
 
 def test_headers_and_fences_are_told() -> None:
-    assert ends_in_header("Words.\n\n| a | b |\n|---|:-:|\n")
-    assert not ends_in_header("| a | b |\n|---|---|\n| 1 | 2 |")
-    assert not ends_in_header("Words\n---")
     assert table_header("| a | b |\n|---|---|\n| 1 | 2 |\n") == "| a | b |\n|---|---|"
     assert table_header("| a | b |\n|---|---|\n\nWords.\n") == ""
     assert in_code("```sh\nls\n")
@@ -113,4 +99,4 @@ def test_headers_and_fences_are_told() -> None:
 
 def test_a_row_that_was_cut_before_its_first_word_goes() -> None:
     cut = replace(made.ROWS, quote=f"{made.ROWS.quote}\n| ")
-    assert shown(made.ROWS_UNIT, cut).excerpt.quote == made.ROWS.quote
+    assert shown(made.ROWS_UNIT, cut).quote == made.ROWS.quote

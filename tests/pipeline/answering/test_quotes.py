@@ -1,4 +1,4 @@
-"""Quote mode: which units are quoted, in which order, and exactly as the file has them."""
+"""Quote mode: which spans are quoted, in which order, and how they are shown."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from pipeline.answer import Retrieval
 from pipeline.answering import quotes as quoting
-from pipeline.answering.leaf_chances import SIGNALS, WEIGHTS, Candidate, chances, leaf_signals
-from pipeline.answering.quotes import MOST_SHOWN, MOST_WORDS, Quote, choose_quotes
+from pipeline.answering.citations import quote_hash
+from pipeline.answering.quotes import MOST_CHARACTERS, MOST_SHOWN, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.ingest_runs import run_ingest
 from tests.pipeline.searching import ENCODER, make_search, make_store
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
-MORE = " ".join(f"Rust is on pipe {number} behind the galley wall." for number in range(12))
-"""More words than a section may have that is quoted whole; they answer nothing that is asked here."""
+MORE = " ".join(f"Rust is on pipe {number} behind the galley wall." for number in range(24))
+"""More text than a quote may have; it answers nothing that is asked here."""
 
 
 @pytest.fixture(autouse=True)
@@ -32,113 +30,106 @@ def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Q
     return choose_quotes(make_search(store).search(question), store=store, encoder=ENCODER, limit=limit)
 
 
-def texts(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[str]:
-    return [quote.text for quote in quotes_for(store, question, limit=limit)]
-
-
-def source_of(store: EmbeddedStore, quote: Quote) -> str:
-    return store.sections.document(quote.passage.section.metadata["source"]).text
+def file_of(store: EmbeddedStore, quote: Quote) -> str:
+    return store.sections.document(quote.citation.source).text
 
 
 @pytest.mark.parametrize(
     "question", [QUESTION, "fan", "Who resets a breaker?", "Batteries at night", "What hums at 4000 rpm?"]
 )
-def test_a_quote_is_what_the_file_has_there(manual: EmbeddedStore, question: str) -> None:
+def test_a_quote_is_an_exact_span_of_its_file(manual: EmbeddedStore, question: str) -> None:
     quotes = quotes_for(manual, question)
-    assert quotes
+    assert [quote.citation.marker for quote in quotes] == list(range(1, len(quotes) + 1)) != []
     for quote in quotes:
-        assert quote.text == source_of(manual, quote)[quote.start : quote.end]
-        assert quote.text.strip() == quote.text != ""
-        assert quote.best in quote.leaves
+        cited, unit, text = quote.citation, quote.unit, file_of(manual, quote)
+        assert cited.quote == text[cited.start : cited.end] == cited.quote.strip() != ""
+        assert (cited.quote_hash, cited.verified) == (quote_hash(cited.quote), True)
+        assert cited.start_line == text[: cited.start].count("\n") + 1
+        assert cited.end_line == text[: cited.end].count("\n") + 1
+        assert unit.answer_start is None or text[unit.answer_start : unit.answer_end] == quote.best.text
 
 
 def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
-    steps = (
-        "A cartridge is loaded in three steps. First open the locker. Then load it. Last select the canister."
-    )
+    steps = "A cartridge is loaded in three steps:\n\n- Open the locker.\n- Load it.\n\nThen it hums."
     store = make_store(tmp_path, {"lioh.md": f"# Cartridge\n\n{steps}\n"})
-    (quote,) = quotes_for(store, "How is a cartridge loaded in steps?")
-    assert (quote.text, quote.kind, quote.lead) == (steps, "paragraph", "")
-    store.close()
+    (quote,) = quotes_for(store, "How is a cartridge loaded?")
+    assert (quote.citation.quote, quote.unit.lead, quote.unit.left_out) == (steps, "", 0)
 
 
-def test_a_list_comes_with_what_introduces_it_and_its_bullets(tmp_path: Path) -> None:
-    text = "When the LN2 tank shows OFFLINE, check these:\n\n- the heater\n- the sensor\n- the relief valve"
-    store = make_store(tmp_path, {"ecs.md": f"# ECS\n\n{MORE}\n\n{text}\n\n{MORE}\n"})
-    best = quotes_for(store, "When the LN2 tank shows OFFLINE, check what?")[0]
-    assert text in best.text
-    store.close()
+def test_the_steps_of_a_whole_procedure_answer_together(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a.md": f"# Load\n\n{MORE}\n\nLoad it:\n\n1. Open it.\n2. Load it.\n"})
+    unit = quotes_for(store, "How do I load it?")[0].unit
+    assert (unit.kind, unit.answer_start, unit.answer_end) == ("steps", None, None)
 
 
 def test_a_long_list_is_cut_and_the_rest_is_counted(tmp_path: Path) -> None:
-    items = "\n".join(f"- part {number} of the ship, bolted to frame {number}" for number in range(30))
-    store = make_store(
-        tmp_path, {"parts.md": f"# Parts\n\nThe ship has **these spares:**\n\n{items}\n\n{MORE}\n"}
-    )
+    items = "\n".join(f"- part {number} of the ship, bolted to frame {number}" for number in range(40))
+    store = make_store(tmp_path, {"parts.md": f"# Parts\n\nThe ship has **these spares:**\n\n{items}\n"})
     quote = quotes_for(store, "Is part 20 bolted to frame 20?")[0]
-    part = quote.part
-    assert part.kind == "list"
-    assert part.left_out_before + len(quote.leaves) + part.left_out_after == 30
-    assert quote.shown.startswith("The ship has **these spares:**\n\n- part")
-    whole = source_of(store, quote)[part.start : part.end]
-    assert whole.startswith("The ship has") and whole.endswith("- part 29 of the ship, bolted to frame 29")
-    store.close()
+    unit, text = quote.unit, file_of(store, quote)
+    shown = quote.citation.quote.count("\n") + 1
+    assert (unit.kind, unit.left_out_before > 0) == ("list", True)
+    assert unit.left_out_before + shown + unit.left_out_after == 40
+    assert unit.lead == "The ship has **these spares:**"
+    assert text[unit.start : unit.end] == f"{unit.lead}\n\n{items}"
 
 
-def test_some_rows_of_a_long_table_come_with_its_header(tmp_path: Path) -> None:
-    rows = "\n".join(f"| C-1{number:02} | alarm of the cabin {number} | act |" for number in range(20))
-    table = f"| Code | Alarm | Do |\n|---|---|---|\n{rows}"
-    store = make_store(tmp_path, {"codes.md": f"# Alarms of the cabin\n\n{table}\n\n{MORE}\n"})
-    some = quotes_for(store, "What is alarm C-115 of the cabin?")[0]
-    assert some.part.left_out_before + some.part.left_out_after > 0
-    assert "| Code | Alarm | Do |\n|---|---|---|" in some.shown
-    store.close()
+def test_what_introduces_a_long_list_stands_with_its_first_items(tmp_path: Path) -> None:
+    items = "\n".join(f"- part {number} of the ship, bolted to frame {number}" for number in range(40))
+    store = make_store(tmp_path, {"parts.md": f"# Parts\n\nThe galley has spares:\n\n{items}\n"})
+    quote = quotes_for(store, "What spares does the galley have?")[0]
+    assert quote.citation.quote.startswith("The galley has spares:\n\n- part 0")
+    assert (quote.unit.lead, quote.unit.left_out_before) == ("", 0)
+    assert quote.unit.left_out_after > 0
 
 
-def test_quotes_do_not_overlap_and_say_nothing_twice(tmp_path: Path) -> None:
+def test_a_long_table_is_quoted_once_and_never_by_its_header_alone(tmp_path: Path) -> None:
+    note = "of the cabin, with a long note on what it cools"
+    rows = "\n".join(f"| FAN-{n} | fan number {n} {note} |" for n in range(30))
+    store = make_store(tmp_path, {"fans.md": f"# Fans\n\n| Part | Name |\n|---|---|\n{rows}\n"})
+    (quote,) = quotes_for(store, "Which fan of the cabin cools what?")
+    assert quote.unit.kind == "table"
+    assert "| FAN-" in quote.citation.quote
+    assert quote.unit.left_out + quote.citation.quote.count("| FAN-") == 30
+
+
+def test_quotes_do_not_overlap_and_no_sentence_is_quoted_twice(tmp_path: Path) -> None:
     store = make_store(
         tmp_path,
         {
-            "a.md": f"# Fan\n\nThe cabin fan hums loudly. {MORE} The fan of the cabin is old.\n",
+            "a.md": f"# Fan\n\nThe cabin fan hums loudly.\n\n{MORE}\n\nThe fan of the cabin is old.\n",
             "b.md": "# Fan\n\nThe cabin fan hums loudly.\n",
-            "c.md": "# Fan\n\nThe cabin fan hums, loudly!\n",
         },
     )
     quotes = quotes_for(store, "Does the cabin fan hum loudly?")
-    assert sum("hums" in quote.text for quote in quotes) == 1
-    for one, two in pairwise(sorted(quotes, key=lambda quote: (quote.passage.section.node_id, quote.start))):
-        if one.passage.section.node_id == two.passage.section.node_id:
-            assert one.end <= two.start
-    store.close()
+    assert sum("hums" in quote.citation.quote for quote in quotes) == 1
+    places = sorted((quote.citation.source, quote.citation.start, quote.citation.end) for quote in quotes)
+    for (source, _, end), (other, start, _) in pairwise(places):
+        assert source != other or end <= start
 
 
-def test_the_best_is_shown_and_what_is_not_needed_is_folded(
-    manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("enough", "shown"), [(0.0, 1), (2.0, MOST_SHOWN)])
+def test_as_many_quotes_are_shown_as_are_enough_at_most_three(
+    manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, enough: float, shown: int
 ) -> None:
-    def shown() -> list[bool]:
-        return [not quote.folded for quote in quotes_for(manual, "fan")]
-
-    monkeypatch.setattr(quoting, "ENOUGH", 0.0)
-    monkeypatch.setattr(quoting, "CLOSE", 2.0)
-    assert shown() == [True] + [False] * (len(shown()) - 1)
-    monkeypatch.setattr(quoting, "CLOSE", 0.0)  # all are short
-    assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
-    monkeypatch.setattr(quoting, "CLOSE", 2.0)
-    monkeypatch.setattr(quoting, "ENOUGH", 2.0)
-    assert shown() == [True] * MOST_SHOWN + [False] * (len(shown()) - MOST_SHOWN)
-    assert len(shown()) > MOST_SHOWN
+    monkeypatch.setattr(quoting, "ENOUGH", max(enough, 1e-9))
+    quotes = quotes_for(manual, "fan")
+    assert [quote.unit.folded for quote in quotes] == [False] * shown + [True] * (len(quotes) - shown)
 
 
-def test_what_has_next_to_no_chance_is_left_out(
+def test_quotes_of_next_to_no_chance_are_left_out(
     manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = quotes_for(manual, "fan")
-    monkeypatch.setattr(quoting, "WORTH_QUOTING", every[1].score / every[0].score)
+    monkeypatch.setattr(quoting, "WORTH_QUOTING", every[1].chance / every[0].chance)
     assert len(quotes_for(manual, "fan")) == 2 < len(every)
 
 
 def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
-    spans = [[(quote.start, quote.end) for quote in quotes_for(manual, "fan", limit=n)] for n in (1, 2, 4)]
+    spans = [
+        [(quote.citation.start, quote.citation.end) for quote in quotes_for(manual, "fan", limit=n)]
+        for n in (1, 2, 4)
+    ]
     assert spans[0] == spans[1][:1] == spans[2][:1]
     assert spans[1] == spans[2][:2]
     assert [len(found) for found in spans] == [1, 2, 4]
@@ -147,69 +138,43 @@ def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
 def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("fan")
     unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))
-    assert unsure.answerability.verdict == "closest"
     quotes = choose_quotes(unsure, store=manual, encoder=ENCODER, limit=5)
-    assert [quote.folded for quote in quotes] == [False, False]
+    assert [quote.unit.folded for quote in quotes] == [False, False]
 
 
-def test_of_a_parent_the_leaves_of_all_its_sections_are_quoted(tmp_path: Path) -> None:
+def test_of_a_parent_several_sections_are_quoted_with_their_headings(tmp_path: Path) -> None:
     text = "# Bus\n\n## Symptoms\n\nThe bus is dark.\n\n## Fix\n\nReset the breaker."
     store = make_store(tmp_path, {"bus.md": text + "\n"})
     found = make_search(store).search("The bus is dark")
     sections = {p.section.metadata["heading_path"][-1]: p.section for p in found.passages}
-    parent = replace(  # type: ignore[type-var]
-        sections["Symptoms"], text=text, start_char_idx=0, end_char_idx=len(text)
-    )
-    passage = replace(
-        found.passages[0],
-        section=parent,
-        members=(sections["Symptoms"].node_id, sections["Fix"].node_id),
-        member_scores=(1.0, 0.5),
-    )
+    parent = replace(sections["Symptoms"], text=text, start_char_idx=0, end_char_idx=len(text))  # type: ignore[type-var]
+    members = (sections["Symptoms"].node_id, sections["Fix"].node_id)
+    passage = replace(found.passages[0], section=parent, members=members, member_scores=(1.0, 0.5))
     (quote,) = choose_quotes(replace(found, passages=(passage,)), store=store, encoder=ENCODER, limit=5)
-    assert quote.text == text
-    store.close()
-
-
-def test_chances_add_up_and_rise_with_what_speaks_for_a_leaf(manual: EmbeddedStore) -> None:
-    assert set(WEIGHTS) == set(SIGNALS)
-    found = make_search(manual).search("Does the fan hum?")
-    leaves = [hit.node for passage in found.passages for hit in passage.sentences]
-    candidates = [Candidate(leaf, found.passages[0], number) for number, leaf in enumerate(leaves)]
-    vectors = manual.sentences.vectors([leaf.node_id for leaf in leaves])
-    values = leaf_signals("Does the fan hum?", candidates, vectors, ENCODER.encode_query("Does the fan hum?"))
-    assert values.shape == (len(leaves), len(SIGNALS))
-    assert np.isfinite(values).all()
-    chance = chances(values)
-    assert chance.sum() == pytest.approx(1)
-    closer = values.copy()
-    closer[-1, SIGNALS.index("closeness")] += 1
-    assert chances(closer)[-1] > chance[-1]
-    assert chances(values, dict.fromkeys(SIGNALS, 0.0)) == pytest.approx(1 / len(leaves))
+    assert quote.citation.quote == text
 
 
 def test_no_quote_is_longer_than_it_may_be(tmp_path: Path) -> None:
     long = " ".join(f"The pump leaks coolant at joint {number}." for number in range(60))
-    store = make_store(tmp_path, {"pump.md": f"# Pump\n\n{long}\n"})
-    for quote in quotes_for(store, "Where does the pump leak coolant?"):
-        assert len(quote.text.split()) <= MOST_WORDS
-    store.close()
+    store = make_store(tmp_path, {"pump.md": f"# Pump\n\n{long}\n\n{long.replace('coolant', 'oil')}\n"})
+    quotes = quotes_for(store, "Where does the pump leak coolant?")
+    assert 0 < max(len(quote.citation.quote) for quote in quotes) <= MOST_CHARACTERS
 
 
 def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:
-    assert texts(manual, QUESTION, limit=3)
     empty = make_search(manual, paths="nowhere/*").search(QUESTION)
     assert choose_quotes(empty, store=manual, encoder=ENCODER, limit=3) == []
 
 
-def test_a_section_that_vanished_meanwhile_is_not_quoted(tmp_path: Path) -> None:
+def test_a_section_that_was_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
     store = make_store(tmp_path)
-    retrieval: Retrieval = make_search(store).search("Which way does the antenna point?")
-    with store.writing(store.sections.manifest()) as writing:
+    retrieval = make_search(store).search("Which way does the antenna point?")
+    manifest = store.sections.manifest()
+    assert manifest is not None
+    with store.writing(manifest) as writing:
         writing.delete("comms.md")
     quotes = choose_quotes(retrieval, store=store, encoder=ENCODER, limit=9)
-    assert all(quote.passage.section.metadata["source"] != "comms.md" for quote in quotes)
-    store.close()
+    assert all(quote.citation.source != "comms.md" for quote in quotes)
 
 
 def test_carriage_returns_tables_and_marks_stay_as_they_are(tmp_path: Path) -> None:
@@ -220,20 +185,11 @@ def test_carriage_returns_tables_and_marks_stay_as_they_are(tmp_path: Path) -> N
     (tmp_path / "manual" / "states.md").write_bytes(text.encode())
     run_ingest(store, tmp_path / "manual", encoder=ENCODER)
     (quote, *_) = quotes_for(store, "Which table has the state of the fan?", limit=1)
-    assert [leaf.metadata["kind"] for leaf in quote.leaves] == ["prose", *["table_row"] * 3]
-    assert quote.text == source_of(store, quote)[quote.start : quote.end]
-    assert quote.text.startswith("The **fan's** state")
-    assert quote.text.endswith("| pump | ON |")
-    store.close()
+    assert quote.citation.quote == file_of(store, quote)[quote.citation.start : quote.citation.end]
+    assert quote.citation.quote.startswith("The **fan's** state")
+    assert quote.citation.quote.endswith("| pump | ON |")
 
 
-def test_a_table_is_quoted_once_and_never_by_its_header_alone(tmp_path: Path) -> None:
-    note = "of the cabin, with a long note on what it cools"
-    rows = "\n".join(f"| FAN-{n} | fan number {n} {note} |" for n in range(30))
-    store = make_store(tmp_path, {"fans.md": f"# Fans\n\n| Part | Name |\n|---|---|\n{rows}\n"})
-    found = make_search(store).search("Which fan of the cabin cools what?")
-    quotes = choose_quotes(found, store=store, encoder=ENCODER, limit=5)
-    tables = [quote for quote in quotes if quote.kind == "table"]
-    assert len(tables) == 1
-    assert "| FAN-" in tables[0].text
-    store.close()
+def test_markup_alone_is_not_quoted(tmp_path: Path) -> None:
+    store = make_store(tmp_path, {"a.md": f"# Fan\n\n<a id='fan'></a>\n\n{MORE}\n\nThe fan hums.\n"})
+    assert all("<a" not in quote.citation.quote for quote in quotes_for(store, "fan"))

@@ -1,0 +1,124 @@
+"""The blocks of a passage: paragraphs, lists, procedures, tables and code, each with what introduces it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pipeline.answer import Passage, UnitKind
+from pipeline.nodes import Node, end_of, start_of
+
+LEAD_CHARACTERS = 240  # a paragraph of at most this length introduces the list, table or code after it
+BLANK_LINE = re.compile(r"\n[ \t>]*\r?\n|\r[ \t>]*\r")
+NUMBERED = re.compile(r"\d{1,3}[.)]\s")
+ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+FENCE_IN_LIST = re.compile(r"[\r\n][ \t]{2,}(?:`{3,}|~{3,})[^\r\n]*[\r\n]+[ \t]*\Z|[\r\n][ \t]{6,}\Z")
+FENCE_ABOVE = re.compile(r"(?:`{3,}|~{3,})[^\r\n]*[\r\n]+[ \t]*\Z")
+FENCE_BELOW = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*(?:`{3,}|~{3,})(?=[ \t]*(?:[\r\n]|\Z))")
+KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "code": "code"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Positions of leaves: from `first` what introduces the block, from `body` to `last` the block."""
+
+    kind: UnitKind
+    first: int
+    body: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageLeaves:
+    """A passage and its leaves in reading order."""
+
+    passage: Passage
+    leaves: tuple[Node, ...]
+
+    def before(self, position: int) -> str:
+        """Return the text between a leaf and the leaf before it."""
+        section = self.passage.section
+        start = end_of(self.leaves[position - 1]) if position else start_of(section)
+        return section.text[max(0, start - start_of(section)) :][: start_of(self.leaves[position]) - start]
+
+    def length(self, first: int, last: int) -> int:
+        """Return the number of characters from one leaf to another."""
+        return end_of(self.leaves[last]) - start_of(self.leaves[first])
+
+    def text(self, start: int, end: int) -> str:
+        """Return the text between two offsets of the file."""
+        offset = start_of(self.passage.section)
+        return self.passage.section.text[start - offset : end - offset]
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Return the offsets in the file of some leaves with the bullet or fence before the first.
+
+        Where the leaves are of several sections, the heading above the first belongs to them.
+        """
+        leaf, final, gap = self.leaves[first], self.leaves[last], self.before(first)
+        section = self.passage.section
+        marks = re.split(r"[\r\n]", gap)[-1]
+        if leaf.section_id != final.section_id:
+            marks = gap
+        elif leaf.metadata["kind"] == "code" and (fence := FENCE_ABOVE.search(gap)):
+            marks = fence[0]
+        below = FENCE_BELOW.match(section.text, end_of(final) - start_of(section))
+        fence_length = len(below[0]) if below and final.metadata["kind"] == "code" else 0
+        return start_of(leaf) - len(marks.lstrip()), end_of(final) + fence_length
+
+    def count(self, block: Block, first: int, last: int) -> int:
+        """Return how many lines, rows, items, steps or sentences of a block these leaves are."""
+        if block.kind == "code":
+            text = self.text(start_of(self.leaves[first]), end_of(self.leaves[last])) if first <= last else ""
+            return len(text.splitlines())
+        if block.kind in ("list", "steps"):  # an item may have several sentences, and code
+            texts = (self.text(*self.span(at, at)) for at in range(first, last + 1))
+            return sum(bool(ITEM.match(text)) for text in texts)
+        header = block.kind == "table" and first == block.body
+        return max(0, last - first + 1 - header)
+
+
+def blocks_of(found: PassageLeaves) -> list[Block]:
+    """Return the blocks of a passage in reading order, each with the paragraph that introduces it."""
+    blocks: list[Block] = []
+    for position, leaf in enumerate(found.leaves):
+        if blocks and _continues(found, blocks[-1].body, position):
+            blocks[-1] = replace(blocks[-1], last=position)
+            continue
+        if len(blocks) > 1 and _introduces(found, blocks[-2], blocks[-1]):
+            blocks[-2:] = [replace(blocks[-1], first=blocks[-2].first)]
+        kind = KINDS.get(leaf.metadata["kind"], "paragraph")
+        kind = "steps" if kind == "list" and NUMBERED.match(leaf.text) else kind
+        blocks.append(Block(kind, position, position, position))
+    if len(blocks) > 1 and _introduces(found, blocks[-2], blocks[-1]):
+        blocks[-2:] = [replace(blocks[-1], first=blocks[-2].first)]
+    return blocks
+
+
+def _introduces(found: PassageLeaves, lead: Block, block: Block) -> bool:
+    """Tell whether a paragraph ends in a colon, or is short and stands before a list, a table or code."""
+    last, following = found.leaves[lead.last], found.leaves[block.first]
+    if lead.kind != "paragraph" or last.metadata["heading_path"] != following.metadata["heading_path"]:
+        return False
+    is_short = found.length(lead.first, lead.last) <= LEAD_CHARACTERS
+    return last.text.rstrip("*_` \t").endswith((":", "：")) or (block.kind != "paragraph" and is_short)
+
+
+def _continues(found: PassageLeaves, first: int, position: int) -> bool:
+    """Tell whether a leaf belongs to the block that begins at `first`."""
+    begun, leaf, gap = found.leaves[first], found.leaves[position], found.before(position)
+    kinds = begun.metadata["kind"], leaf.metadata["kind"]
+    if begun.metadata["heading_path"] != leaf.metadata["heading_path"]:
+        return False
+    match kinds:
+        case ("list_item", "list_item"):
+            return True
+        case ("list_item", "code"):
+            return bool(FENCE_IN_LIST.search(gap))
+        case ("table_row", "table_row"):
+            return bool(leaf.metadata.get("header") == begun.metadata.get("header", begun.text))
+        case ("code", "code"):
+            return not gap.strip()
+        case _:
+            return kinds[0] == kinds[1] and not BLANK_LINE.search(gap)

@@ -1,0 +1,109 @@
+"""How likely each sentence, row, step or code block of the passages is to answer a question.
+
+`python -m evals.calibration.quotes` learns the weights; docs/decisions/quoting.md says on which questions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate, chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.answering.blocks import PassageLeaves, blocks_of
+from pipeline.stores.base import Vector
+from pipeline.terms import content_terms, leaf_terms, text_terms
+
+Floats = NDArray[np.float64]
+Terms = frozenset[str]
+
+WEIGHTS: Mapping[str, float] = {
+    "closeness": 2.2,  # cosine of the leaf and the question
+    "neighbour": 1.7,  # the higher cosine of the leaves before and after it in its section
+    "coverage": 1.4,  # share of the question's terms in the leaf; a rarer term weighs more
+    "context": 1.0,  # the same share in the leaf's block and headings
+    "section": 2.5,  # score of the leaf's section, as a share of the best passage's
+    "search": 2.2,  # score of the leaf in the search, as a share of the best leaf's
+    "length": 0.6,  # logarithm of its length in words
+}
+SIGNALS = tuple(WEIGHTS)
+LEAST_TERM_WEIGHT = 0.1  # of a term that nearly every leaf has
+WORD, MOST_WORDS = 6, 60  # characters of a word; a leaf of more words is no likelier to answer
+
+
+def sentence_chances(
+    signals: Floats, found: Sequence[PassageLeaves], weights: Mapping[str, float] = WEIGHTS
+) -> list[Floats]:
+    """Return for each passage its leaves' chances to answer, shape (leaves,); all add up to 1."""
+    logits = signals @ np.array([weights[name] for name in SIGNALS])
+    raised = np.exp(logits - logits.max())
+    return np.split(raised / raised.sum(), list(accumulate(len(item.leaves) for item in found))[:-1])
+
+
+def sentence_signals(
+    question: str, found: Sequence[PassageLeaves], vectors: Mapping[str, Vector], query: Vector
+) -> Floats:
+    """Return the signals of all leaves, passage by passage, shape (leaves, `SIGNALS`)."""
+    leaves = [leaf for item in found for leaf in item.leaves]
+    near = [float(vectors[leaf.node_id] @ query) if leaf.node_id in vectors else 0.0 for leaf in leaves]
+    hits = {hit.node.node_id: hit.score for item in found for hit in item.passage.sentences}
+    sections = [item.passage.score_of(leaf.section_id) for item in found for leaf in item.leaves]
+    columns = (
+        near,
+        _neighbours([leaf.section_id for leaf in leaves], near),
+        *_coverage(question, found),
+        _shares(sections, [item.passage.score for item in found]),
+        _shares([hits.get(leaf.node_id, 0.0) for leaf in leaves], hits.values()),
+        [math.log1p(min(len(leaf.text) / WORD, MOST_WORDS)) for leaf in leaves],
+    )
+    return np.column_stack(columns).astype(np.float64)
+
+
+def _neighbours(sections: Sequence[str], near: Sequence[float]) -> list[float]:
+    """Return the higher closeness of the leaves beside each one; its own where its section has no other."""
+    beside = ([place - 1, place + 1] for place in range(len(near)))
+    return [
+        max(
+            (near[at] for at in two if 0 <= at < len(near) and sections[at] == sections[place]),
+            default=near[place],
+        )
+        for place, two in enumerate(beside)
+    ]
+
+
+def _coverage(question: str, found: Sequence[PassageLeaves]) -> tuple[list[float], list[float]]:
+    """Return the weighted share of the question's terms in each leaf, and in its block and headings."""
+    terms = frozenset(content_terms(question))
+    own = [[terms & leaf_terms(leaf) for leaf in item.leaves] for item in found]
+    in_context: list[Terms] = []
+    for item, texts in zip(found, own, strict=True):
+        for block in blocks_of(item):
+            language = item.leaves[block.first].metadata.get("language", "en")
+            headings = text_terms(" ".join(item.leaves[block.first].metadata["heading_path"]), language)
+            context = (terms & headings).union(*texts[block.first : block.last + 1])
+            in_context += [context] * (block.last + 1 - block.first)
+    in_leaves = list(chain.from_iterable(own))
+    weight = _term_weights(in_leaves)
+    total = sum(weight.values()) or 1.0
+    shares = (
+        [sum(weight.get(term, 0.0) for term in text) / total for text in texts]
+        for texts in (in_leaves, in_context)
+    )
+    return next(shares), next(shares)
+
+
+def _term_weights(texts: Sequence[Terms]) -> dict[str, float]:
+    """Return the inverse document frequency of each term that a text has: log((N + 1) / (n + .5))."""
+    count = Counter(chain.from_iterable(texts))
+    return {
+        term: max(LEAST_TERM_WEIGHT, math.log((len(texts) + 1) / (number + 0.5)))
+        for term, number in count.items()
+    }
+
+
+def _shares(scores: Sequence[float], all_scores: Collection[float]) -> list[float]:
+    best = max(all_scores, default=0.0) or 1.0
+    return [score / best for score in scores]
