@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from athena.loading import part
@@ -34,8 +34,7 @@ class MemoryAssembly:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.lock = parts.lock
-        self._caught_up: set[str] = set()  # users whose unremembered turns were looked for
+        self.lock = parts.lock  # for `made_once`
 
     def memory_of(self, user: str, *, persona: Persona | None = None) -> UserMemory:
         """Return the memory of one user, with another persona on request."""
@@ -58,7 +57,7 @@ class MemoryAssembly:
         )
 
     def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
-        """Return a user's memory for a chat; once, also remember what an earlier process left."""
+        """Return a user's memory for a chat; what an earlier process left is remembered, too."""
         from memory.chat import PRIVATE, RememberingChat
         from memory.finishing import Finishing
 
@@ -69,12 +68,10 @@ class MemoryAssembly:
             after=self._after_answers,
             prices=part(parts.settings, PriceOptions),
             young_s=parts.settings.answer_timeout_s,
-            left_undone=partial(self._again, user),
         )
         if private:
             return RememberingChat(finishing, PRIVATE)
-        if self._is_first(user):
-            self._catch_up(finishing.catch_up)
+        self._catch_up(finishing.catch_up)
         return RememberingChat(finishing)
 
     def rated(self, user: str, turn_id: str, value: int | None) -> None:
@@ -109,18 +106,6 @@ class MemoryAssembly:
         from memory.after import AfterAnswers
 
         return AfterAnswers(background=self._parts.serving)
-
-    def _is_first(self, user: str) -> bool:
-        """Tell whether nobody has caught up for a user yet; the caller does."""
-        with self.lock:
-            first = user not in self._caught_up
-            self._caught_up.add(user)
-        return first
-
-    def _again(self, user: str) -> None:
-        """Catch up again when the user's next chat begins."""
-        with self.lock:
-            self._caught_up.discard(user)
 
     @staticmethod
     def _catch_up(catch_up: Callable[[], None]) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ class Finishing:
     after: AfterAnswers
     prices: PriceOptions
     young_s: float = 600.0  # a stopped turn that is younger may still be answered by somebody
-    left_undone: Callable[[], None] = lambda: None  # called where a turn could not be remembered
 
     def remember(self, answer: Answer, passage: str = "") -> None:
         """Keep, soon, what there is to keep of an answered turn; `passage` is its best one."""
@@ -46,27 +45,17 @@ class Finishing:
             self.after.add(partial(self._finish, answer.turn_id, passage))
 
     def catch_up(self) -> None:
-        """Remember, soon, the turns that an earlier process did not come to."""
-        with self._noted_where_undone():
-            for turn in self.conversations.unremembered(self.memory.user):
-                young = self.memory.clock() - turn.created_at < self.young_s
-                if not (young and turn.answer.status == "stopped"):
-                    self.after.add(partial(self._finish, turn.id))
+        """Remember, soon, the turns that were not come to: left by an ended process, or after a failure."""
+        for turn in self.conversations.unremembered(self.memory.user):
+            young = self.memory.clock() - turn.created_at < self.young_s
+            if not (young and turn.answer.status == "stopped"):
+                self.after.add(partial(self._finish, turn.id))
 
     def _finish(self, turn_id: str, passage: str = "") -> None:
-        with self._noted_where_undone():
-            for _ in range(TRIES - 1):
-                with suppress(TurnChanged):  # words of it were forgotten while it was read: once more
-                    return self._remembered(turn_id, passage)
-            return self._remembered(turn_id, passage)
-
-    @contextmanager
-    def _noted_where_undone(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self.left_undone()
-            raise
+        for _ in range(TRIES - 1):
+            with suppress(TurnChanged):  # words of it were forgotten while it was read: once more
+                return self._remembered(turn_id, passage)
+        return self._remembered(turn_id, passage)
 
     def _remembered(self, turn_id: str, passage: str) -> None:
         """Keep what there is to keep of a turn as it is stored now; nothing where it is gone or done."""

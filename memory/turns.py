@@ -18,7 +18,6 @@ from memory.ids import ANSWER
 from memory.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnIndex, cut
 from memory.turn_search import FoundTurns, calibration_for, look_up, verdict_of
 from pipeline.analysis import analyse
-from pipeline.answering.recollection import left_of
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -202,11 +201,10 @@ def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:
 def said_in(turn: RecallableTurn) -> list[Turn]:
     """Return the user's message and the assistant's answer of a stored turn, without secrets.
 
-    A message that begins with a name ("Ann: …") is that speaker's. Sentences with overwritten words are left
-    out.
+    A message that begins with a name ("Ann: …") is that speaker's.
     """
     said = []
-    question, answer = left_of(turn.question), left_of(turn.answer)
+    question, answer = turn.question, turn.answer
     if question.strip():
         match = _SPEAKER.match(question)
         speaker = match[1] if match and match[1] not in _NO_SPEAKER else ""

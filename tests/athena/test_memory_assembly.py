@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,6 @@ from athena.assistant import Athena
 from athena.memory_assembly import MemoryAssembly
 from athena.settings import Settings
 from memory.chat import RememberingChat
-from memory.finishing import Finishing
 from memory.keeping import Remembering
 from pipeline.errors import StoreError
 from pipeline.stores.embedded.memories import EmbeddedMemories
@@ -45,29 +43,6 @@ def chat(athena: Athena) -> RememberingChat:
 def texts(athena: Athena) -> list[str]:
     athena._remembering.finish()
     return [memory.text for memory in athena.memory.list()]
-
-
-def test_others_go_on_while_a_user_is_caught_up_once(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
-    free: list[bool] = []
-    catch_up = Finishing.catch_up
-
-    def others(finishing: Finishing) -> None:
-        def ask() -> None:
-            if athena.lock.acquire(timeout=0.0):
-                athena.lock.release()
-                free.append(True)
-                chat(athena)  # of the same user, at the same time
-
-        other = threading.Thread(target=ask)
-        other.start()
-        other.join(10)
-        catch_up(finishing)
-
-    monkeypatch.setattr(Finishing, "catch_up", others)
-    chat(athena)
-    chat(athena)
-    assert free == [True]
-    assert texts(athena) == ["Where is Bonn? — On the Rhine."]
 
 
 def test_what_could_not_be_caught_up_is_tried_at_the_next_chat(
