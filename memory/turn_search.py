@@ -48,14 +48,13 @@ class Calibration:
     coverage: float = 0.0  # weight of the share of the question's words
     side: float = 4.19  # weight of the named speaker's lead
     same_matter: float = 0.44  # cosine from which two turns are about the same
-    topic: float = 0.5  # cosine from which a turn is about a topic
 
 
 WEIGHTS = Weights()
 CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": Calibration()}
 
 UNCALIBRATED = Calibration(
-    weights=Weights(dense=0.5), intercept=-7.0, similarity=0.0, coverage=8.0, same_matter=0.8, topic=0.8
+    weights=Weights(dense=0.5), intercept=-7.0, similarity=0.0, coverage=8.0, same_matter=0.8
 )
 """For every other model: its cosines may be high for unrelated texts, so the probability rests on words."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from memory.guard import without_secrets
 from memory.ids import ANSWER
 from memory.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnIndex, cut
-from memory.turn_search import FoundTurns, calibration_for, look_up, verdict_of
+from memory.turn_search import FoundTurns, look_up
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms
 
@@ -91,11 +91,8 @@ class UserTurns:
         if not query.strip():
             said = [turn for turn in reversed(self.all()) if which.has(turn)]
             return [FoundTurn(turn, 0.0) for turn in said[:limit]]
-        wanted = set(content_terms(query))
         found = [item for item in self.search(query, top_k=len(self.all())).found if which.has(item.turn)]
-        return [item for item in found if item.similarity >= least or wanted <= set(analyse(item.turn.text))][
-            :limit
-        ]
+        return [it for it in found if it.similarity >= least or has_words(it.turn.text, query)][:limit]
 
     def speakers(self) -> Sequence[str]:
         """Return all speakers: you, the assistant, and names."""
@@ -108,21 +105,14 @@ class UserTurns:
         return sorted(own, key=lambda turn: turn.at or 0.0)[::-1]
 
     def about(self, topic: str) -> Sequence[Turn]:
-        """Return the turns with all content words of a topic; else those that likely answer it."""
-        wanted = set(content_terms(topic))
-        named = [turn for turn in self.all() if wanted <= set(analyse(turn.text))]
-        if named:
-            return named
-        found = self.search(topic)
-        if verdict_of(found.probability, personal=True) != "remembered":
-            return ()
-        least = calibration_for(self._encoder().name).topic
-        return [item.turn for item in found.found if item.similarity >= least]
+        """Return the turns with all content words of a topic."""
+        return [turn for turn in self.all() if has_words(turn.text, topic)]
 
-    def hidden(self) -> Sequence[str]:
-        """Return the ids of the stored turns that a search never finds, such as requests to forget."""
+    def hidden(self) -> Mapping[str, str]:
+        """Return the questions, by turn, that a search never finds, such as requests to forget."""
         stored = self._conversations.recallable(self._user, [*self._conversations.revisions(self._user)])
-        return [turn.id for turn in stored if not (turn.question or turn.answer)]
+        hidden = [turn.id for turn in stored if not (turn.question or turn.answer)]
+        return {turn_id: self._conversations.turn(turn_id).question for turn_id in hidden}
 
     def leave_out(self, turn_ids: Sequence[str]) -> None:
         """Hide turns from the search; they stay in their conversations."""
@@ -192,6 +182,11 @@ class UserTurns:
                 found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
                 vectors = vectors[len(pieces) :]
         return found
+
+
+def has_words(text: str, topic: str) -> bool:
+    """Tell whether a text has all content words of a topic."""
+    return set(content_terms(topic)) <= set(analyse(text))
 
 
 def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:

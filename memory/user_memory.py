@@ -17,7 +17,7 @@ from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
 from memory.telling import Told, line_of, told, turn_named
 from memory.times import now
-from memory.turns import ANY, Which
+from memory.turns import ANY, Which, has_words
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges
 from pipeline.terms import content_terms
@@ -337,8 +337,13 @@ class UserMemory:
             gone = [it for it in (*old, *made) if not (stays and (it.pinned or it.tier == "static"))]
             facts += [*(item.id for item in gone)]
             result = forgetting.forgetting(index, facts)
-        hidden = self.turns.hidden() if everything or meant else ()
-        along = tuple(it for it in hidden if it not in without and (everything or it in meant))
+        hidden = self.turns.hidden() if everything or meant or search else {}
+        along = tuple(
+            known
+            for known, question in hidden.items()
+            if known not in without
+            and (everything or known in meant or (search and has_words(question, search)))
+        )
         return replace(result, turns=turns, hidden=along, everything=everything)
 
     def forget(self, forgotten: Forgetting, *, words: bool = True) -> None:

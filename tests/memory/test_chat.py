@@ -180,6 +180,7 @@ def test_nothing_of_a_private_talk_is_kept(talk: Talk) -> None:
 def test_what_is_forgotten_is_in_no_file(talk: Talk) -> None:
     talk.answer("Remember that Zebulon hums.")
     talk.answer("Why does Zebulon hum?")
+    talk.answer("Forget that Zebulon hums.")
     talk.memory.forget(talk.memory.forgetting(search="Zebulon"))
     assert talk.texts() == []
     for file in talk.path.parent.rglob("*"):

@@ -91,14 +91,19 @@ def test_forgetting_takes_along_what_was_made_of_it_and_what_only_it_names(
     mine.forget(found)
     assert [item.text for item in mine.list(history=True)] == ["Ida lives in Bergen."]
     assert {item.name for item in mine.index.entities.values()} == {"Ida", "Bergen"}
-    assert "Karl lives in Bergen." in memories.overwritten
     assert [event.action for event in memories.events("local")].count("DELETE") == 2
 
 
-def test_the_words_stay_where_that_is_wanted(mine: UserMemory, memories: FakeMemories) -> None:
-    (known,) = mine.add("Karl lives in Bergen.").added
-    mine.forget(mine.forgetting([known]), words=False)
-    assert memories.overwritten == []
+def test_the_turns_that_a_fact_was_said_in_go_unless_their_words_are_to_stay(
+    mine: UserMemory, memories: FakeMemories
+) -> None:
+    for turn, words in (("t1", True), ("t2", False)):
+        kept = memory(
+            f"It hums {turn}.", user="local", sources=(MemorySource(turn_id=turn, quote="It hums"),)
+        )
+        mine.indexes.change("local", lambda _, kept=kept: adding(*mine.indexes.embedded([kept])))  # type: ignore[misc]
+        mine.forget(mine.forgetting([kept.id]), words=words)
+    assert memories.deleted == {"t1"}
     assert mine.list() == []
 
 
