@@ -35,6 +35,7 @@ TOOLS = "the message calls a tool"
 AFTER = "after the answer is shown"
 BRIEFLY_S = 0.5  # waited for the message before to be remembered
 PATIENCE_S = 10.0  # the same before a request, where a model may still be reading
+MOST_RELATED = 8  # relations shown under an answer
 SUMMARIES = 64  # conversations whose summary is kept
 
 
@@ -62,7 +63,7 @@ class RememberingChat:
         preset = self.memory.preset
         return "" if preset.recalls else ONLY_THIS if preset.history else NOTHING_KEPT
 
-    def concerns(self, message: str, *, conversation_id: str = "", turn_id: str = "") -> bool:  # noqa: ARG002
+    def concerns(self, message: str) -> bool:
         """Tell whether a message is a request to the memory: "remember that …"."""
         return request_in(message) is not None
 
@@ -76,7 +77,7 @@ class RememberingChat:
 
     # -- before the answer --------------------------------------------------------------------------
 
-    def reply(self, message: str, *, conversation_id: str = "", turn_id: str) -> MemoryReply:  # noqa: ARG002
+    def reply(self, message: str, *, turn_id: str) -> MemoryReply:
         """Do what a request asks of the memory, and return the reply."""
         began, started = time.time(), time.perf_counter()
         request = request_in(message)
@@ -121,10 +122,13 @@ class RememberingChat:
         texts = [item.text for item in (*static, *recalled, *told.turns, *around)]
         room = within(texts, tokens=memory.options.memory_tokens) - len(static) - len(recalled)
         turns = told.turns[: max(0, room)]
+        around = around[: max(0, room - len(turns))]
+        shown = memory.index.relations if preset.depth > 1 else {}
         return replace(
             always,
             memories=recalled,
-            graph=around[: max(0, room - len(turns))],
+            graph=around,
+            related=tuple(item.id for item in around if item.id in shown)[:MOST_RELATED],
             turns=turns,
             told=told.text,
             told_ids=told.shown,

@@ -90,9 +90,7 @@ class ChatRecipe:
         memory, llm = self.parts.memory, self.parts.llm
         if turn.instead_of:
             self.conversation.keep_so_far(turn)
-        if memory and memory.concerns(
-            turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id
-        ):
+        if memory and memory.concerns(turn.message):
             return self._ask_memory(turn)
         if reply := small_talk(turn.message, greeting=self.parts.persona.greeting):
             return turn.answer(text=reply, mode="reply", verdict="answered")
@@ -206,7 +204,7 @@ class ChatRecipe:
                 text=memory.told, mode="memory", verdict=verdict, recalled=memory.told_ids, related=()
             )
         nothing = found.answerability.verdict == "not in the documents" or not found.passages
-        if memory.noted and (nothing or memory.stated):
+        if memory.noted and nothing:
             return turn.answer(text=NOTED, mode="reply", verdict="answered", related=())
         if nothing:
             personal = memory.verdict is not None and memory.personal and memory.asks
@@ -259,9 +257,7 @@ class ChatRecipe:
         """Do a request to the memory; the turn is stored first, since memories name it as their source."""
         assert self.parts.memory is not None  # noqa: S101  (only called with one)
         self.conversation.keep_so_far(turn)
-        reply = self.parts.memory.reply(
-            turn.message, conversation_id=self.conversation_id, turn_id=turn.turn_id
-        )
+        reply = self.parts.memory.reply(turn.message, turn_id=turn.turn_id)
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
-from pipeline.answering.recollection import left_of, looked_up, nothing_left
+from pipeline.answering.recollection import looked_up, nothing_left
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.errors import StoreError
 from pipeline.messages import Message
@@ -41,7 +41,7 @@ class History:
 
     def take(self, answer: Answer) -> None:
         """Add a turn that is over."""
-        if not left_of(answer.question).strip():
+        if not answer.question.strip():
             return
         if answer.mode not in ("reply", "memory"):
             self.remember(answer.question, answer.text)

@@ -52,10 +52,10 @@ class ChatMemory(Protocol):
     def uses_history(self) -> bool:
         """Whether earlier messages belong to a message."""
 
-    def concerns(self, message: str, *, conversation_id: str, turn_id: str = "") -> bool:
+    def concerns(self, message: str) -> bool:
         """Whether a message is a request to the memory: "remember that …", "what do you know about me?"."""
 
-    def reply(self, message: str, *, conversation_id: str, turn_id: str) -> MemoryReply:
+    def reply(self, message: str, *, turn_id: str) -> MemoryReply:
         """Do such a request and return the reply."""
 
     def recall(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from athena.settings_changes import asking_with, drafted
-from pipeline.answering.recollection import left_of
 from pipeline.answering.replies import without_model_note
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.stores.conversations import scope_of
@@ -103,7 +102,7 @@ def last_turn() -> Turn | None:
         except UnknownConversation:  # another user's, or deleted in another window
             continue
         searched = [turn for turn in turns if turn.answer.mode in ("quote", "generate")]
-        if found := [turn for turn in searched if left_of(turn.question).strip()]:
+        if found := [turn for turn in searched if turn.question.strip()]:
             return found[-1]
     return None
 
