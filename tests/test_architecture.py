@@ -36,6 +36,8 @@ PACKAGES = (
     "bench",
     "training",
 )
+SCRIPTS_OF_THEMSELVES = ("tests/pipeline/stores/test_memory_kills.py",)
+"""Their child processes import them."""
 SHIPPED = ("agent", "athena", "doors", "memory", "pipeline", "readers", "mission", "ui", "evals")
 
 # Who may import whom among what is ours. The command line, which shows what `athena` assembles, is a part
@@ -552,3 +554,11 @@ def test_every_page_can_be_imported() -> None:
     for entry in PAGES:
         module, _, function = entry.drawn_by.partition(":")
         assert callable(getattr(import_module(module, "ui"), function))
+
+
+def test_no_test_module_is_imported_by_another() -> None:
+    importing = re.compile(r"^\s*from tests\.[\w.]*\btest_\w+ import", re.MULTILINE)
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    own = {name: importing.findall(name.read_text(encoding="utf-8")) for name in files}
+    found = {f"{name.relative_to(ROOT)}: {line.strip()}" for name, lines in own.items() for line in lines}
+    assert {line for line in found if line.split(":")[0] not in SCRIPTS_OF_THEMSELVES} == set()

@@ -16,7 +16,7 @@ from memory.chat import RememberingChat
 from memory.keeping import Remembering
 from pipeline.errors import StoreError
 from pipeline.stores.embedded.memories import EmbeddedMemories
-from tests.contracts.test_conversations import answer
+from tests.answers import answer
 from tests.memory.fake_memories import FakeEncoder
 
 USER = "local"

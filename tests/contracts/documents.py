@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
 from pipeline.analysis import embedding_text
-from pipeline.stores.base import DocumentStore, Manifest, NewDocument
+from pipeline.stores.base import DocumentStore, Manifest, NewDocument, SearchRequest
 from readers.levels import Section, Sentence
 from tests.fakes import FakeEncoder
 
 ENCODER = FakeEncoder()
 MANIFEST = Manifest(1, ENCODER.name, ENCODER.dimensions, "lines", fingerprint="file 1", recipe=1)
+OTHER_ENCODER = FakeEncoder(name="other", dimensions=16)
+OTHER_MANIFEST = replace(MANIFEST, embedding_model="other", dimensions=16)
 
 
 def delete(store: DocumentStore, source: str) -> None:
@@ -66,3 +69,16 @@ def _sentence(section: Section, text: str, *, position: int, siblings: int, star
     metadata = {**shared, "position": position, "siblings": siblings, "kind": "prose"}
     node_id = make_id(section.node_id, position)
     return Sentence(node_id, text, metadata, start, start + len(text), section.node_id)
+
+
+def found(store: DocumentStore, text: str) -> set[str]:
+    """Sections that hold the words, checked to be found by vector, too."""
+    response = store.sentences.search(SearchRequest(text, ENCODER.encode_query(text), 100))
+    by_words = {hit.section_id for hit in response.bm25_sections}
+    assert by_words <= {hit.section_id for hit in response.dense_sections}
+    return by_words
+
+
+def write(store: DocumentStore, source: str, content: dict[str, list[str]]) -> None:
+    with store.writing(MANIFEST) as writing:
+        writing.replace(make_document(source, content))

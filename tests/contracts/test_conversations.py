@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations, RecallableTurn
 from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.private import PrivateConversations
+from tests.answers import answer, citing
 from tests.contracts.conftest import BACKENDS
-from tests.pipeline.answering.test_citations import citing
 from tests.server_stores import server_addresses
 
 
@@ -37,11 +36,6 @@ def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Co
                 server = ServerConversations(addresses)
                 yield server
                 server.close()
-
-
-def answer(question: str = "Why?", text: str = "So [1].", **given: object) -> Answer:
-    known = {"condensed_question": question, "mode": "generate", "model": "m", "abstained": False}
-    return Answer(question=question, text=text, **known | given)  # type: ignore[arg-type]
 
 
 class TestConversations:

@@ -12,27 +12,21 @@ from pipeline.errors import ManifestMismatch, StoreError, UnknownDocument
 from pipeline.stores.base import DocumentStore, SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.contracts.conftest import OpenStore
-from tests.contracts.documents import ENCODER, MANIFEST, delete, make_document, make_id
-from tests.fakes import FakeEncoder
+from tests.contracts.documents import (
+    ENCODER,
+    MANIFEST,
+    OTHER_ENCODER,
+    OTHER_MANIFEST,
+    delete,
+    found,
+    make_document,
+    make_id,
+    write,
+)
 
-OTHER_ENCODER = FakeEncoder(name="other", dimensions=16)
-OTHER_MANIFEST = replace(MANIFEST, embedding_model="other", dimensions=16)
 OUTDATED: tuple[dict[str, Any], ...] = (
     {"format": 2}, {"dimensions": 16}, {"fingerprint": "file 2"}, {"fingerprint": ""}, {"recipe": 2}
 )  # fmt: skip
-
-
-def found(store: DocumentStore, text: str) -> set[str]:
-    """Sections that hold the words, checked to be found by vector, too."""
-    response = store.sentences.search(SearchRequest(text, ENCODER.encode_query(text), 100))
-    by_words = {hit.section_id for hit in response.bm25_sections}
-    assert by_words <= {hit.section_id for hit in response.dense_sections}
-    return by_words
-
-
-def write(store: DocumentStore, source: str, content: dict[str, list[str]]) -> None:
-    with store.writing(MANIFEST) as writing:
-        writing.replace(make_document(source, content))
 
 
 class TestDocumentStore:

@@ -24,9 +24,9 @@ from pipeline.stores.memories import (
     Relation,
     UserMemories,
 )
+from tests.answers import answer
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.memories import adding, embedding, many, memory, texts
-from tests.contracts.test_conversations import answer
 from tests.server_stores import server_addresses
 
 

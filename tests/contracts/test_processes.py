@@ -16,8 +16,7 @@ from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.contracts.conftest import BACKENDS, OpenStore
-from tests.contracts.documents import ENCODER, MANIFEST, delete, make_document, make_id
-from tests.contracts.test_document_store import OTHER_ENCODER
+from tests.contracts.documents import ENCODER, MANIFEST, OTHER_ENCODER, delete, make_document, make_id
 from tests.server_stores import leftovers, server_addresses
 
 pytestmark = pytest.mark.slow
@@ -30,7 +29,7 @@ from pathlib import Path
 from pipeline.errors import UnknownDocument
 from pipeline.stores.base import SearchRequest
 from tests.contracts.documents import ENCODER, MANIFEST, make_document
-from tests.contracts.test_document_store import OTHER_ENCODER, OTHER_MANIFEST
+from tests.contracts.documents import OTHER_ENCODER, OTHER_MANIFEST
 place = json.loads(sys.argv[1])
 """
 OPEN_EMBEDDED = """

@@ -31,6 +31,8 @@ A worn bearing makes noise. Replace the bearing every 90 days.
 """
 LANDED = 5.0  # seconds that a server may take to start
 
+ASKED = {"messages": [{"role": "user", "content": "What feeds the cabin fan?"}]}
+
 
 class Served:
     """One server, and clients of it."""
@@ -96,3 +98,7 @@ def _server(athena: Athena) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def message(response: httpx.Response) -> str:
+    return str(response.json()["error"]["message"])

@@ -10,7 +10,6 @@ from contextlib import ExitStack, closing
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 
 from athena.settings import Settings
@@ -19,15 +18,10 @@ from doors.keys import caller_of
 from doors.refusals import LONGEST, without_paths
 from pipeline.errors import ConfigurationError, NotAllowed
 from pipeline.stores.keys import DAY_S, new_key
-from tests.doors.conftest import Serve
+from tests.doors.conftest import ASKED, Serve, message
 from tests.fake_llm import FakeLLM
 
-ASKED = {"messages": [{"role": "user", "content": "What feeds the cabin fan?"}]}
 SECRET = "Wintermute"
-
-
-def message(response: httpx.Response) -> str:
-    return str(response.json()["error"]["message"])
 
 
 def test_what_an_error_repeats_is_cut_before_it_is_looked_through() -> None:

@@ -20,8 +20,7 @@ from athena.tools.document_tools import MultiGet, _multi_get
 from athena.tools.tool import Call
 from doors.mcp.writing_tools import DELETE_DOCUMENT, DeleteDocument
 from pipeline.errors import DiskFull, StoreUnavailable
-from tests.doors.conftest import Serve, Served
-from tests.doors.test_callers import ASKED, message
+from tests.doors.conftest import ASKED, Serve, Served, message
 from ui.documents import page
 from ui.launch import doors_alone
 from ui.shared import process

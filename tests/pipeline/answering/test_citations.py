@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.answer import Citation, Passage
+from pipeline.answer import Passage
 from pipeline.answering.citations import (
     citation_of,
     provenance,
-    quote_hash,
     sentences_of,
     with_markers,
     without_links,
 )
 from pipeline.nodes import StoredNode
+from tests.answers import FILE, citing
 
 SECTION = "The fan hums. It turns at 4000 rpm.\n"
 
@@ -102,31 +102,6 @@ def test_any_text_has_sentences_in_order(text: str) -> None:
     for piece in sentences_of(without_links(text, "")):
         assert end <= piece.start < piece.end
         end = piece.end
-
-
-FILE = (
-    "# Fan\n\nThe fan hums. It turns at 4000 rpm, day and night.\n\nCall the ground. Ünïcode — 月面 works.\n"
-)
-
-
-def citing(quote: str, text: str = FILE) -> Citation:
-    start = text.index(quote)
-    return Citation(
-        marker=1,
-        source="fan.md",
-        heading_path=("Fan",),
-        start=start,
-        end=start + len(quote),
-        start_line=3,
-        end_line=3,
-        quote=quote,
-        verified=True,
-        section_id="s",
-        file_hash="h",
-        quote_hash=quote_hash(quote),
-        section_text=text,
-        section_start=0,
-    )
 
 
 RPM = "It turns at 4000 rpm, day and night."

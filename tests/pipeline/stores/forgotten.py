@@ -11,8 +11,8 @@ from pipeline.stores.memories import (
     MemorySource,
     Mention,
 )
+from tests.answers import answer
 from tests.contracts.memories import embedding, memory
-from tests.contracts.test_conversations import answer
 
 USER = "ann"
 SECRET = "the locker of Zoë opens with 48151623"

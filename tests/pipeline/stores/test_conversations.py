@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pipeline.answer import Answer
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import answer_from, answer_json, title_of
-from tests.contracts.test_conversations import answer
-from tests.pipeline.answering.test_citations import citing
+from tests.answers import answer, citing
 
 
 def any_of(hint: Any) -> st.SearchStrategy[Any]:

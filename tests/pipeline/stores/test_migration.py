@@ -17,10 +17,10 @@ from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import Memories, MemoryEvent
 from pipeline.stores.migration import copy_conversations, copy_documents, copy_memories
+from tests.answers import answer
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.documents import ENCODER, MANIFEST, make_document
 from tests.contracts.memories import adding, memory
-from tests.contracts.test_conversations import answer
 from tests.server_stores import server_addresses
 
 FAN = make_document("fan.md", {"Fan": ["The fan hums.", "It is loud."]})

@@ -16,9 +16,9 @@ from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import FILE_NAME
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import MemoryChanges
+from tests.answers import answer
 from tests.contracts.documents import MANIFEST, make_document
 from tests.contracts.memories import found_in_files
-from tests.contracts.test_conversations import answer
 from tests.pipeline.stores.forgotten import FORGETTING, FORMS, KEPT, TURN, USER, fill
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.database import FILE_NAME
 from tests.contracts.documents import MANIFEST
-from tests.contracts.test_metadata import LONG, TEXT, document
+from tests.contracts.tanks import LONG, TEXT, document
 
 
 def test_names_and_the_description_stand_in_the_file_once(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from weaviate import WeaviateClient
 
 from pipeline.errors import StoreError
 from pipeline.stores.server import ServerAddresses, ServerStore
-from tests.contracts.documents import MANIFEST
-from tests.contracts.test_document_store import found, write
+from tests.contracts.documents import MANIFEST, found, write
 
 pytestmark = pytest.mark.server
 

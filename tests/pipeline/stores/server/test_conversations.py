@@ -11,7 +11,7 @@ from pipeline.errors import UnknownConversation
 from pipeline.stores.server import ServerAddresses
 from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.servers import Servers
-from tests.contracts.test_conversations import answer
+from tests.answers import answer
 
 pytestmark = pytest.mark.server
 

@@ -16,7 +16,7 @@ from pipeline.stores.server import ServerStore
 from pipeline.stores.server.records import document_fields, section_records
 from pipeline.stores.server.schema import node_objects
 from tests.contracts.documents import MANIFEST
-from tests.contracts.test_metadata import TEXT, document
+from tests.contracts.tanks import TEXT, document
 from tests.made_files import size_of
 from tests.pipeline.stores.server.private import running
 from tests.server_processes import PrivateMongo, PrivateWeaviate
