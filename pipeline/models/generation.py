@@ -21,6 +21,7 @@ from pipeline.models.failures import quoted, translate
 from pipeline.models.llm import server_of
 from pipeline.models.thinking import CLOSE, ThinkingSplitter
 from pipeline.models.tokens import count_tokens
+from pipeline.redaction import held_back, redacted
 from pipeline.steps.spending import Spent, account
 from pipeline.words import well_formed
 
@@ -89,7 +90,7 @@ class ChatStream(Iterator[Delta]):
         self._llm, self._messages, self._stop = llm, list(messages), stop
         self._started, self._deadline_s, self._schema = time.monotonic(), deadline_s, json_schema
         self._server = server_of(llm)
-        self._finish_reason = ""
+        self._finish_reason = self._waiting = ""
         self._counts: tuple[int | None, int | None] = (None, None)  # of the prompt and of the answer
         self._account = account.get()
         self._deltas = self._run()
@@ -157,8 +158,12 @@ class ChatStream(Iterator[Delta]):
             self._note_end(response.raw)
             text, thoughts = splitter.split(response.delta or "")
             thoughts = (response.additional_kwargs.get("thinking_delta") or "") + thoughts
-            yield from self._added(text, thoughts)
-        yield from self._added(*splitter.rest())
+            text = redacted(self._waiting + text)
+            end = len(text) - held_back(text)
+            self._waiting = text[end:]
+            yield from self._added(text[:end], redacted(thoughts))
+        text, thoughts = splitter.rest()
+        yield from self._added(self._waiting + text, thoughts)
         # Ollama's stream says that it is done; OpenAI's has a word at least, if its server is one.
         is_open = self._server.provider == "ollama" or not (self.text or self.thinking)
         if self._server.url and is_open and not (self._finish_reason or self._stop.is_set()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import subprocess
@@ -32,17 +31,7 @@ NEXT = "--- the next command ---"
 
 
 def forms(secret: str) -> set[bytes]:
-    user = base64.b64encode(f"me:{secret}".encode()).decode()
-    return {
-        form.encode()
-        for form in (
-            secret,
-            quote(secret, safe=""),
-            quote(secret),
-            user,
-            base64.b64encode(secret.encode()).decode(),
-        )
-    }
+    return {form.encode() for form in (secret, quote(secret, safe=""), quote(secret))}
 
 
 # A process that runs commands one after the other, each with its settings: starting takes longest.

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -154,6 +155,12 @@ def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> 
     if "think>" not in whole:
         assert split(pieces) == (whole, "")
     assert split(["Models write `<th", "ink>` first."]) == ("Models write `<think>` first.", "")
+
+
+def test_a_key_in_pieces_is_taken_out_of_the_answer() -> None:
+    whole = f"It is {KEY}, or {quote(KEY, safe='')}; a valve: skip."
+    pieces = [whole[at : at + 5] for at in range(0, len(whole), 5)]
+    assert read("openai", said(*pieces)).text == "It is [secret], or [secret]; a valve: skip."
 
 
 @pytest.mark.parametrize(
