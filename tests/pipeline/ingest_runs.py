@@ -81,15 +81,20 @@ def contents(store: DocumentStore) -> dict[str, object]:
 
 
 def findings(store: DocumentStore, encoder: FakeEncoder, questions: list[str]) -> list[object]:
-    """What some questions find, in an order that does not depend on when a document was stored."""
+    """The nodes that some questions find, with their cosines, in an order that no history changes.
+
+    BM25 counts documents that were deleted until their files are merged: its scores depend on the history.
+    """
     found: list[object] = []
     for question in questions:
         response = store.sentences.search(SearchRequest(question, encoder.encode_query(question), 10_000))
-        lists = (
-            response.bm25_sections, response.bm25_sentences, response.dense_sections, response.dense_sentences
-        )  # fmt: skip
+        words, dense = (
+            (response.bm25_sections, response.bm25_sentences),
+            (response.dense_sections, response.dense_sentences),
+        )
+        found.append([sorted((hit.node_id, hit.section_id) for hit in hits) for hits in words])
         found.append(
-            [sorted((hit.node_id, hit.section_id, round(hit.score, 4)) for hit in hits) for hits in lists]
+            [sorted((hit.node_id, hit.section_id, round(hit.score, 4)) for hit in hits) for hits in dense]
         )
     return found
 
