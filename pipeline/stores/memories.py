@@ -177,15 +177,6 @@ class MemoryChanges:
         return tuple(row for row in rows if row.id not in gone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
-    """What is within a number of relations of some entities: ids alone, the rows are the store's."""
-
-    distances: Mapping[str, int] = field(default_factory=dict)  # of entities, nearest first; 0 = asked for
-    relations: tuple[str, ...] = ()  # of entities that are nearer than the depth
-    mentions: tuple[str, ...] = ()  # of all these entities, in the order of the entities
-
-
 class Memories(Protocol):
     """The memories of one store; safe to use from several threads and processes.
 

@@ -11,7 +11,13 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pipeline.stores.base import Level, Vector
-from pipeline.stores.embedded.documents import STORED_VECTORS, Scored, State, document_numbers
+from pipeline.stores.embedded.documents import (
+    STORED_VECTORS,
+    Scored,
+    State,
+    document_numbers,
+    read_statistics,
+)
 from pipeline.stores.embedded.nodes import as_json
 
 if TYPE_CHECKING:
@@ -20,8 +26,7 @@ if TYPE_CHECKING:
 
 GROWTH = 1.25
 SLACK_ROWS = 256
-COMPACTED_SHARE = 0.25  # of rows whose documents were removed; above it the matrix is closed up
-COMPACTED_ROWS = 8192  # rows that are moved at once
+MOST_REMOVED = 0.25  # removed documents a present one; above it everything is read again
 
 _VECTORS = """
     SELECT number, sections, vectors FROM embedding JOIN document ON number = document
@@ -44,6 +49,7 @@ class VectorIndex:
         self._lock = threading.Lock()
         self._state: State | None = None
         self._documents: frozenset[int] = frozenset()
+        self._removed = 0  # documents whose rows are still in the matrices
         self._levels: dict[Level, VectorRows] = {}
 
     def search(
@@ -77,16 +83,16 @@ class VectorIndex:
 
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
         now = document_numbers(connection, state.visible)
-        if not self._levels or self._state is None or self._state[:2] != state[:2]:
-            self._levels, self._documents = {}, frozenset()  # freed first: there is not room for both
-            counts = (
-                "SELECT coalesce(sum(sections), 0), coalesce(sum(sentences), 0) FROM document WHERE build = ?"
-            )
-            sections, sentences = connection.execute(counts, (state.visible,)).fetchone()
+        self._removed += len(self._documents - now)
+        same_build = self._state is not None and self._state[:2] == state[:2]
+        if not same_build or self._removed > MOST_REMOVED * len(now):
+            self._levels = {}  # freed first: there is not room for both
+            counts = read_statistics(connection, state)
             self._levels = {
-                "section": VectorRows(sections, dimensions),
-                "sentence": VectorRows(sentences, dimensions),
+                "section": VectorRows(counts.sections, dimensions),
+                "sentence": VectorRows(counts.sentences, dimensions),
             }
+            self._documents, self._removed = frozenset(), 0
         self._state = None  # an error below makes the next search read everything
         for rows in self._levels.values():
             rows.remove(self._documents - now)
@@ -106,7 +112,7 @@ class VectorRows:
     """One level's vectors: a matrix with room to grow, and for each row its node's and its document's number.
 
     Rows stand in the order of their nodes' numbers, so that ties are always broken alike. Rows of a removed
-    document get document 0, and are closed up when they are many.
+    document get document 0.
     """
 
     def __init__(self, expected: int, dimensions: int) -> None:
@@ -118,7 +124,7 @@ class VectorRows:
         self._numbers = np.zeros(capacity, dtype=np.int64)
         self._documents = np.zeros(capacity, dtype=np.int64)
         self._length = 0
-        self._removed = 0
+        self._has_removed = False
 
     def append(self, first_number: int, document: int, vectors: NDArray[np.float16]) -> None:
         """Add a document's rows, numbered from `first_number`."""
@@ -140,9 +146,7 @@ class VectorRows:
             return
         owners = self._documents[: self._length]
         owners[np.isin(owners, list(documents))] = 0
-        self._removed = int(np.count_nonzero(owners == 0))
-        if self._removed > self._length * COMPACTED_SHARE:
-            self._compact()
+        self._has_removed = True
 
     def search(self, vector: Vector, limit: int, documents: Collection[int] | None) -> list[Scored]:
         """The `limit` best rows by dot product, best first; ties in the order of the rows."""
@@ -151,7 +155,7 @@ class VectorRows:
         scores = self._matrix[: self._length] @ vector
         if documents is not None:
             scores[~np.isin(self._documents[: self._length], list(documents))] = -np.inf
-        elif self._removed:
+        elif self._has_removed:
             scores[self._documents[: self._length] == 0] = -np.inf
         best = _top(scores, limit)
         pairs = zip(self._numbers[best].tolist(), scores[best].tolist(), strict=True)
@@ -162,18 +166,6 @@ class VectorRows:
         self._matrix.resize((capacity, self.dimensions), refcheck=False)  # in place where the system can
         self._numbers.resize(capacity, refcheck=False)
         self._documents.resize(capacity, refcheck=False)
-
-    def _compact(self) -> None:
-        import numpy as np
-
-        kept = np.flatnonzero(self._documents[: self._length])
-        for start in range(0, len(kept), COMPACTED_ROWS):
-            moved = kept[start : start + COMPACTED_ROWS]  # never before its new place: nothing is lost
-            place = slice(start, start + len(moved))
-            self._matrix[place] = self._matrix[moved]
-            self._numbers[place] = self._numbers[moved]
-            self._documents[place] = self._documents[moved]
-        self._length, self._removed = len(kept), 0
 
 
 def read_vectors(

@@ -13,7 +13,7 @@ def unit_rows(count: int, *, seed: int) -> np.ndarray:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float16)
 
 
-def test_rows_agree_with_a_plain_search_through_growth_removal_and_closing_up() -> None:
+def test_rows_agree_with_a_plain_search_through_growth_and_removal() -> None:
     random = np.random.default_rng(7)
     rows, kept = VectorRows(0, DIMENSIONS), dict[int, tuple[int, np.ndarray]]()
     number = 1
