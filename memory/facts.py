@@ -1,7 +1,7 @@
 """Facts in a message as a language model reads them: one JSON call for statements, entities and relations.
 
-The model's output is data: a statement counts only where the message has its words, and none that holds a
-secret or instructs the assistant.
+The model's output is data. A fact's text is always the user's own words: the statement where the message has
+it word for word, else the sentence of the message that it is from. Secrets and instructions are dropped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ USER = "user"  # the subject of a statement about the user
 LONGEST_OUTPUT = 20_000  # characters of a model's output that are read
 MOST_VALUES = 50  # opening braces that are tried
 MOST_ROWS = 20  # statements, entities or relations of one message
-LEAST_SAID = 0.75  # share of a statement's content words that the message must have
+LEAST_SAID = 0.5  # share of a statement's content words that its sentence must have
 LONGEST_STATEMENT = 400  # characters
 UNRATED = 5
 
@@ -35,7 +35,7 @@ Reply with JSON only:
 "entities": [{{"name": "...", "type": "...", "attributes": {{}}}}], \
 "relations": [{{"subject": "...", "label": "...", "object": "..."}}]}}
 
-text: one short statement in the words of the message, understood alone. One fact each.
+text: the words of the message that say it, copied. One fact each.
 subject: "user" for the user, else a name. predicate: what is said of it in one or two words, such as home,
 job, bunk number, likes tea. object: the value.
 importance: 1 is passing, 10 is vital. reason: a few words.
@@ -70,6 +70,7 @@ _PROPERTIES = {
 }
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _PROPERTIES, "required": [*_PROPERTIES]}
 
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -164,10 +165,11 @@ def _rows(found: Row, name: str) -> Iterator[Row]:
 
 def _statement(row: Row, message: str) -> Statement | None:
     """Return a statement; None where the message does not have its words, or it must not be kept."""
-    text = _text(row, "text")
+    said = _text(row, "text")
+    text = own_words(said, message)
     if not text or len(text) > LONGEST_STATEMENT or "•" in text or secrets_in(text):
         return None
-    if text.endswith("?") or reads_as_instruction(text) or not is_said(text, message):
+    if any(one.endswith("?") or reads_as_instruction(one) for one in (said, text)):
         return None
     rating = row.get("importance")
     return Statement(
@@ -180,8 +182,17 @@ def _statement(row: Row, message: str) -> Statement | None:
     )
 
 
+def own_words(statement: str, message: str) -> str:
+    """Return a statement that stands in the message, else the sentence that it is from, else ""."""
+    if statement.casefold() in " ".join(message.casefold().split()):
+        return statement
+    sentences = [part.strip() for part in _SENTENCE.split(message) if is_said(statement, part)]
+    words = set(analyse(statement))
+    return max(sentences, key=lambda part: len(words.intersection(analyse(part))), default="")
+
+
 def is_said(text: str, message: str) -> bool:
-    """Tell whether a message has the content words of a statement; "user" stands for the one who writes."""
+    """Tell whether a message has half the content words of a text; "user" is its writer."""
     wanted = [term for term in content_terms(text) if term != USER]
     return bool(wanted) and share(wanted, set(analyse(message))) >= LEAST_SAID
 
