@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.agent.react.types import (
@@ -43,7 +43,7 @@ from pipeline.errors import ConfigurationError, ModelError
 from pipeline.messages import Message
 from pipeline.models.generation import ChatStream
 from pipeline.models.tokens import count_tokens
-from pipeline.steps.events import Emit, Events, TokenArrived
+from pipeline.steps.events import Emit, TokenArrived
 from pipeline.steps.records import STOPPED, Step, ToolKind
 from pipeline.stores.private import PrivateConversations
 
@@ -117,22 +117,10 @@ class Agent:
         self, turn: RunningTurn, parts: ChatParts, *, emit: Emit, keep: Callable[[RunningTurn], None]
     ) -> Sequence[Source] | None:
         """Write `turn.text` and return the sources that it may cite; None where the agent gave up."""
-        events = self._work(turn, parts, keep=keep)
-        while True:
-            try:
-                emit(next(events))
-            except StopIteration as end:
-                sources: Sequence[Source] | None = end.value
-                return sources
-
-    def _work(
-        self, turn: RunningTurn, parts: ChatParts, *, keep: Callable[[RunningTurn], None]
-    ) -> Events[Sequence[Source] | None]:
-        """What an answer was read from, that is in `turn.text`; None where it gave up."""
         read = Read(self.athena, parts, turn)
-        run = _Run(self._offered(parts, read), self.consent, read, keep)
+        run = _Run(self._offered(parts, read), self.consent, read, keep, emit)
         try:
-            why = yield from run.go()
+            why = run.go()
         except ModelError as error:
             if turn.text.strip():
                 raise
@@ -175,6 +163,7 @@ class _Run:
     consent: Consent
     read: Read
     keep: Callable[[RunningTurn], None]
+    emit: Emit
     reasoning: list[BaseReasoningStep] = field(default_factory=list)
     made: set[str] = field(default_factory=set)
     malformed: int = 0
@@ -198,19 +187,19 @@ class _Run:
         """What was called, in order."""
         return [step for step in self.turn.trace.steps if step.name == "tool"]
 
-    def go(self) -> Events[str]:
+    def go(self) -> str:
         """Run it: "" where it answered or was stopped, else why it gave up."""
-        yield from self._look_first()
+        self._look_first()
         while not self.turn.stop.is_set():
             if time.monotonic() >= self.deadline:
                 return f"its {self.seconds:.0f} s were over"
-            said = yield from self._think()
+            said = self._think()
             if self.turn.stop.is_set() or isinstance(said, ResponseReasoningStep):
                 return "" if self._has_read() or self.turn.stop.is_set() else "it found nothing that answers"
             if isinstance(said, ActionReasoningStep):
                 if self.steps_left <= 0:
                     return "it went on calling tools"
-                yield from self._act(said)
+                self._act(said)
             if self.malformed > MALFORMED:
                 return "its model did not write what could be read"
             if self.repeated > REPEATED:
@@ -226,10 +215,10 @@ class _Run:
 
     # -- before the model: what the memory or the manuals know ----------------------------------------
 
-    def _look_first(self) -> Events[None]:
+    def _look_first(self) -> None:
         """The look that comes before all others."""
         for name, arguments in self._first_looks():
-            yield from self._act(Called(thought="I look it up first.", action=name, action_input=arguments))
+            self._act(Called(thought="I look it up first.", action=name, action_input=arguments))
 
     def _first_looks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The memory where the question is personal; else the documents, then it where it knows more."""
@@ -254,12 +243,13 @@ class _Run:
 
     # -- the model ---------------------------------------------------------------------------------
 
-    def _think(self) -> Events[BaseReasoningStep | None]:
+    def _think(self) -> BaseReasoningStep | None:
         """The model's next reply, read; None for one that could not be, which is answered with why."""
         self.replies += 1
-        return (yield from self.turn.trace.stream("think", self._reply, number=self.replies))
+        with self.turn.trace.step("think", number=self.replies) as step:
+            return self._reply(step)
 
-    def _reply(self, step: RunningStep) -> Events[BaseReasoningStep | None]:
+    def _reply(self, step: RunningStep) -> BaseReasoningStep | None:
         stop, left = self.turn.stop, max(1.0, self.deadline - time.monotonic())
         text, kept = "", time.monotonic()
         with closing(ChatStream(self.read.parts.llm, self._prompt(), stop=stop, deadline_s=left)) as stream:  # type: ignore[arg-type]
@@ -268,7 +258,7 @@ class _Run:
                 # What rests on nothing is not shown: it is not taken either, and cannot be taken back.
                 if self._has_read() and (new := answer_in(text)[len(self.turn.text) :]):
                     self.turn.text += new
-                    yield TokenArrived(new)
+                    self.emit(TokenArrived(new))
                 if time.monotonic() - kept >= KEEP_EVERY_S:
                     self.keep(self.turn)
                     kept = time.monotonic()
@@ -318,7 +308,7 @@ class _Run:
 
     # -- the tools ---------------------------------------------------------------------------------
 
-    def _act(self, said: ActionReasoningStep) -> Events[None]:
+    def _act(self, said: ActionReasoningStep) -> None:
         self.steps_left -= 1
         tool = self.tools.get(said.action)
         begun = {
@@ -327,8 +317,9 @@ class _Run:
             "origin": tool.origin if tool else "",
             "arguments": _shortened(said.action_input),
         }
-        work = partial(self._called, tool=tool, said=said)
-        self._told(said, (yield from self.turn.trace.take("tool", work, **begun)))
+        with self.turn.trace.step("tool", **begun) as step:
+            observed = self._called(step, tool, said)
+        self._told(said, observed)
         self.keep(self.turn)
 
     def _called(self, step: RunningStep, tool: AgentTool | None, said: ActionReasoningStep) -> str:

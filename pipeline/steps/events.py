@@ -101,14 +101,13 @@ ChatEvent = (
     | RunFailed
 )
 
-Events: TypeAlias = Generator[ChatEvent, None, Outcome]
-"""The events of some work, and what it returns (`outcome = yield from …`)."""
-
 Emit: TypeAlias = Callable[[ChatEvent], None]
 """Takes the events of a run as they happen."""
 
 
-def streamed(work: Callable[[Emit], Outcome], *, stop: threading.Event | None = None) -> Events[Outcome]:
+def streamed(
+    work: Callable[[Emit], Outcome], *, stop: threading.Event | None = None
+) -> Generator[ChatEvent, None, Outcome]:
     """Yield the events that `work` emits while a thread does it; return its outcome, or raise its exception.
 
     The thread has a copy of the caller's context variables. Closing the generator early, or interrupting it,

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted
+from pipeline.steps.events import Emit, StepFinished, StepStarted
 from pipeline.steps.records import LABELS, Step, StepStatus
 
 KEPT_RANKS = 30  # with all ranks an answer had 100 kB; `pipeline/finding/why.py` searches again for them
 RANKED = frozenset(
     {"bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences", "ranking", "after", "dropped"}
 )
-Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -64,56 +63,19 @@ class Trace:
     @contextmanager
     def step(self, name: str, /, **data: Any) -> Iterator[RunningStep]:
         """Run the block as a step that starts with `data`; where it raises, the step has failed."""
-        step = RunningStep(name, data=data)
+        step, started = RunningStep(name, data=data), time.perf_counter()
         self._emit(StepStarted(name, LABELS[name].format_map(data)))
         try:
-            with self._timed(step):
-                yield step
-        finally:
-            self._emit(StepFinished(self.steps[-1]))
-
-    @contextmanager
-    def _timed(self, step: RunningStep) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
+            yield step
         except BaseException as error:
             step.fail(str(error) or type(error).__name__)
             raise
         finally:
             ms = (time.perf_counter() - started) * 1000
             at = self.started_at + started - self._started
-            data = {
-                key: plain(value[: self._ranks] if key in RANKED else value)
-                for key, value in step.data.items()
-            }
-            self.steps.append(Step(step.name, ms, step.status, step.detail, at, data))
-
-    def stream(
-        self, name: str, work: Callable[[RunningStep], Generator[ChatEvent, None, Result]], **data: Any
-    ) -> Generator[ChatEvent, None, Result]:
-        """Run a generator of events as a step, for a recipe that yields its events."""
-        step = RunningStep(name, data=data)
-        yield StepStarted(name, LABELS[name].format_map(data))
-        try:
-            with self._timed(step):
-                result = yield from work(step)
-        except Exception:
-            yield StepFinished(self.steps[-1])
-            raise
-        yield StepFinished(self.steps[-1])
-        return result
-
-    def take(
-        self, name: str, work: Callable[[RunningStep], Result], **data: Any
-    ) -> Generator[ChatEvent, None, Result]:
-        """Run a function as a step, for a recipe that yields its events."""
-
-        def without_events(step: RunningStep) -> Generator[ChatEvent, None, Result]:
-            yield from ()
-            return work(step)
-
-        return self.stream(name, without_events, **data)
+            kept = {key: value[: self._ranks] for key, value in step.data.items() if key in RANKED}
+            self.steps.append(Step(name, ms, step.status, step.detail, at, plain(step.data | kept)))
+            self._emit(StepFinished(self.steps[-1]))
 
 
 def plain(value: Any) -> Any:
