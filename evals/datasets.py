@@ -93,7 +93,7 @@ class Question(_Row):
     `answers` are alternatives: each of them is enough; of a message with `parts` each wants its own. `alone`
     is a question after a history in words that need none. `kind` says what sort of question it is; of those
     that the documents do not answer, `near` ones are about their topics and `far` ones are not. `reference`
-    is a right answer in full, `spans` are where the corpus has what answers (`evals.spans`), `scope` are
+    is a right answer in full, `spans` are where the corpus has what answers, `scope` are
     globs of the documents that were asked where a case was made of it (`evals.cases`). MTRAG-UN says
     `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
     """

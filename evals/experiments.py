@@ -254,7 +254,12 @@ def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[st
     """A hash of the settings that are changed, the files of questions and corpus, and the models."""
     encoder = athena.encoder
     model = athena.models.language_model()[1].name
-    what = [named.settings, {name: str(flags[name]) for name in sorted(flags)}, encoder.name, model]
+    what = [
+        named.settings,
+        {name: str(flags[name]) for name in sorted(flags) if name != "data_dir"},
+        encoder.name,
+        model,
+    ]
     whole = hashlib.sha256(json.dumps([*what, encoder.fingerprint], sort_keys=True).encode())
     for folder in (experiment.dataset, experiment.corpus):
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evals.experiments import RESULTS, ExperimentResult, Result, read_result
+from evals.experiments import RESULTS, ExperimentResult, Result, load_experiment, names, read_result
 from evals.plots import draw
 from pipeline.errors import DatasetError
 
@@ -43,9 +43,18 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
             f"{result.dataset}: {len(result.configurations[0].scores)} questions; finished {finished}.\n",
             "\n".join(_table(result)) + "\n",
             f"![{result.title}]({picture})\n",
-            f"{result.conclusion}\n",
+            f"{result.conclusion}{_missing(result)}\n",
         ]
     return "\n".join(parts)
+
+
+def _missing(result: ExperimentResult) -> str:
+    """Which configurations of the experiment's file have no result."""
+    if result.experiment not in names():
+        return ""
+    there = {one.name for one in result.configurations}
+    found = [one.name for one in load_experiment(result.experiment).configurations if one.name not in there]
+    return f" Not run here: {', '.join(found)}." if found else ""
 
 
 def _table(result: ExperimentResult) -> Iterator[str]:
