@@ -95,6 +95,18 @@ def server_addresses() -> Iterator[ServerAddresses]:
     remove(addresses)
 
 
+def everything(addresses: ServerAddresses) -> str:
+    """All records of the database, as text."""
+    from pipeline.stores.server.connections import connect, disconnect
+
+    connections = connect(addresses)
+    with connections.mongodb() as database:
+        names = sorted(database.list_collection_names())
+        records = [f"{name} {record!r}" for name in names for record in database[name].find({})]
+    disconnect(connections)
+    return "\n".join(records)
+
+
 def leftovers(store: DocumentStore) -> list[str]:
     """The versions of which a server store has data though no document shows them; [] for embedded."""
     from pipeline.stores.server import ServerStore

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -29,6 +29,15 @@ Result = TypeVar("Result")
 
 PARALLEL_CALLS = 16
 ITEMS_A_CALL = 1000
+
+
+INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
+    "conversations": (("user", "updated_at", "_id"), ("updated_at", "_id")),
+    "turns": (("conversation_id", "position"), ("user", "remembered", "created_at")),
+    "memories": (("user", "live"),),
+    "memory_events": (("user", "memory_id"),),
+}
+"""Of the collections that are not named after a build; those are in `index.py`."""
 
 
 class Connections:
@@ -67,7 +76,11 @@ class Connections:
             client: pymongo.MongoClient[Record] = pymongo.MongoClient(addresses.mongodb_url, appname="athena")
         except (OSError, ValueError) as error:  # a file that the URL names; a port or password
             raise describe_mongodb(error, addresses) from error
-        return client[addresses.mongodb_database]
+        database = client[addresses.mongodb_database]
+        for name, indexes in INDEXES.items():
+            for keys in indexes:
+                database[name].create_index(list(keys))
+        return database
 
     @cached_property
     def _client(self) -> WeaviateClient:

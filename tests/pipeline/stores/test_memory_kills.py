@@ -20,7 +20,7 @@ from tests.contracts.conftest import BACKENDS
 from tests.contracts.memories import embedding, found_in_files, memory
 from tests.pipeline.killing import SEED, Ingests
 from tests.pipeline.stores.forgotten import FORGETTING, FORMS, KEPT, USER, fill
-from tests.server_stores import server_addresses
+from tests.server_stores import everything, server_addresses
 
 pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
@@ -108,7 +108,6 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     from pipeline.stores.server import ServerAddresses
     from pipeline.stores.server.conversations import ServerConversations
     from pipeline.stores.server.memories import ServerMemories
-    from tests.pipeline.stores.server.test_memories import everything
 
     with closing(Ingests(SERVER + SCRIPT)) as processes:
         yield Backend(

@@ -1,4 +1,4 @@
-"""Measure the servers at a size that matters; not a test: `python -m tests.pipeline.stores.server.measure_size`.
+"""Measure the servers at a size that matters: `python -m tests.pipeline.stores.server.measure_size FOLDER…`.
 
 It copies the documents of embedded indexes, with their vectors, to the servers until there are enough
 sentences, and then searches as one user and as twenty. The times of MongoDB's part are FerretDB's where tests
