@@ -45,7 +45,7 @@ def test_follow_ups_are_asked_with_a_click(quoting: str, open_app: Opener) -> No
     expect(app.turn(2).locator(".quote").first).to_be_visible()
     expect(app.turn(1).get_by_role("group", name="Ask next")).to_have_count(0)
     app.turn(2).get_by_label("Ask again").dblclick()
-    expect(app.answered(2).locator(".versions")).to_contain_text("2 of 2")
+    expect(app.answered(2).locator(".versions")).to_contain_text("2 answers")
     expect(app.page.locator(".turn")).to_have_count(2)
 
 
@@ -207,7 +207,7 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     field.press("Escape")
     expect(app.turn(1).get_by_label("Edit the question")).to_be_focused()
     app.turn(2).get_by_label("Edit the question").click()
-    expect(app.turn(2)).to_contain_text("It is answered here; this version stays, with what follows it.")
+    expect(app.turn(2)).to_contain_text("Another question takes its place")
     ask = app.turn(2).get_by_role("button", name="Ask", exact=True)
     app.until(
         lambda: box(ask)["y"] + box(ask)["height"] < box(app.question)["y"]
@@ -219,22 +219,17 @@ def test_an_answer_is_copied_linked_to_and_asked_anew(quoting: str, open_app: Op
     field.press("Enter")
     expect(app.answered(2).locator(".question")).to_contain_text("How is the CO2 removed?")
     expect(app.turn(1).locator(".question")).to_contain_text(LN2)
-    expect(app.turn(2).locator(".versions")).to_contain_text("2 of 2")
-    if not window["dark"]:
-        looked_at(app, "versions")
-    app.turn(2).get_by_label("Previous version").press("Enter")
-    expect(app.answered(2).locator(".question")).to_contain_text("oxygen")
-    expect(app.turn(2).get_by_label("Next version")).to_be_focused()
-    expect(app.turn(2).get_by_label("Previous version")).to_be_disabled()
+    expect(app.turn(2).locator(".versions")).to_have_count(0)
 
     app.go_to(link)
     expect(app.turn(1).locator(".question")).to_be_in_viewport()
     app.turn(1).get_by_label("Ask again").click()
-    expect(app.answered(1).locator(".versions")).to_contain_text("2 of 2")
-    expect(app.page.locator(".turn")).to_have_count(1)
-    app.turn(1).get_by_label("Previous version").click()
+    expect(app.answered(1).locator(".versions")).to_contain_text("2 answers")
+    if not window["dark"]:
+        looked_at(app, "versions")
+    app.turn(1).get_by_label("Previous version").press("Enter")
+    expect(app.turn(1).get_by_label("Previous version")).to_be_focused()
     expect(app.answered(2).locator(".question")).to_contain_text("CO2")
-    expect(app.turn(1).locator(".question")).to_be_in_viewport()
 
 
 def test_a_second_window_follows_the_first(quoting: str, open_app: Opener) -> None:
@@ -250,9 +245,7 @@ def test_a_second_window_follows_the_first(quoting: str, open_app: Opener) -> No
     app.turn(1).get_by_label("Your question").fill("How is the CO2 removed?")
     app.turn(1).get_by_role("button", name="Ask", exact=True).click()
     expect(other.answered(1).locator(".question")).to_contain_text("CO2")
-    app.answered(1)
-    app.turn(1).get_by_label("Previous version").click()
-    expect(other.answered(2).locator(".question")).to_contain_text("oxygen")
+    expect(other.page.locator(".turn")).to_have_count(1)
 
 
 def _copied(app: App, number: int, label: str) -> str:

@@ -61,7 +61,7 @@ def test_folders_are_chosen_asked_and_removed_by_the_keyboard(
     app.answered(1)
     expect(chips(app)).to_have_text(["reference/", "procedures/environment.md"])
     app.turn(1).get_by_label("Ask again").click()
-    expect(app.answered(1).locator(".versions")).to_contain_text("2 of 2")
+    expect(app.answered(1).locator(".versions")).to_contain_text("2 answers")
     expect(app.turn(1).locator(".meta")).to_contain_text("only in reference/")
 
     app.page.get_by_label("Remove procedures/environment.md").press("Enter")
