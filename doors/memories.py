@@ -1,4 +1,4 @@
-"""The conversations and the memory of a key's user over HTTP; those of others do not exist for it."""
+"""Routes of conversations and memories: of the key's own user; those of others are not found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Shape = dict[str, Any]
 LONGEST_WORD = 200
 PREVIEWS = secrets.token_bytes(32)
-"""Signs what was shown before it is forgotten: a token of another process, or made up, is none."""
+"""The key that signs previews of forgetting; a token of another process is not valid."""
 
 talk = APIRouter(prefix="/api", tags=["Conversations"], responses=ERRORS)
 router = APIRouter(prefix="/api", tags=["Memory"], responses=ERRORS)
@@ -40,7 +40,7 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="most of them")]
 
 
 class NewConversation(Given):
-    """A conversation that begins; without a title, its first question becomes it."""
+    """A new conversation; without a title, its first question becomes its title."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Cabin fan"}]})
 
@@ -48,7 +48,7 @@ class NewConversation(Given):
 
 
 class ConversationChange(Given):
-    """What is changed of a conversation; what is left out stays."""
+    """The changes of a conversation; omitted fields stay."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Cabin fan", "pinned": True}]})
 
@@ -60,7 +60,7 @@ class ConversationChange(Given):
 def conversations(
     asks: Caller, limit: Limit = 50, words: Annotated[str, Query(max_length=LONGEST_WORD)] = ""
 ) -> Shape:
-    """Those in which all the words stand somewhere."""
+    """Return the conversations that have all the words."""
     asks.caller.require("read")
     found = asks.athena.conversations.list(user=asks.caller.user, limit=limit, words=words)
     return {"conversations": [info_shape(info) for info in found]}
@@ -68,7 +68,7 @@ def conversations(
 
 @talk.post("/conversations", summary="Begin a conversation", status_code=201)
 def begin(given: NewConversation, asks: Caller) -> Shape:
-    """Ask in it by its id: `conversation_id`, in OpenAI's protocol in `metadata`."""
+    """Create a conversation; ask in it by `conversation_id`, in OpenAI's protocol in `metadata`."""
     asks.caller.require("remember")
     made = asks.athena.conversations.create(
         given.title, user=asks.caller.user, assistant=asks.athena.persona.name
@@ -78,7 +78,7 @@ def begin(given: NewConversation, asks: Caller) -> Shape:
 
 @talk.get("/conversations/{conversation_id}", summary="One with its turns")
 def conversation(conversation_id: Id, asks: Caller) -> Shape:
-    """All questions and answers, in order."""
+    """Return all questions and answers, in order."""
     asks.caller.require("read")
     own_conversation(asks.athena, asks.caller, conversation_id)
     return conversation_shape(asks, asks.athena.conversations.get(conversation_id))
@@ -86,7 +86,7 @@ def conversation(conversation_id: Id, asks: Caller) -> Shape:
 
 @talk.patch("/conversations/{conversation_id}", summary="Rename or pin one")
 def change(conversation_id: Id, given: ConversationChange, asks: Caller) -> Shape:
-    """The conversation as it is then."""
+    """Return the changed conversation."""
     asks.caller.require("remember")
     own_conversation(asks.athena, asks.caller, conversation_id)
     if given.title is not None:
@@ -98,7 +98,7 @@ def change(conversation_id: Id, given: ConversationChange, asks: Caller) -> Shap
 
 @talk.delete("/conversations/{conversation_id}", summary="Delete one")
 def delete(conversation_id: Id, asks: Caller) -> Shape:
-    """It goes with its turns; memories that came of it stay."""
+    """Delete a conversation with its turns; memories made of them stay."""
     asks.caller.require("remember")
     own_conversation(asks.athena, asks.caller, conversation_id)
     asks.athena.conversations.delete(conversation_id)
@@ -113,7 +113,7 @@ def _no_bool(value: object) -> object:
 
 
 class Feedback(Given):
-    """What the reader thought of an answer: 1, -1, or null to take it back."""
+    """A rating of an answer: 1, -1, or null to take it back."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -128,7 +128,7 @@ class Feedback(Given):
 
 @talk.post("/feedback", summary="Say whether an answer was good")
 def feedback(given: Feedback, asks: Caller) -> Shape:
-    """Kept with the answer."""
+    """Store the rating with the answer."""
     asks.caller.require("remember")
     try:
         own_conversation(asks.athena, asks.caller, asks.athena.conversations.conversation_of(given.turn_id))
@@ -142,7 +142,7 @@ def feedback(given: Feedback, asks: Caller) -> Shape:
 
 
 class MemoryText(Given):
-    """What a memory says."""
+    """The text of a memory."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "I sleep in bunk B-2."}]})
 
@@ -150,7 +150,7 @@ class MemoryText(Given):
 
 
 class Forget(Given):
-    """What is to be forgotten: ids, what a search finds, what is older, or all; with a token, it is done."""
+    """What to forget: ids, a search, an age, or everything; with a token, it is done."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"search": "bunk"}]})
 
@@ -162,7 +162,7 @@ class Forget(Given):
 
 
 class Texts(Given):
-    """What is to be embedded."""
+    """The texts to embed."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"texts": ["The cabin fan hums."]}]})
 
@@ -204,21 +204,21 @@ def add(given: MemoryText, asks: Caller) -> Shape:
 
 @router.get("/memories/{memory_id}", summary="One memory")
 def one(memory_id: Id, asks: Caller) -> Shape:
-    """A memory of the user's, by its id."""
+    """Return one memory of the user by its id."""
     asks.caller.require("read")
     return memory_shape(memory_of(asks).get(memory_id))
 
 
 @router.put("/memories/{memory_id}", summary="Let a memory say something else")
 def edit(memory_id: Id, given: MemoryText, asks: Caller) -> Shape:
-    """Its id stays, its old words are gone."""
+    """Change the text; the id stays, the old text is erased."""
     asks.caller.require("remember")
     return memory_shape(memory_of(asks).edit(memory_id, given.text))
 
 
 @router.post("/memories/forget", summary="See what would be forgotten, or forget it")
 def forget(given: Forget, asks: Caller) -> Shape:
-    """First what would go and a token; the same request with that token does it."""
+    """Return what would go and a token; the same request with that token does it."""
     asks.caller.require("remember")
     asks.caller.require("read")  # it shows what would go
     if (
@@ -272,7 +272,7 @@ def plan(given: Prompt, asks: Caller) -> Shape:
 
 @router.post("/embed", summary="Embed texts with the model of the index")
 def embed(given: Texts, asks: Caller) -> Shape:
-    """A vector of unit length each, as memories and passages have them."""
+    """Return one vector of unit length per text."""
     asks.caller.require("read")
     encoder = asks.athena.encoder
     vectors = encoder.encode_passages(given.texts, on_progress=asks.go_on)
@@ -280,12 +280,12 @@ def embed(given: Texts, asks: Caller) -> Shape:
 
 
 def memory_of(asks: Here) -> UserMemory:
-    """What is remembered of the caller's user."""
+    """Return the memory of the caller's user."""
     return asks.athena.memory_of(asks.caller.user)
 
 
 def info_shape(info: ConversationInfo) -> Shape:
-    """A conversation without its turns."""
+    """Return a conversation without its turns as JSON."""
     return {
         "id": info.id,
         "title": info.title,
@@ -298,7 +298,7 @@ def info_shape(info: ConversationInfo) -> Shape:
 
 
 def conversation_shape(asks: Here, whole: Conversation) -> Shape:
-    """A conversation whole."""
+    """Return a conversation with its turns as JSON."""
     return {
         **info_shape(whole.info),
         "turns": [_turn_shape(asks, turn) for turn in whole.turns],

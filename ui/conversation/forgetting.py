@@ -38,17 +38,17 @@ Preview = Callable[["UserMemory"], "Forgetting"]
 
 
 def user_memory() -> UserMemory:
-    """The memory of this session's user."""
+    """Return the memory of this session's user."""
     return process.athena().memory_of(whose.user())
 
 
 def ask_to_forget(memory_ids: Sequence[str]) -> None:
-    """Ask before some memories and turns are forgotten, by their ids."""
+    """Open the dialog that forgets memories and turns by their ids."""
     ask_about(lambda memory: memory.forgetting(memory_ids))
 
 
 def ask_about(preview: Preview, *, everything: bool = False) -> None:
-    """Ask before what a preview finds is forgotten, or `everything`."""
+    """Open the dialog that forgets what a preview finds, or `everything`."""
     open_dialog("Forget this?", partial(confirm_forgetting, preview, everything=everything))
 
 
@@ -79,7 +79,7 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
 
 
 def _what_goes(found: Forgetting, *, everything: bool) -> None:
-    """List what would be gone, and what goes along."""
+    """List the memories and messages that would be gone."""
     facts, said = found.memories, _said(found)
     counts = [counted(len(facts), "fact")] if facts else []
     counts += [counted(len(said), "message")] if said else []
@@ -96,13 +96,13 @@ def _what_goes(found: Forgetting, *, everything: bool) -> None:
 
 
 def _said(found: Forgetting) -> Sequence[Turn]:
-    """The messages that go, the latest first; of one whose answer alone was found, the answer."""
+    """Return the messages that go, the latest first; the answer where only that was found."""
     by_turn = {turn.id.removesuffix(ANSWER): turn for turn in reversed(found.turns)}
     return sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))
 
 
 def _what_stays(found: Forgetting, *, words: bool) -> str:
-    """Where the text can still be read or found afterwards, plainly."""
+    """Return the sentence that says where the text can still be read afterwards."""
     stays = "The words stay to read in the conversations, and are not found again. "
     stays = "" if words or not (found.said_in or found.turns) else stays
     return stays + (IN_MONGODB if process.settings().store == "server" else IN_FILES)

@@ -1,4 +1,4 @@
-"""Whom and what was spoken of, as data: the graph as it is drawn, the ranking, the changes, the stream."""
+"""The graph of entities as data for the page: picture, ranking, changes and stream."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEPTH = 2
 
 
 def graph_view(index: UserIndex, chosen: str) -> View:
-    """The entities spoken of most and what relates them, or what is around the chosen one."""
+    """Return the entities mentioned most with their relations, or those around the chosen one."""
     counts = {known.entity.id: known.mentions for known in graph.entity_knowledge(index)}
     if chosen in index.entities:
         around = graph.neighbourhood(index, [chosen], depth=DEPTH)
@@ -81,7 +81,7 @@ def _label(index: UserIndex, shown: Sequence[str], chosen: str) -> str:
 
 
 def _edges(relations: Collection[Relation], shown: set[str]) -> dict[tuple[str, str], list[str]]:
-    """What relates two entities, in all its words."""
+    """Return the labels of the relations between two entities, by their ids."""
     edges: dict[tuple[str, str], list[str]] = {}
     for relation in relations:
         pair = (relation.subject_id, relation.object_id)
@@ -93,13 +93,13 @@ def _edges(relations: Collection[Relation], shown: set[str]) -> dict[tuple[str, 
 
 
 def sentences(index: UserIndex, chosen: str) -> list[str]:
-    """What is said of an entity, the latest first, each once."""
+    """Return the relations of an entity as sentences, the latest first, each once."""
     found = sorted(index.relations_of(chosen), key=lambda relation: (-relation.at, relation.id))
     return list(dict.fromkeys(graph.sentence(index, relation) for relation in found))
 
 
 def ranking_view(index: UserIndex) -> View:
-    """The entities spoken of most."""
+    """Return the entities mentioned most."""
     found = graph.entity_knowledge(index)[:LISTED]
     most = max((known.mentions for known in found), default=1)
     return {
@@ -117,7 +117,7 @@ def ranking_view(index: UserIndex) -> View:
 
 
 def changes_view(index: UserIndex, *, now: float) -> View:
-    """What was spoken of more or less this week than the week before."""
+    """Return the entities mentioned more or less often this week than the week before."""
     found = graph.changes(index, before=(now - 2 * WEEK_S, now - WEEK_S), after=(now - WEEK_S, float("inf")))
     most = max((abs(change.after - change.before) for change in found), default=1)
     return {
@@ -143,7 +143,7 @@ def _moved(change: graph.Change) -> str:
 
 
 def stream_view(index: UserIndex, chosen: str) -> View:
-    """What was spoken of and when, by day, the latest first."""
+    """Return the mentions by day, the latest first."""
     found = graph.stream(index, entity_id=chosen if chosen in index.entities else "")
     entries = [
         _node(index.entities[mention.entity_id])
@@ -181,7 +181,7 @@ Places = Mapping[str, tuple[float, float]]
 
 
 def places(nodes: Sequence[str], edges: Sequence[tuple[str, str]], *, centre: str = "") -> Places:
-    """A place in the unit square for each node; neighbours near each other, `centre` in the middle.
+    """Return a place in the unit square for each node: neighbours near each other, `centre` in the middle.
 
     Fruchterman and Reingold (1991): all nodes repel each other, edges pull their ends together.
     """
@@ -206,7 +206,7 @@ def _spiral(count: int) -> np.ndarray:
 
 
 def _step(position: np.ndarray, linked: np.ndarray, distance: float, *, most: float) -> np.ndarray:
-    """How far each node moves in one round, shape (nodes, 2)."""
+    """Return how far each node moves in one round, shape (nodes, 2)."""
     between = position[:, None, :] - position[None, :, :]
     length = np.maximum(np.linalg.norm(between, axis=2), 1e-3)
     force = (between * (distance**2 / length**2)[..., None]).sum(axis=1)
@@ -221,7 +221,7 @@ def _step(position: np.ndarray, linked: np.ndarray, distance: float, *, most: fl
 
 
 def _fitted(position: np.ndarray, centre: int | None) -> np.ndarray:
-    """The same places within the unit square, its margin left free; the centre in the middle of it."""
+    """Return the places scaled into the unit square within its margin, the centre in its middle."""
     if centre is not None:
         reach = max(float(np.abs(position).max()), 1e-9) * (1.6 if len(position) < 4 else 1.0)
         scaled = position / reach / 2 + 0.5
@@ -233,7 +233,7 @@ def _fitted(position: np.ndarray, centre: int | None) -> np.ndarray:
 
 
 def _apart(position: np.ndarray, centre: int | None) -> np.ndarray:
-    """The same places, those that would cover each other pushed apart where there is room."""
+    """Return the places with overlapping nodes pushed apart where there is room."""
     room = ROOM * min(1.0, sqrt(MOST_WITH_ROOM / len(position)))
     for _ in range(SHOVES):
         between = position[:, None, :] - position[None, :, :]
