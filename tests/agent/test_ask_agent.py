@@ -80,19 +80,17 @@ def test_an_image_is_looked_at_by_a_model_that_can_see_and_is_no_evidence(
     ]
 
 
-def test_a_look_is_asked_as_all_else_is_again_without_secrets_and_counted(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_is_asked_without_secrets_and_counted(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with OllamaServer(capabilities=["vision"]) as server:
         monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
         monkeypatch.setenv("ATHENA_OPENAI_API_KEY", KEY)
-        server.reply_with(Reply(status=503), Reply(("The note says ", KEY), prompt_tokens=None))
+        server.reply_with(Reply(("The note says ", KEY), prompt_tokens=None))
         with open_athena(load_settings(data_dir=data, llm="ollama/llama3.2")) as athena, spending() as spent:
             tool = image_tool(PNG, athena.models.language_model()[0]).tool
             here = Call(athena, Caller("me"), Addresses(), threading.Event(), lambda _: None)
             told = tool.run(here, tool.read({"question": "What does the note say?"}))
     assert told.startswith("The note says ") and KEY not in told
-    assert len(server.chats) == 2
+    assert len(server.chats) == 1
     assert [(spent_here.tokens_in > 0, spent_here.estimated) for spent_here in spent] == [(True, True)]
 
 

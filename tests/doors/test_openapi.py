@@ -41,4 +41,5 @@ def test_each_body_has_an_example_that_is_answered(serve: Serve) -> None:
                 [content] = operation["requestBody"]["content"].values()
                 schema = schemas[content["schema"]["$ref"].rpartition("/")[2]]
                 answered = client.request(method, path, json=schema["examples"][0])
-                assert answered.is_success or answered.status_code == 404, (path, answered.text)
+                # A plan needs a language model.
+                assert answered.is_success or answered.status_code in (404, 503), (path, answered.text)

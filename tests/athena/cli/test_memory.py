@@ -153,7 +153,7 @@ def test_a_chat_remembers_recalls_and_forgets(manual: Run) -> None:
     assert answer["mode"] == "quote"
     assert [item["id"] for item in answer["recalled"]] == [memory["id"]]
     names = [step["name"] for step in answer["steps"]]
-    assert (names[0], names[1], names[-1]) == ("condense", "recall", "remember")
+    assert (names[0], names[1], names[-1]) == ("recall", "correct", "remember")
     assert all("Gustav" not in citation["quote"] for citation in answer["citations"])
     wanted = manual("ask", "Forget that my cabin fan is called Gustav.", "--json")
     assert "Nothing is forgotten yet" in wanted["answer"]

@@ -12,7 +12,6 @@ from pipeline.finding.fusion import (
     FOREIGN_ALPHA,
     LISTS,
     alpha_for,
-    blend,
     fuse_sections,
     list_weights,
     relative_scores,
@@ -106,24 +105,3 @@ def test_it_is_what_the_definition_says(response: SearchResponse, weights: dict[
 
 def response_of(bm25: Ranking = (), dense: Ranking = ()) -> SearchResponse:
     return SearchResponse((), bm25, (), dense)
-
-
-def test_blending_by_hand() -> None:
-    own = response_of((hit("a0", 10.0), hit("b0", 5.0), hit("c0", 0.0)), (hit("a0", 0.8), hit("b0", 0.2)))
-    both = blend(own, response_of((hit("c0", 4.0), hit("b0", 2.0)), (hit("c0", 0.6),)), share=0.5)
-    # BM25 is scaled first: a .5 · 1 + .5 · 0, b .5 · .5 + .5 · 0, c .5 · 0 + .5 · 1
-    assert both.bm25_sentences == (hit("a0", 0.5), hit("c0", 0.5), hit("b0", 0.25))
-    # Cosines are not: a .4 + .3 (the least of the other), c .1 (the least of its own) + .3; no list grows
-    assert [found.node_id for found in both.dense_sentences] == ["a0", "b0"]
-    assert [found.score for found in both.dense_sentences] == pytest.approx([0.7, 0.4])
-
-
-@given(responses, responses, shares)
-def test_a_blend_is_as_long_as_the_longer_and_an_empty_response_changes_nothing(
-    own: SearchResponse, other: SearchResponse, share: float
-) -> None:
-    both = blend(own, other, share=share)
-    for name in LISTS:
-        one, two, found = (getattr(each, name) for each in (own, other, both))
-        assert len({item.node_id for item in found}) == max(len(one), len(two))
-    assert blend(own, response_of(), share=share) == own

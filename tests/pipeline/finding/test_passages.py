@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
-from pipeline.finding.passages import fetch_sections, fetched, gather, passage_leaves, select
+from pipeline.finding.passages import MARK_TOKENS, fetch_sections, fetched, gather, passage_leaves, select
 from pipeline.nodes import Node
 from pipeline.steps.trace import RunningStep
 from pipeline.stores.embedded import EmbeddedStore
@@ -57,6 +57,9 @@ def test_enough_sentences_merge_into_their_section(
     assert fetched([passage]) == [where | {"siblings": 6, "found": 3, "merged": merged}]
 
 
+FRAME = MARK_TOKENS + len(["fan.md", ">", "Manual", ">", "Fan"])  # tokens of a source besides its text
+
+
 def selected(
     sizes: list[int], *, top_k: int = 99, context_tokens: int = 10**9
 ) -> tuple[list[str], dict[str, Any]]:
@@ -69,15 +72,17 @@ def selected(
 
 
 def test_the_budget_may_be_used_up_and_a_smaller_one_further_down_may_fit() -> None:
-    kept, record = selected([5, 6, 5, 1], context_tokens=10)
-    assert (kept, record["tokens"]) == (["p00", "p02"], 10)
-    assert record["dropped"][0] == {"section_id": "p01", "why": "6 tokens do not fit the budget"}
+    kept, record = selected([5, 6, 5, 1], context_tokens=10 + 2 * FRAME)
+    assert (kept, record["tokens"]) == (["p00", "p02"], 10 + 2 * FRAME)
+    assert record["dropped"][0] == {"section_id": "p01", "why": f"{6 + FRAME} tokens do not fit the budget"}
     kept, record = selected([1, 1, 1], top_k=2)
     assert (kept, record["dropped"]) == (["p00", "p01"], [{"section_id": "p02", "why": "beyond the first 2"}])
-    assert selected([50, 1], context_tokens=10)[0] == ["p00"]  # the best is kept, even if it is too long
+    assert selected([50, 1], context_tokens=10 + FRAME)[0] == [
+        "p00"
+    ]  # the best is kept, even if it is too long
 
 
-@given(st.lists(st.integers(1, 30), max_size=15), st.integers(1, 10), st.integers(1, 60))
+@given(st.lists(st.integers(1, 30), max_size=15), st.integers(1, 10), st.integers(1, 200))
 def test_every_passage_is_kept_or_dropped_with_a_reason(sizes: list[int], top_k: int, budget: int) -> None:
     kept, record = selected(sizes, top_k=top_k, context_tokens=budget)
     dropped = [item["section_id"] for item in record["dropped"]]
@@ -85,4 +90,4 @@ def test_every_passage_is_kept_or_dropped_with_a_reason(sizes: list[int], top_k:
     assert len(kept) <= top_k
     assert record["tokens"] <= budget or len(kept) == 1
     if len(kept) < min(top_k, len(sizes)):  # there was room for one more: none of those dropped fits
-        assert all(record["tokens"] + sizes[int(name[1:])] > budget for name in dropped)
+        assert all(record["tokens"] + sizes[int(name[1:])] + FRAME > budget for name in dropped)
