@@ -15,6 +15,8 @@ def pull(
     """Let Ollama download a model, with progress."""
     from pipeline.models.llm import pull_model
 
+    if not model.isprintable() or not model.strip():
+        raise typer.BadParameter("no model has such a name")
     with failing_clearly(), err.status("asking Ollama") as shown:
         settings = settings_with(None)
         name, connect_timeout_s = model.removeprefix("ollama/"), settings.connect_timeout_s
