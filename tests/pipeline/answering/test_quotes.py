@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.answering import quotes as quoting
 from pipeline.answering.citations import quote_hash
-from pipeline.answering.quotes import MOST_CHARACTERS, MOST_SHOWN, Quote, choose_quotes
+from pipeline.answering.quotes import MOST_CHARACTERS, MOST_SHOWN, READ, Quote, choose_quotes
 from pipeline.stores.embedded import EmbeddedStore
+from tests.fakes import FakeCrossEncoder
 from tests.pipeline.ingest_runs import run_ingest
 from tests.pipeline.searching import ENCODER, make_search, make_store
 
@@ -140,6 +141,22 @@ def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: Embed
     unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))
     quotes = choose_quotes(unsure, store=manual, encoder=ENCODER, limit=5)
     assert [quote.unit.folded for quote in quotes] == [False, False]
+
+
+def test_a_cross_encoder_that_reranked_reads_the_first_quotes(manual: EmbeddedStore) -> None:
+    found, reader = make_search(manual).search("fan"), FakeCrossEncoder([0.0, 100.0, 200.0])
+
+    def best(*, rerank_score: float | None) -> list[str]:
+        passages = tuple(replace(passage, rerank_score=rerank_score) for passage in found.passages)
+        quotes = choose_quotes(
+            replace(found, passages=passages), store=manual, encoder=ENCODER, limit=5, cross_encoder=reader
+        )
+        return [quote.best.node_id for quote in quotes]
+
+    alone = best(rerank_score=None)
+    assert reader.calls == []
+    assert best(rerank_score=0.5) == [*reversed(alone[:READ]), *alone[READ:]]
+    assert [len(texts) for _, texts in reader.calls] == [READ]
 
 
 def test_of_a_parent_several_sections_are_quoted_with_their_headings(tmp_path: Path) -> None:
