@@ -17,7 +17,7 @@ ATTACKS = {
     "tests/pipeline/test_ingest_kill.py": "A killed ingest leaves every document whole or gone",
     "tests/pipeline/stores/embedded/test_forgetting.py": "A killed forgetting leaves nothing behind",
     "tests/pipeline/stores/test_memory_kills.py": "A killed write leaves every memory whole or gone",
-    "tests/pipeline/models/test_faults.py": "A model server's faults end in a message, in time",
+    "tests/pipeline/models/test_generation.py": "A model server that stalls or breaks off ends in a message",
     "tests/athena/test_requests.py": "No thread or child process asks another machine",
     "tests/browser/test_strangers.py": "Other sites get no session, no frame and no answer",
     "tests/attack/test_sessions.py": "Twenty people at once each get their own whole answers",
