@@ -306,7 +306,6 @@ class ChatRecipe:
             model=parts.model_name,
             options=parts.options,
             trace=Trace(emit),
-            invocation=parts.invocation,
             instead_of=instead_of,
         )
         turn.notices += (NOT_KEPT,) if not (parts.kept or history) else ()

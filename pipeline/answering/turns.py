@@ -39,7 +39,6 @@ class FinishedTurn:
     model: str  # the connected model, also where the answer is quotes in the end; "" = none
     started_at: float  # Unix seconds
     seconds: float
-    invocation: Mapping[str, float] = field(default_factory=dict)  # the model's parameters
 
 
 Listener = Callable[[FinishedTurn], None]
@@ -120,15 +119,6 @@ class ChatParts:
         """Counts a conversation's tokens as the language model does, where that is known."""
         return counter_for(self.model_name)
 
-    @property
-    def invocation(self) -> Mapping[str, Any]:
-        """The language model's parameters, for the trace; nothing where none is connected."""
-        if self.llm is None:
-            return {}
-        from pipeline.models.llm import invocation_of
-
-        return invocation_of(self.llm)
-
 
 @dataclass(slots=True)
 class RunningTurn:
@@ -140,7 +130,6 @@ class RunningTurn:
     model: str  # "" = none is connected
     options: RetrievalOptions
     trace: Trace
-    invocation: Mapping[str, float] = field(default_factory=dict)
     queries: tuple[str, ...] = ()  # the message as it is searched for; several where it asks several things
     hypothesis: str | None = None  # to search with; None: the search writes its own where HyDE is on
     carried: str = ""  # the earlier question that was searched for with the message
@@ -187,7 +176,6 @@ class RunningTurn:
             model=self.model,
             started_at=self.trace.started_at,
             seconds=self.trace.seconds,
-            invocation=self.invocation,
         )
 
     def answer(self, **given: Any) -> Answer:

@@ -250,15 +250,6 @@ def server_of(llm: LLM) -> Server:
     return Server("local", "", llm.metadata.model_name, inf)
 
 
-def invocation_of(llm: LLM) -> dict[str, float]:
-    """Return the parameters that a server is asked with, by the names of Ollama and OpenAI, for traces."""
-    if server_of(llm).provider == "local":
-        return {}
-    served: Any = llm
-    limit = {"max_tokens": served.additional_kwargs.get("num_predict") or getattr(served, "max_tokens", 0)}
-    return {"temperature": served.temperature, "num_ctx": served.context_window, **limit}
-
-
 def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pulling]:
     """Let the Ollama at `url` download a model; yields the progress, and ends when it can be used.
 
