@@ -24,6 +24,7 @@ LONGEST_OUTPUT = 20_000  # characters of a model's output that are read
 MOST_VALUES = 50  # opening braces that are tried
 MOST_ROWS = 20  # statements, entities or relations of one message
 LEAST_SAID = 0.5  # share of a statement's content words that its sentence must have
+LEAST_WORDS = 3  # of a copied statement; a shorter one is a fragment of its sentence
 LONGEST_STATEMENT = 400  # characters
 UNRATED = 5
 
@@ -184,7 +185,8 @@ def _statement(row: Row, message: str) -> Statement | None:
 
 def own_words(statement: str, message: str) -> str:
     """Return a statement that stands in the message, else the sentence that it is from, else ""."""
-    if statement.casefold() in " ".join(message.casefold().split()):
+    whole = len(statement.split()) >= LEAST_WORDS
+    if whole and statement.casefold() in " ".join(message.casefold().split()):
         return statement
     sentences = [part.strip() for part in _SENTENCE.split(message) if is_said(statement, part)]
     words = set(analyse(statement))

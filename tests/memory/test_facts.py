@@ -75,7 +75,9 @@ def test_what_the_message_does_not_bear_out_is_dropped(text: str) -> None:
 def test_a_paraphrase_is_kept_in_the_words_of_the_user() -> None:
     message = "So it goes. my aunt vera has a bakery in lyon n she cant stand cats\nand you?"
     output = reply(stated("Vera owns a bakery in Lyon", "Vera"), stated("Vera's aunt hates her bakery"))
-    assert texts(output, message) == ["my aunt vera has a bakery in lyon n she cant stand cats"]
+    sentence = "my aunt vera has a bakery in lyon n she cant stand cats"
+    assert texts(output, message) == [sentence]
+    assert texts(reply(stated("aunt vera")), message) == [sentence]  # a fragment says too little
 
 
 def test_a_secret_is_never_kept() -> None:
