@@ -65,7 +65,7 @@ def test_a_page_is_found_by_its_names(opened: Open, question: str, file: str) ->
     athena, _ = opened(TEAMS)
     assert first_file(athena, question) == file
     answer = athena.ask(question)
-    assert (answer.citations or answer.nearest)[0].source == file
+    assert file in [one.source for one in (answer.citations or answer.nearest)[:2]]
 
 
 @pytest.mark.parametrize(

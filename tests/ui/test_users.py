@@ -160,7 +160,7 @@ def test_a_deleted_conversation_may_take_along_what_was_remembered_from_it(
     assert not app.exception
     assert athena.conversations.list() == []
     left = athena.memories.load("local").memories
-    assert [row.sources[0].turn_id for row in left] == ([] if forget else [""])
+    assert [row.text for row in left] == ([] if forget else ["It is OFFLINE."])
 
 
 def test_a_proxys_header_names_the_user_in_place_of_the_switch(
