@@ -78,9 +78,9 @@ def test_tools_of_a_server_are_called_and_converted(start: Start, fan: Athena) -
         ]
     )
     added, ordered, refused, wrong = calls(fan.ask(QUESTION, llm=llm, agent=agent))[1:]
-    assert (added.result, added.origin, added.kind) == ("5 parts", "t", "tool")
+    assert (added.data["result"], added.data["origin"], added.data["kind"]) == ("5 parts", "t", "tool")
     assert "did not allow" in ordered.detail
-    assert (refused.status, refused.attempts) == ("failed", 2) and "refuse" in refused.detail
+    assert (refused.status, refused.data["attempts"]) == ("failed", 2) and "refuse" in refused.detail
     assert "'first' is missing" in wrong.detail
 
 
@@ -89,7 +89,7 @@ def test_a_server_that_dies_in_a_call_is_told_and_started_again(start: Start, fa
     llm = FakeLLM([call("t_die"), call("t_add", first=1, second=1), ANSWERED])
     died, added = calls(fan.ask(QUESTION, llm=llm, agent=agent))[1:]
     assert died.status == "failed" and "The MCP server 't' failed" in died.detail
-    assert added.result == "2 parts"
+    assert added.data["result"] == "2 parts"
 
 
 def test_a_server_that_is_slow_to_start_is_done_without(
@@ -114,7 +114,7 @@ def test_a_server_that_was_down_is_there_at_the_next_run(fan: Athena, tmp_path: 
     deadline = time.monotonic() + 90
     while agent.servers.problems and time.monotonic() < deadline:
         answer = fan.ask(QUESTION, llm=FakeLLM([call("t_add", first=1, second=1), ANSWERED]), agent=agent)
-    assert not agent.servers.problems and calls(answer)[-1].result == "2 parts"
+    assert not agent.servers.problems and calls(answer)[-1].data["result"] == "2 parts"
     agent.servers.close()
 
 
@@ -165,8 +165,8 @@ def test_a_server_is_reached_by_its_url_with_its_headers_and_again_once_it_is_ba
     llm = FakeLLM([call("t_given"), call("t_add", first="2", second=3), ANSWERED])
     with _over_http(port):
         given, added = calls(fan.ask(QUESTION, llm=llm, agent=agent))[1:]
-    assert (given.result, given.origin) == ("asked with Bearer [secret]", "t")
-    assert added.result == "5 parts" and not agent.servers.problems
+    assert (given.data["result"], given.data["origin"]) == ("asked with [secret]", "t")
+    assert added.data["result"] == "5 parts" and not agent.servers.problems
     gone = calls(fan.ask(QUESTION, llm=FakeLLM([call("t_add", first=2, second=2), ANSWERED]), agent=agent))[
         -1
     ]
@@ -178,7 +178,7 @@ def test_a_server_is_reached_by_its_url_with_its_headers_and_again_once_it_is_ba
         assert died.status == "failed" and "The MCP server 't'" in died.detail
     with _over_http(port):
         again = FakeLLM([call("t_add", first=1, second=1), ANSWERED])
-        assert calls(fan.ask(QUESTION, llm=again, agent=agent))[-1].result == "2 parts"
+        assert calls(fan.ask(QUESTION, llm=again, agent=agent))[-1].data["result"] == "2 parts"
     agent.servers.close()
 
 

@@ -52,7 +52,7 @@ def test_every_block_of_the_page_runs(
         exec(compile(block, str(PAGE), "exec"), known)
     printed = capsys.readouterr().out
     assert "Did you mean 'top_k'?" in printed
-    assert "Breaker B7 feeds the cabin fan [1]." in printed
+    assert "Breaker B7 feeds the cabin fan. [1]" in printed
 
 
 def test_one_path_is_a_path_and_no_list_of_letters(tmp_path: Path) -> None:

@@ -77,9 +77,13 @@ class Connections:
         except (OSError, ValueError) as error:  # a file that the URL names; a port or password
             raise describe_mongodb(error, addresses) from error
         database = client[addresses.mongodb_database]
-        for name, indexes in INDEXES.items():
-            for keys in indexes:
-                database[name].create_index(list(keys))
+        try:
+            for name, indexes in INDEXES.items():
+                for keys in indexes:
+                    database[name].create_index(list(keys))
+        except BaseException:
+            client.close()
+            raise
         return database
 
     @cached_property
