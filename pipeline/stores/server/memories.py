@@ -98,10 +98,13 @@ class ServerMemories:
         turns: Collection[str] = (),
         expected: int | None = None,
     ) -> None:
-        """As `apply`, and delete these turns; MongoDB's journal keeps their bytes until it is reused."""
-        self.apply(user, changes, expected=expected)
+        """Delete these turns, then do as `apply`: a kill in between leaves facts that can be forgotten again.
+
+        MongoDB's journal keeps the deleted bytes until it is reused.
+        """
         by_conversation: defaultdict[str, list[str]] = defaultdict(list)
         with self._connections.mongodb() as database:
+            _check_version(database, user, expected)
             for some in in_parts(turns):
                 own = {"_id": {"$in": some}, "user": user}
                 for turn in database["turns"].find(own, {"conversation_id": 1}):
@@ -109,6 +112,7 @@ class ServerMemories:
             for conversation_id, ids in by_conversation.items():
                 delete_turns(database, conversation_id, ids)
                 database["conversations"].delete_one({"_id": conversation_id, "turns": 0})
+        self.apply(user, changes, expected=expected)
 
     def close(self) -> None:
         """Give up the connections."""
