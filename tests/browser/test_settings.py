@@ -67,6 +67,8 @@ def test_a_model_is_connected_tested_and_used_in_another_tab(address: str, open_
         app.page.get_by_label("Ollama's address").fill("http://127.0.0.1:9")
         app.page.keyboard.press("Enter")
         expect(app.page.get_by_text("Not saved yet: Ollama's address")).to_be_visible()
+        app.ready()
+        app.page.wait_for_timeout(1_000)  # the sections below are drawn anew, and a click meanwhile is lost
         app.press("Test connection")
         expect(app.page.get_by_role("alert").first).to_contain_text("Ollama at http://127.0.0.1:9")
         app.page.get_by_label("Ollama's address").fill(ollama.url)
