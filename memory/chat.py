@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off in its settings"
 ONLY_THIS = "only this conversation is remembered, and nothing after it: the memory's settings say so"
-UNWRITABLE = "the data folder can only be read: nothing is kept"
 TOOLS = "the message calls a tool"
 AFTER = "after the answer is shown"
 BRIEFLY_S = 0.5  # waited for the message before to be remembered

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 FLOAT_BYTES = 4
-LEAST_REPEATED = 4  # words of a deleted message that are looked for in other turns
 LOOKED_AT = 10  # turns that a search returns
 
 _SPEAKER = re.compile(r"\s*([A-Z][a-zà-ÿ'’.-]{1,29}(?: [A-Z][a-zà-ÿ'’.-]{1,29}){0,2}): +(?=\S)")

@@ -48,8 +48,3 @@ def harmless(text: str) -> str:
 def harmless_json(text: str) -> str:
     """The same JSON with all of its control characters escaped."""
     return _LEFT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def share_text(share: float | None) -> str:
-    """A share, 0..1, as people read it; a dash where there is none."""
-    return "-" if share is None else f"{share:.0%}"

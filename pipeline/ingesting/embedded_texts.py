@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pipeline.analysis import embedding_text
 from pipeline.models.base import Encoder
@@ -19,14 +19,6 @@ def embedding_texts(
     """
     texts = {section.node_id: encoder.opening(embedding_text(section)) for section in sections}
     return texts | {sentence.node_id: embedding_text(sentence) for sentence in sentences}
-
-
-def embed_nodes(
-    sections: Sequence[Node], sentences: Sequence[Node], *, encoder: Encoder
-) -> dict[str, Vector]:
-    """The vectors of nodes by id, all embedded anew."""
-    texts = embedding_texts(sections, sentences, encoder=encoder)
-    return dict(zip(texts, encoder.encode_passages(list(texts.values())), strict=True))
 
 
 def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:

@@ -65,11 +65,6 @@ def data_of(steps: Iterable[Step], name: str) -> Mapping[str, Any]:
     return step.data if step else {}
 
 
-def ids_of(step: Step, *names: str) -> list[str]:
-    """Return the ids that a step has under these names of its data, in order."""
-    return [known for name in names for known in step.data.get(name, ())]
-
-
 def call_line(step: Step) -> str:
     """Return one line of plain text about a "tool" step: the call, and what it found or why it failed."""
     tool, arguments = step.data["tool"], step.data["arguments"]

@@ -9,7 +9,6 @@ FIRST_DOCUMENTS = "The first documents are being indexed."
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
 UNBROKEN_HYPHEN = "\u2011"
 JOINER = "\u2060"  # neither seen nor broken at
-UNBROKEN_SPACE = "\u00a0"
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 

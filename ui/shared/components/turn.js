@@ -431,10 +431,6 @@ function quiet(data, send) {
     line.append(element("button", { class: "tool how", onclick: () => send("inspect", {}) },
       icon("account_tree"), "How was this found?"));
   }
-  if (data.trace) {
-    line.append(element("a", { class: "tool", href: data.trace, target: "_blank", rel: "noopener noreferrer" },
-      icon("timeline"), "Trace"));
-  }
   const acts = [data.versions > 1 ? versions(data, send) : null, data.turn ? tools(data, send) : null, data.rated ? thumbs(data, send) : null].filter(Boolean);
   if (acts.length) line.append(element("span", { class: "acts" }, acts));  // on one line, or on the next together
   return line;
