@@ -1,160 +1,269 @@
-"""The JSON shapes of the command line: plain dicts, made in one place because others rely on them.
-
-Keys may be added, never renamed or removed.
-"""
+"""The JSON of `--json` and of HTTP, as pydantic models. Keys may be added, never renamed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
-from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit
-from pipeline.finding.why import Why
+from pydantic import BaseModel, ConfigDict, Field
+
+from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit, Verdict
 from pipeline.steps.records import Step, data_of
 from pipeline.stores.conversations import scope_of
 
-Shape = dict[str, Any]
+AGENT_STEPS = ("think", "tool")
 NOTHING_RECALLED: Mapping[str, str] = {}
-AGENT_FIELDS: Mapping[str, Mapping[str, Any]] = {  # of an agent's steps, by name, each with its default
-    "think": {"thought": "", "wants": ""},
-    "tool": {"tool": "", "kind": "", "origin": "", "arguments": {}, "found": "", "result": ""}
-    | {"sections": [], "tokens": 0},
-}
 
 
-def search_shape(retrieval: Retrieval) -> Shape:
-    """What `athena search --json` prints."""
-    return {
-        "query": retrieval.question,
-        "results": [result_shape(passage, rank) for rank, passage in enumerate(retrieval.passages, start=1)],
-        "answerable": {
-            "probability": retrieval.answerability.probability,
-            "threshold": retrieval.answerability.threshold,
-            "answerable": retrieval.answerability.answerable,
-            "sure": retrieval.answerability.sure,
-            "verdict": retrieval.answerability.verdict,
-        },
-        "corrected": retrieval.question if retrieval.asked else "",
-        "steps": steps_shape(retrieval.steps),
-    }
+class Shape(BaseModel):
+    """A frozen JSON object, also made of an object that has its fields as attributes."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
-def result_shape(passage: Passage, rank: int) -> Shape:
-    """One result: the exact span of the merged section, or of the best sentence found in it."""
-    node = passage.node
-    return {
-        "rank": rank,
-        "score": round(passage.score, 6),
-        "source": node.metadata["source"],
-        "heading_path": list(node.metadata["heading_path"]),
-        "section_id": passage.section.node_id,
-        "start": node.start_char_idx,
-        "end": node.end_char_idx,
-        "start_line": node.metadata["start_line"],
-        "end_line": node.metadata["end_line"],
-        "page": node.metadata.get("page"),
-        "text": node.text,
-        "merged": passage.merged,
-        "rerank_score": passage.rerank_score,
-        "members": list(passage.members),
-    }
+class StepOut(Shape):
+    """One step of a run; `data` is empty but in the steps of an agent."""
+
+    name: str
+    ms: float
+    status: str
+    detail: str = ""
+    data: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return the shape of a step."""
+        data = dict(step.data) if step.name in AGENT_STEPS else {}
+        return cls(name=step.name, ms=round(step.ms, 3), status=step.status, detail=step.detail, data=data)
 
 
-def answer_shape(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED, *, error: str = "") -> Shape:
-    """What `athena ask --json` prints.
+class SpanOut(Shape):
+    """A place in a document: character offsets, and lines from 1."""
 
-    `recalled` has the texts of the recalled memories, `error` is why the answer broke off.
-    """
-    return {
-        "question": answer.question,
-        "condensed_question": answer.condensed_question,
-        "carried": answer.carried,
-        "answer": answer.text,
-        "verdict": answer.verdict,
-        "corrected": answer.corrected,
-        "abstained": answer.abstained,
-        "mode": answer.mode,
-        "model": answer.model,
-        "status": answer.status,
-        "error": error,
-        "citations": [citation_shape(citation) for citation in answer.citations],
-        "units": [unit_shape(unit, answer) for unit in answer.units],
-        "left_out": [
-            {"marker": unit.marker, "parts": unit.parts, "count": unit.left_out}
-            for unit in answer.units
-            if unit.left_out
-        ],
-        "nearest": [citation_shape(citation) for citation in answer.nearest],
-        "support": [asdict(support) for support in answer.support],
-        "recalled": recalled_shape(answer, recalled),
-        "notices": list(answer.notices),
-        "steps": steps_shape(answer.steps),
-        "seconds": round(answer.seconds, 3),
-        "usage": asdict(answer.usage) if answer.usage else None,
-        "scope": list(scope_of(answer)),
-        "conversation_id": answer.conversation_id,
-        "turn_id": answer.turn_id,
-    }
+    source: str
+    heading_path: list[str]
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    page: int | None = None
 
 
-def recalled_shape(answer: Answer, texts: Mapping[str, str]) -> list[Shape]:
-    """The recalled memories and turns, best first, with their scores; forgotten ones are left out."""
-    recalled = data_of(answer.steps, "recall")
-    scores = {item["memory_id"]: item for item in recalled.get("recalled", ())}
-    said = {item["memory_id"]: item for item in recalled.get("turns", ())}
-    shapes = []
-    for known, text in texts.items():
-        shape: Shape = {"id": known, "text": text}
-        if item := scores.get(known):
-            shape |= {
-                "score": round(item["score"], 6),
-                "recency": round(item["recency"], 6),
-                "importance": item["importance"],
-                "relevance": round(item["relevance"], 6),
-            }
-        elif item := said.get(known):
-            shape |= {"score": round(item["score"], 6), "relevance": round(item["relevance"], 6)}
-        shapes.append(shape)
-    return shapes
+class ResultOut(SpanOut):
+    """One result of a search: the merged section, or the best sentence that was found in a section."""
+
+    rank: int
+    score: float
+    section_id: str
+    text: str
+    merged: bool
+    rerank_score: float | None
+    members: list[str]
+
+    @classmethod
+    def of(cls, passage: Passage, rank: int) -> Self:
+        """Return the shape of a passage at a rank, from 1."""
+        node = passage.node
+        return cls(
+            rank=rank,
+            score=round(passage.score, 6),
+            source=node.metadata["source"],
+            heading_path=list(node.metadata["heading_path"]),
+            section_id=passage.section.node_id,
+            start=node.start_char_idx or 0,
+            end=node.end_char_idx or 0,
+            start_line=node.metadata["start_line"],
+            end_line=node.metadata["end_line"],
+            page=node.metadata.get("page"),
+            text=node.text,
+            merged=passage.merged,
+            rerank_score=passage.rerank_score,
+            members=list(passage.members),
+        )
 
 
-def citation_shape(citation: Citation) -> Shape:
-    """One citation: the exact span and what it says."""
-    return {
-        "marker": citation.marker,
-        "source": citation.source,
-        "heading_path": list(citation.heading_path),
-        "start": citation.start,
-        "end": citation.end,
-        "start_line": citation.start_line,
-        "end_line": citation.end_line,
-        "page": citation.page,
-        "quote": citation.quote,
-        "verified": citation.verified,
-    }
+class AnswerableOut(Shape):
+    """Whether the documents answer a question: a probability, and the limits between the verdicts."""
+
+    probability: float
+    threshold: float
+    answerable: bool
+    sure: float
+    verdict: Verdict
 
 
-def unit_shape(unit: Unit, answer: Answer) -> Shape:
-    """One quote as it is shown: `text` is its lead and the quoted text."""
-    quote = next((cited.quote for cited in answer.citations if cited.marker == unit.marker), "")
-    return {
-        **asdict(unit),
-        "text": f"{unit.lead}\n{quote}" if unit.lead else quote,
-        "parts": unit.parts,
-        "left_out": unit.left_out,
-    }
+class PlaceOut(Shape):
+    """Where a section stands in one list of a search: rank from 1; None where it is not in the list."""
+
+    rank: int | None
+    score: float | None
 
 
-def steps_shape(steps: Sequence[Step]) -> list[Shape]:
-    """Each step's name and milliseconds, and what is to be said of it; an agent's steps in full."""
+class WhyOut(Shape):
+    """Why a section is not among the passages; `dropped_by` names the step that dropped it."""
+
+    source: str
+    heading_path: list[str]
+    dropped_by: str
+    explanation: str
+    places: dict[str, PlaceOut]
+    final_rank: int | None
+
+
+class SearchOut(Shape):
+    """What a search found."""
+
+    query: str
+    results: list[ResultOut]
+    answerable: AnswerableOut
+    corrected: str
+    steps: list[StepOut]
+    why: WhyOut | None = None
+
+    @classmethod
+    def of(cls, retrieval: Retrieval) -> Self:
+        """Return the shape of a retrieval."""
+        return cls(
+            query=retrieval.question,
+            results=[ResultOut.of(passage, rank) for rank, passage in enumerate(retrieval.passages, start=1)],
+            answerable=AnswerableOut.model_validate(retrieval.answerability),
+            corrected=retrieval.question if retrieval.asked else "",
+            steps=[StepOut.of(step) for step in retrieval.steps],
+        )
+
+
+class CitationOut(SpanOut):
+    """One citation: the exact span, its text, and whether the passage supports the sentence."""
+
+    marker: int
+    quote: str
+    verified: bool
+
+
+class UnitOut(Shape):
+    """One quote as it is shown; `text` is its lead and the quoted text, `left_out` counts in `parts`."""
+
+    marker: int
+    kind: str
+    start: int
+    end: int
+    lead: str
+    answer_start: int | None
+    answer_end: int | None
+    left_out_before: int
+    left_out_after: int
+    folded: bool
+    parts: str
+    left_out: int
+    text: str = ""
+
+    @classmethod
+    def of(cls, unit: Unit, citations: tuple[Citation, ...]) -> Self:
+        """Return the shape of a unit with the text of its citation."""
+        quote = next((cited.quote for cited in citations if cited.marker == unit.marker), "")
+        text = f"{unit.lead}\n{quote}" if unit.lead else quote
+        return cls.model_validate(unit).model_copy(update={"text": text})
+
+
+class SupportOut(Shape):
+    """One sentence of an answer, checked; `start` and `end` are offsets in the answer."""
+
+    start: int
+    end: int
+    markers: list[int]
+    supported: bool
+    score: float
+    missing: list[str]
+
+
+class RecalledOut(Shape):
+    """A memory or an earlier message that was recalled, with its scores where it was searched for."""
+
+    id: str
+    text: str
+    score: float | None = None
+    recency: float | None = None
+    importance: float | None = None
+    relevance: float | None = None
+
+
+class UsageOut(Shape):
+    """The tokens of language models for one answer; `cost` is None where no price is set."""
+
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+    cost: float | None
+    model: str
+
+
+class AnswerOut(Shape):
+    """An answer with its citations, checks and steps."""
+
+    question: str
+    condensed_question: str
+    carried: str
+    answer: str
+    verdict: Verdict | None
+    corrected: str
+    abstained: bool
+    mode: str
+    model: str
+    status: Literal["complete", "stopped", "failed"]
+    error: str = Field(description="why the answer broke off")
+    citations: list[CitationOut]
+    units: list[UnitOut]
+    nearest: list[CitationOut]
+    support: list[SupportOut]
+    recalled: list[RecalledOut]
+    notices: list[str]
+    steps: list[StepOut]
+    seconds: float
+    usage: UsageOut | None
+    scope: list[str]
+    conversation_id: str
+    turn_id: str
+
+    @classmethod
+    def of(cls, answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED, *, error: str = "") -> Self:
+        """Return the shape of an answer; `recalled` has the texts of the recalled memories, by id."""
+        return cls(
+            question=answer.question,
+            condensed_question=answer.condensed_question,
+            carried=answer.carried,
+            answer=answer.text,
+            verdict=answer.verdict,
+            corrected=answer.corrected,
+            abstained=answer.abstained,
+            mode=answer.mode,
+            model=answer.model,
+            status=answer.status,
+            error=error,
+            citations=[CitationOut.model_validate(one) for one in answer.citations],
+            units=[UnitOut.of(unit, answer.citations) for unit in answer.units],
+            nearest=[CitationOut.model_validate(one) for one in answer.nearest],
+            support=[SupportOut.model_validate(one) for one in answer.support],
+            recalled=_recalled(answer, recalled),
+            notices=list(answer.notices),
+            steps=[StepOut.of(step) for step in answer.steps],
+            seconds=round(answer.seconds, 3),
+            usage=UsageOut.model_validate(answer.usage) if answer.usage else None,
+            scope=list(scope_of(answer)),
+            conversation_id=answer.conversation_id,
+            turn_id=answer.turn_id,
+        )
+
+
+def _recalled(answer: Answer, texts: Mapping[str, str]) -> list[RecalledOut]:
+    """The recalled memories and turns, best first; those that were forgotten since are left out."""
+    data = data_of(answer.steps, "recall")
+    scores = {item["memory_id"]: item for name in ("turns", "recalled") for item in data.get(name, ())}
+    shown = ("score", "recency", "importance", "relevance")
     return [
-        {"name": step.name, "ms": round(step.ms, 3), "status": step.status, "detail": step.detail}
-        | {name: step.data.get(name, no) for name, no in AGENT_FIELDS.get(step.name, {}).items()}
-        for step in steps
+        RecalledOut(
+            id=known,
+            text=text,
+            **{name: round(item[name], 6) for name in shown if name in (item := scores.get(known, {}))},
+        )
+        for known, text in texts.items()
     ]
-
-
-def why_shape(why: Why) -> Shape:
-    """What `athena search --why --json` adds under `why`."""
-    return asdict(why)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from athena.shapes import answer_shape
+from athena.shapes import AnswerOut
 from doors.asking import MODEL, Asked, answers, model_names
 from doors.citing import source_events, url_citations
 from doors.given import ERRORS, Here, here
@@ -278,7 +278,7 @@ class Reply:
 
     def _shown(self, answer: Answer) -> tuple[str, dict[str, Any]]:
         shown, recalled = self._asks.athena.with_memories(answer, user=self._asks.caller.user)
-        return shown.text, answer_shape(self._asked.as_kept(shown), recalled)
+        return shown.text, AnswerOut.of(self._asked.as_kept(shown), recalled).model_dump(mode="json")
 
     def _chunk(self, delta: dict[str, Any], *, finish: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

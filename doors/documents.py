@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from athena.reading import UPLOADS, changing_files, upload_limits
 from athena.searching import NO_BUDGET
-from athena.shapes import answer_shape, search_shape
+from athena.shapes import AnswerOut, SearchOut
 from athena.stores import require_index
 from doors.asking import MODEL, Asked, answers
 from doors.completions import finished
@@ -81,7 +81,7 @@ class Text(Given):
 
 
 @router.post("/search", summary="Passages for a query, as `athena search --json` prints them")
-def search(given: Search, asks: Caller) -> Shape:
+def search(given: Search, asks: Caller) -> SearchOut:
     """The best passages, and whether they answer."""
     asks.caller.require("read")
     _words(given.query, "query")
@@ -90,11 +90,11 @@ def search(given: Search, asks: Caller) -> Shape:
     options = athena.options.but(
         top_k=given.limit, paths=as_globs(map(well_formed, given.paths)), context_tokens=NO_BUDGET
     )
-    return search_shape(athena.hybrid_search.search(given.query, options=options))
+    return SearchOut.of(athena.hybrid_search.search(given.query, options=options))
 
 
 @router.post("/ask", summary="An answer with its citations, as `athena ask --json` prints it")
-async def ask(given: Ask, asks: Caller) -> Shape:
+async def ask(given: Ask, asks: Caller) -> AnswerOut:
     """One answer; a client that hangs up stops it."""
     _words(given.question, "question")
     asked = Asked(
@@ -107,7 +107,7 @@ async def ask(given: Ask, asks: Caller) -> Shape:
     run = await run_in_threadpool(answers, asks.athena, asks.caller, asked)
     answer = await finished(run, asks)
     shown, recalled = await run_in_threadpool(asks.athena.with_memories, answer, user=asks.caller.user)
-    return answer_shape(asked.as_kept(shown), recalled)
+    return AnswerOut.of(asked.as_kept(shown), recalled)
 
 
 @router.get("/documents", summary="All documents")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from athena.shapes import answer_shape
+from athena.shapes import AnswerOut
 from doors.asking import own_conversation
 from doors.given import ERRORS, Given, Here, here
 from doors.refusals import Refusal
@@ -313,7 +313,7 @@ def _turn_shape(asks: Here, turn: Turn) -> Shape:
         "created_at": iso(turn.created_at),
         "feedback": turn.feedback,
         "feedback_text": turn.feedback_text,
-        "answer": answer_shape(shown, recalled),
+        "answer": AnswerOut.of(shown, recalled).model_dump(mode="json"),
     }
 
 

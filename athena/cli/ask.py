@@ -63,7 +63,7 @@ def ask(
         watch_answer,
         without_failure,
     )
-    from athena.shapes import answer_shape
+    from athena.shapes import AnswerOut
 
     if not any(map(str.isalnum, question)):
         raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
@@ -88,13 +88,13 @@ def ask(
         except Unanswered as failed:
             if failed.answer:
                 partial, recalled = athena.with_memories(failed.answer)
-                shape = answer_shape(partial, recalled, error=str(failed))
+                shape = AnswerOut.of(partial, recalled, error=str(failed))
                 show(as_json, shape, lambda: answer_text(without_failure(partial), recalled))
                 flush()
             raise
         answer, recalled = athena.with_memories(answer)
         # Before traces are waited for, and before anything is remembered.
-        show(as_json, answer_shape(answer, recalled), lambda: answer_text(answer, recalled))
+        show(as_json, AnswerOut.of(answer, recalled), lambda: answer_text(answer, recalled))
         flush()
 
 

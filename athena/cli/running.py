@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from athena.cli.terminal import Terminal
 from pipeline.errors import AthenaError
@@ -70,7 +71,7 @@ def check_private(private: bool, conversation: str | None) -> None:
         raise typer.BadParameter("a private conversation is a new one: leave out --conversation or --private")
 
 
-def show(as_json: bool, shape: Any, text: Callable[[], Any]) -> None:
+def show(as_json: bool, shape: object, text: Callable[[], Any]) -> None:
     """Print the result: one line of JSON, or text for people."""
     if as_json:
         print_json(shape)
@@ -83,9 +84,9 @@ def flush() -> None:
     sys.stdout.flush()
 
 
-def print_json(shape: Any) -> None:
-    """Print a shape as one line of JSON, without secrets."""
-    line = redacted(json.dumps(shape, ensure_ascii=False, default=str))
+def print_json(shape: object) -> None:
+    """Print a model, a dataclass, or plain data as one line of JSON, without secrets."""
+    line = redacted(json.dumps(to_jsonable_python(shape, serialize_unknown=True), ensure_ascii=False))
     sys.stdout.write(harmless_json(line) + "\n")
 
 

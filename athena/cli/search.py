@@ -48,7 +48,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the passages for a question, without answering it."""
-    from athena.shapes import search_shape, why_shape
+    from athena.shapes import SearchOut, WhyOut
 
     if not any(map(str.isalnum, query)):
         raise typer.BadParameter('it is empty. Search for words, as in: athena search "cabin fan"')
@@ -66,7 +66,9 @@ def search(
         athena.warm_up()
         retrieval = athena.search(query, paths=as_globs(path))
         reason = athena.why(retrieval, *_section(why)) if why else None
-    shape = search_shape(retrieval) | ({"why": why_shape(reason)} if reason else {})
+    shape = SearchOut.of(retrieval)
+    if reason:
+        shape = shape.model_copy(update={"why": WhyOut.model_validate(reason)})
     show(as_json, shape, lambda: why_text(reason) if reason else search_text(retrieval))
 
 

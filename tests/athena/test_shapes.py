@@ -1,17 +1,15 @@
-"""The JSON shapes of the command line: others rely on their keys."""
+"""The JSON shapes of the command line and of HTTP: others rely on their keys."""
 
 from __future__ import annotations
 
-import json
-
-from athena.shapes import answer_shape, search_shape, why_shape
+from athena.shapes import AnswerOut, SearchOut, WhyOut
 from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support, Unit
 from pipeline.finding.why import Place, Why
 from pipeline.steps.records import Step
 from tests.pipeline.passages import make_passage
 
 STEP = Step("search", ms=12.34567, status="failed", detail="no words", data={"text": "fan", "hits": 3})
-STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no words"}
+STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no words", "data": {}}
 
 CITATION = Citation(
     marker=1, source="fan.md", heading_path=("Manual", "Fan"), start=5, end=12, start_line=2, end_line=3,
@@ -29,8 +27,8 @@ def test_search() -> None:
         make_passage("a", score=0.12345678, sentences=[(2, "It hums.", 0.9), (0, "Fan.", 0.1)]),
         make_passage("b", score=0.1, text="Whole.", sentences=[(0, "Whole.", 0.9)], merged=True),
     )
-    shape = search_shape(Retrieval("Why?", passages, Answerability(0.7, 0.4, sure=0.9), (STEP,)))
-    assert json.loads(json.dumps(shape)) == {
+    shape = SearchOut.of(Retrieval("Why?", passages, Answerability(0.7, 0.4, sure=0.9), (STEP,)))
+    assert shape.model_dump(mode="json") == {
         "query": "Why?",
         "results": [
             {
@@ -50,6 +48,7 @@ def test_search() -> None:
                        "verdict": "closest"},
         "corrected": "",
         "steps": [STEP_SHAPE],
+        "why": None,
     }  # fmt: skip
 
 
@@ -61,7 +60,7 @@ def test_answer() -> None:
         turn_id="t", verdict="answered", corrected="What then?",
         units=(Unit(1, "table", 0, 90, lead="| Part |", answer_start=5, answer_end=12, left_out_after=7),),
     )  # fmt: skip
-    assert json.loads(json.dumps(answer_shape(answer))) == {
+    assert AnswerOut.of(answer).model_dump(mode="json") == {
         "question": "And then?", "condensed_question": "What then?", "answer": "It hums [1].",
         "verdict": "answered", "corrected": "What then?",
         "units": [
@@ -71,7 +70,6 @@ def test_answer() -> None:
                 "text": "| Part |\nIt hums.", "parts": "rows", "left_out": 7,
             }
         ],
-        "left_out": [{"marker": 1, "parts": "rows", "count": 7}],
         "carried": "",
         "abstained": False, "mode": "quote", "model": "", "status": "complete",
         "error": "",
@@ -84,9 +82,20 @@ def test_answer() -> None:
     }  # fmt: skip
 
 
+def test_recalled_memories_have_their_scores() -> None:
+    memory = {"memory_id": "m", "score": 0.5, "recency": 0.25, "importance": 0.5, "relevance": 0.75}
+    said = {"memory_id": "s", "score": 0.25, "relevance": 0.5}
+    step = Step("recall", data={"recalled": [memory], "turns": [said]})
+    answer = Answer("Who?", "Who?", "Ada.", "memory", "", False, steps=(step,))
+    shape = AnswerOut.of(answer, {"m": "I am Ada.", "s": "Ada is here."})
+    assert [(item.id, item.score, item.recency) for item in shape.recalled] == [
+        ("m", 0.5, 0.25), ("s", 0.25, None)
+    ]  # fmt: skip
+
+
 def test_why() -> None:
     why = Why("fan.md", ("Fan",), "merge", "Too far down.", {"fused": Place(3, 1.5), "reranked": Place()})
-    assert json.loads(json.dumps(why_shape(why))) == {
+    assert WhyOut.model_validate(why).model_dump(mode="json") == {
         "source": "fan.md", "heading_path": ["Fan"], "dropped_by": "merge", "explanation": "Too far down.",
         "places": {"fused": {"rank": 3, "score": 1.5}, "reranked": {"rank": None, "score": None}},
         "final_rank": None,

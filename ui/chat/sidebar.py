@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from athena.shapes import answer_shape
+from athena.shapes import AnswerOut
 from pipeline.errors import UnknownConversation
 from pipeline.words import harmless, harmless_json
 from ui.conversation import whose
@@ -311,7 +311,7 @@ def _shape(athena: Athena, conversation: Conversation) -> dict[str, Any]:
 
 def _turn_shape(athena: Athena, turn: Turn, *, user: str) -> dict[str, Any]:
     """A turn as `athena ask --json` prints its answer, without the steps, and what its reader thought."""
-    shape = answer_shape(*athena.with_memories(turn.answer, user=user))
-    shape.pop("steps")
+    answer = AnswerOut.of(*athena.with_memories(turn.answer, user=user))
+    shape = answer.model_dump(mode="json", exclude={"steps"})
     rating = {"created_at": turn.created_at, "feedback": turn.feedback, "feedback_text": turn.feedback_text}
     return shape | rating
