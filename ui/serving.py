@@ -23,9 +23,7 @@ from pipeline.redaction import guard_output
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
 from ui.ports import IDENTITY, PROGRAM
-from ui.sessions import WindowLimit, letting_go, most_windows, raise_file_limit
 from ui.shared import process
-from ui.shared.links import CHANGES
 from ui.watched import watched
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
@@ -50,17 +48,10 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     settings = settings or load_settings()
     guard_output()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(index_html()))
-    raise_file_limit()
-    pages = page_routes()
     doors = open_doors(settings, process.opened)
-    limit = Middleware(WindowLimit, most=most_windows(), pages={route.path for route in pages})
     return {
-        "middleware": [guard, Middleware(DoorsFirst, doors=doors), limit],
-        "routes": [
-            Route(IDENTITY, _identity),
-            Route(f"/{CHANGES}{{conversation}}", _changes),
-            *pages,
-        ],
+        "middleware": [guard, Middleware(DoorsFirst, doors=doors)],
+        "routes": [Route(IDENTITY, _identity), *page_routes()],
         "lifespan": partial(_serving, settings=settings, doors=doors, ingest=ingest),
     }
 
@@ -88,19 +79,13 @@ async def _serving(
 
         index_corpus()
     watching = watched(settings, process.opened, ingest=ingest)
-    async with letting_go(), doors.lifespan():
+    async with doors.lifespan():
         with watching:
             yield
 
 
 async def _identity(_: Request) -> JSONResponse:
     return JSONResponse(PROGRAM)
-
-
-async def _changes(request: Request) -> JSONResponse:
-    from ui.conversation.runner import runner
-
-    return JSONResponse({"changes": runner().changes(request.path_params["conversation"])})
 
 
 @cache

@@ -39,25 +39,6 @@ def save(app: App) -> None:
     expect(app.page.get_by_text("Saved. It holds from the next question on.")).to_be_visible()
 
 
-def test_the_theme_is_this_browsers_on_every_page(address: str, open_app: Opener) -> None:
-    app = open_app(address, path="/settings")
-    assert background(app) == LIGHT
-    with app.page.expect_navigation():
-        app.page.get_by_role("radio", name="Dark").click()
-    assert background(app) == DARK
-    expect(app.page.get_by_role("radio", name="Dark")).to_be_checked()
-    for path in ("/", "/documents", "/chat"):
-        app.open(path)
-        assert background(app) == DARK
-    assert background(open_app(address)) == LIGHT  # another browser
-    app.open("/settings")
-    app.page.get_by_role("radio", name="Dark").focus()
-    app.page.keyboard.press("ArrowRight")
-    with app.page.expect_navigation():
-        app.page.keyboard.press("Enter")
-    assert background(app) == LIGHT
-
-
 def test_a_model_is_connected_tested_and_used_in_another_tab(address: str, open_app: Opener) -> None:
     with OllamaServer() as ollama:
         other = open_app(address)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -137,7 +136,6 @@ class Runner:
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        self._changes: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def ask(
@@ -150,7 +148,6 @@ class Runner:
                 self._runs[conversation_id] = running
                 return None
             run = self._runs[conversation_id] = Run(question, in_place_of=in_place_of)
-            self._changes[conversation_id] += 1
             self._drop_ended()
         run.start(engine)
         return run
@@ -164,20 +161,10 @@ class Runner:
         """The latest run of a conversation; None also where it ended long ago."""
         return self._runs.get(conversation_id)
 
-    def changed(self, conversation_id: str) -> None:
-        """Note that something else is to be shown of a conversation: all its windows follow."""
-        with self._lock:
-            self._changes[conversation_id] += 1
-
-    def changes(self, conversation_id: str) -> int:
-        """How often a conversation changed while this process ran, for its windows to compare."""
-        return self._changes[conversation_id]
-
     def forget(self, conversation_id: str) -> None:
         """Stop and drop the run of a conversation, which was deleted."""
         with self._lock:
             run = self._runs.pop(conversation_id, None)
-            self._changes[conversation_id] += 1
         if run:
             run.stop.set()
 

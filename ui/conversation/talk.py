@@ -81,7 +81,6 @@ def turns(
     none if `noted` elsewhere. `working` is what the rest of the page was drawn for; once it changes, the
     fragment runs the whole page.
     """
-    seen = runner().changes(conversation.info.id)
     stored = _noted_once(conversation.turns, noted=noted)
     if run is not None and (working or not _is_stored(run, stored)):
         # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
@@ -104,11 +103,6 @@ def turns(
     every = DRAIN_EVERY if working else LOOK_AGAIN_EVERY if place.pending else None
     st.fragment(_last_turn, run_every=every)(place, len(finished))
     components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
-    components.others(
-        key="others",
-        data={"address": links.CHANGES + conversation.info.id, "seen": seen},
-        on_changed_change=lambda: None,  # the page is drawn again
-    )
 
 
 def _is_pending(stored: Sequence[Turn]) -> bool:
@@ -309,7 +303,6 @@ def _choose(key: str, conversation_id: str, position: int) -> None:
     if wanted := sent(key, "version"):
         whose.get(conversation_id)  # this user's
         whose.store_of(conversation_id).choose(str(wanted["turn"]), int(str(wanted["version"])))
-        runner().changed(conversation_id)
         st.query_params[ANSWER] = str(position + 1)
 
 

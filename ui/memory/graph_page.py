@@ -38,8 +38,6 @@ def graph_page() -> None:
         if chosen.id not in index.entities:
             chosen.id = ""
         drawn = picture.graph_view(index, chosen.id)
-        most, changed = picture.ranking_view(index), picture.changes_view(index, now=memory.clock())
-        stream = picture.stream_view(index, chosen.id)
         said = picture.sentences(index, chosen.id)
         named = index.entities[chosen.id].name if chosen.id else ""
         naming = graph.neighbourhood(index, [chosen.id], depth=0).direct if chosen.id else ()
@@ -53,13 +51,6 @@ def graph_page() -> None:
         _entity(named, said)
         for text in naming_texts[: picture.LISTED]:
             st.text(f"· {text}")
-    left, right = st.columns(2)
-    with left:
-        _ranked("Spoken of most", most, key="most", otherwise="")
-    with right:
-        _ranked("Changes since last week", changed, key="changed", otherwise="Nothing has changed.")
-    st.subheader("Stream", anchor=False)
-    components.stream(key="stream", data=stream, on_open_change=lambda: _chosen("stream"))
 
 
 def _entity(name: str, said: Sequence[str]) -> None:
@@ -68,14 +59,6 @@ def _entity(name: str, said: Sequence[str]) -> None:
         st.text(sentence)
     if not said:
         st.caption("Nothing relates it to anything else yet.")
-
-
-def _ranked(title: str, view: picture.View, *, key: str, otherwise: str) -> None:
-    st.subheader(title, anchor=False)
-    if view["rows"]:
-        components.ranking(key=key, data=view, on_open_change=lambda: _chosen(key))
-    else:
-        st.caption(otherwise)
 
 
 def _chosen(key: str) -> None:

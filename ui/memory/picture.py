@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memory import graph
-from pipeline.words import counted
-from ui.shared.words import local_time, one_line, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -23,8 +20,6 @@ View = dict[str, Any]
 
 DRAWN = 36  # entities at most: more is no picture
 LISTED = 10
-STREAMED = 60  # mentions
-WEEK_S = 7 * 86_400.0
 DEPTH = 2
 
 
@@ -96,76 +91,6 @@ def sentences(index: UserIndex, chosen: str) -> list[str]:
     """Return the relations of an entity as sentences, the latest first, each once."""
     found = sorted(index.relations_of(chosen), key=lambda relation: (-relation.at, relation.id))
     return list(dict.fromkeys(graph.sentence(index, relation) for relation in found))
-
-
-def ranking_view(index: UserIndex) -> View:
-    """Return the entities mentioned most."""
-    found = graph.entity_knowledge(index)[:LISTED]
-    most = max((known.mentions for known in found), default=1)
-    return {
-        "label": "Spoken of most",
-        "rows": [
-            _node(known.entity)
-            | {
-                "share": known.mentions / most,
-                "words": counted(known.mentions, "time"),
-                "detail": f"last {local_time(known.last_at)}",
-            }
-            for known in found
-        ],
-    }
-
-
-def changes_view(index: UserIndex, *, now: float) -> View:
-    """Return the entities mentioned more or less often this week than the week before."""
-    found = graph.changes(index, before=(now - 2 * WEEK_S, now - WEEK_S), after=(now - WEEK_S, float("inf")))
-    most = max((abs(change.after - change.before) for change in found), default=1)
-    return {
-        "label": "This week and the week before",
-        "rows": [
-            _node(change.entity)
-            | {
-                "share": abs(change.after - change.before) / most,
-                "words": f"{change.before} → {change.after}",
-                "detail": _moved(change),
-            }
-            for change in found[:LISTED]
-        ],
-    }
-
-
-def _moved(change: graph.Change) -> str:
-    if not change.before:
-        return "New this week"
-    if not change.after:
-        return "Not this week"
-    return "More than the week before" if change.after > change.before else "Less than the week before"
-
-
-def stream_view(index: UserIndex, chosen: str) -> View:
-    """Return the mentions by day, the latest first."""
-    found = graph.stream(index, entity_id=chosen if chosen in index.entities else "")
-    entries = [
-        _node(index.entities[mention.entity_id])
-        | {
-            "day": local_time(mention.at)[:10],
-            "time": local_time(mention.at)[11:],
-            "said": _said(index, mention.memory_id),
-            "where": mention.source,
-        }
-        for mention in found
-        if mention.entity_id in index.entities
-    ]
-    days = groupby(entries[:STREAMED], key=lambda entry: entry["day"])
-    return {
-        "days": [{"day": day, "entries": list(of_day)} for day, of_day in days],
-        "left": max(0, len(entries) - STREAMED),
-    }
-
-
-def _said(index: UserIndex, memory_id: str) -> str:
-    memory = index.memories.get(memory_id)
-    return shortened(one_line(memory.text), 160) if memory else ""
 
 
 ROUNDS = 160

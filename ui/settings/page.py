@@ -12,9 +12,8 @@ from athena.chosen import can_be_written, read_chosen
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
 from ui.conversation.model_picker import NO_MODEL, look_for_models, models
-from ui.settings.trial import what_if
 from ui.settings.usage import usage
-from ui.shared import components, fields, links, messages, process, style
+from ui.shared import fields, messages, process, style
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
@@ -43,10 +42,8 @@ def page() -> None:
         st.header("Settings", anchor=False)
         with st.container(key="said"):  # always there: what stands below it stays as it is
             messages.show_notice()
-        _theme()
         changes = _for_everybody()
         _saving(changes)
-        what_if(changes)
         usage()
 
 
@@ -58,14 +55,6 @@ def _said() -> None:
     if outcome.warning:
         st.warning(with_code(f"{NO_MODEL_YET} {outcome.warning}"), icon=":material/cloud_off:")
     outcome.saved, outcome.warning = False, ""
-
-
-def _theme() -> None:
-    st.subheader("Theme", anchor=False)
-    with st.container(key="setting-theme", gap="xsmall"):
-        components.theme(key="theme", data={"pages": links.addresses()})
-        st.markdown("How the pages look in this browser; the system's own choice by default.")
-        st.caption("Kept in this browser. The page is loaded again with it.")
 
 
 def _for_everybody() -> dict[str, Any]:

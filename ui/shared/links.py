@@ -11,9 +11,6 @@ from streamlit.navigation.page import Page
 from ui.pages import PageKey
 from ui.shared.state import kept
 
-CHANGES = "app/changes/"
-"""Before a conversation's id: the address that tells its windows how often it changed."""
-
 
 @dataclass(slots=True)
 class OfferedPages:
@@ -25,11 +22,6 @@ class OfferedPages:
 def offer(pages: Mapping[PageKey, Page]) -> None:
     """Let the session's pages link to these."""
     kept(OfferedPages).pages = pages
-
-
-def addresses() -> list[str]:
-    """The addresses of the pages below that of the app, which shows the first of them itself."""
-    return ["", *kept(OfferedPages).pages]
 
 
 def link(key: PageKey, label: str, *, icon: str) -> None:

@@ -13,7 +13,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
-from memory import transfer
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
 from pipeline.steps.records import Step
@@ -237,17 +236,6 @@ def test_an_edit_is_kept_and_a_secret_is_not(athena: Athena) -> None:
     assert athena.memory.get(known).text == "It listens on port 9443."
 
 
-def test_the_graph_the_ranking_and_the_stream_are_drawn(athena: Athena, run_app: Run) -> None:
-    kept(athena, "Ada Lovelace works at Siemens.", "Ada Lovelace lives in Vienna.")
-    app = show(run_app(athena, page="memory"), "Graph")
-    [drawn] = component_data(app, "graph")
-    assert {node["name"] for node in drawn["nodes"]} >= {"Ada Lovelace"}
-    most, *_ = component_data(app, "ranking")
-    assert most["rows"][0]["name"]
-    [stream] = component_data(app, "stream")
-    assert stream["days"]
-
-
 def of(app: AppTest, kind: str, key: str) -> Any:
     """The control of a setting."""
     [found] = [item for item in getattr(app, kind) if (item.key or "").startswith(f"{key}-")]
@@ -265,17 +253,6 @@ def test_how_much_is_remembered_is_chosen_and_less_is_confirmed(athena: Athena, 
     app.button(key="discard-less").click().run()
     assert athena.memory.preset.name == "none"
     assert "Nothing is kept now" in texts(show(app, "List"))
-
-
-def test_the_share_of_answers_with_a_memory_is_shown(athena: Athena, run_app: Run) -> None:
-    app = show(run_app(athena, page="memory"), "Settings")
-    assert "No answer has looked anything up yet" in texts(app)
-    conversation = athena.conversations.create("Ports").info.id
-    for recalled in ([found_once("m")], []):
-        steps = (Step("recall", data={"recalled": recalled}),)
-        athena.conversations.save_turn(conversation, replace(answered(), steps=steps))
-    app = show(run_app(athena, page="memory"), "Settings")
-    assert "in 1 of the last 2 answers (50%)" in texts(app)
 
 
 def test_what_the_environment_sets_cannot_be_chosen(
@@ -352,20 +329,6 @@ def test_what_was_replaced_is_said_and_undone(athena: Athena, run_app: Run) -> N
     assert [item.id for item in athena.memory.list() if item.tier != "static"] == [old]
     [view] = component_data(run_app(athena, c=conversation), "turn")
     assert [item["undone"] for item in view["changed"]] == [True]
-
-
-def test_an_import_says_what_it_will_add_and_a_bad_one_adds_nothing(athena: Athena) -> None:
-    kept(athena, HARBOUR)
-    exported = transfer.export(athena.memory)
-    assert "Everything in this file is remembered already" in texts(importing(athena, exported))
-    refused = texts(importing(athena, '{"memories": 1}'))
-    assert "This is not an export of memories" in refused.replace("\\", "")
-    athena.memory.forget(athena.memory.forgetting(everything=True))
-    app = importing(athena, exported)
-    assert "This would add 1 fact" in texts(app)
-    app.button(key="import").click().run()
-    assert not app.exception
-    assert [item.text for item in athena.memory.list() if item.tier != "static"] == [HARBOUR]
 
 
 def importing(athena: Athena, data: str) -> AppTest:

@@ -8,7 +8,6 @@ import pytest
 
 from memory.index import UserIndex
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
-from tests.contracts.memories import memory
 from ui.memory import picture
 
 WEEK = picture.WEEK_S
@@ -64,39 +63,6 @@ def test_no_more_are_drawn_than_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
     view = picture.graph_view(Spoken([("Fan", 1.0), ("Bus", 2.0), ("Bus", 3.0)]).index(), "")
     assert [node["id"] for node in view["nodes"]] == ["Bus", "Fan"]
     assert "4 more are not drawn" in view["label"]
-
-
-def test_the_ranking_has_the_most_frequent_first() -> None:
-    view = picture.ranking_view(Spoken([("Ada", 1.0), ("Bus", 2.0), ("Bus", 3.0)]).index())
-    assert [(row["name"], row["words"], row["share"]) for row in view["rows"]] == [
-        ("Bus", "2 times", 1.0), ("Ada", "1 time", 0.5),
-    ]  # fmt: skip
-
-
-def test_changes_are_of_this_week_and_the_week_before() -> None:
-    before, after, long_ago = NOW - 1.5 * WEEK, NOW - 0.5 * WEEK, NOW - 5 * WEEK
-    spoken = [
-        ("Ada", after),
-        ("Ada", after),
-        ("Bus", before),
-        ("Fan", before),
-        ("Fan", after),
-        ("Vienna", long_ago),
-    ]
-    view = picture.changes_view(Spoken(spoken).index(), now=NOW)
-    assert [(row["name"], row["words"], row["detail"]) for row in view["rows"]] == [
-        ("Ada", "0 → 2", "New this week"), ("Bus", "1 → 0", "Not this week"),
-    ]  # fmt: skip
-
-
-def test_the_stream_is_by_day_the_latest_first_and_says_what_was_said() -> None:
-    said = memory("Ada took the bus.", user="ann", id="said")
-    index = Spoken([("Ada", NOW), ("Bus", NOW + 60), ("Fan", NOW - WEEK)]).index(said)
-    days = picture.stream_view(index, "")["days"]
-    assert [[entry["name"] for entry in day["entries"]] for day in days] == [["Bus", "Ada"], ["Fan"]]
-    assert days[0]["entries"][0]["said"] == "Ada took the bus."
-    of_one = picture.stream_view(index, "Fan")["days"]
-    assert [[entry["name"] for entry in day["entries"]] for day in of_one] == [["Fan"]]
 
 
 def test_what_is_said_of_one_is_said_once_the_latest_first() -> None:

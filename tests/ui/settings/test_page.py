@@ -15,7 +15,7 @@ from athena.chosen import FILE_NAME, read_chosen
 from athena.settings_changes import change
 from pipeline.errors import ConfigurationError
 from tests.servers import OpenAIServer
-from tests.ui.conftest import VALVES, component_data, texts
+from tests.ui.conftest import VALVES, texts
 
 Run = Callable[..., AppTest]
 
@@ -128,29 +128,6 @@ def test_a_connection_is_tried_before_it_is_saved(open_to_change: Athena, run_ap
             item.value for item in app.success
         ).replace("\\", "")
     assert open_to_change.settings.openai_base_url == ""
-
-
-def test_the_last_question_is_asked_again_before_anything_is_saved(
-    open_to_change: Athena, run_app: Run
-) -> None:
-    app = run_app(open_to_change, page="settings")
-    assert "An example: " in words(app)
-    control(app, "number_input", "quotes").set_value(1).run()
-    app.button(key="try").click().run()
-    assert len(component_data(app, "turn")) == 2
-    control(app, "number_input", "quotes").set_value(8).run()
-    list(open_to_change.chat().run("When does the LN2 tank show OFFLINE?"))
-    app.run()
-    assert app.button(key="try").disabled
-    control(app, "number_input", "quotes").set_value(1).run()
-    app.button(key="try").click().run()
-    before, after = component_data(app, "turn")
-    assert len(before["citations"]) > len(after["citations"]) == 1
-    assert not after["notices"]
-    assert open_to_change.settings.quotes == 8
-    assert len(open_to_change.conversations.list()) == 1
-    control(app, "number_input", "quotes").set_value(2).run()
-    assert not component_data(app, "turn")  # of other values nothing is known yet
 
 
 def test_a_folder_that_can_only_be_read_says_so(
