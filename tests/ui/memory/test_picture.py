@@ -10,8 +10,7 @@ from memory.index import UserIndex
 from pipeline.stores.memories import Entity, Memory, Mention, Relation, UserMemories
 from ui.memory import picture
 
-WEEK = picture.WEEK_S
-NOW = 100 * WEEK
+NOW = 100 * 7 * 86_400.0
 NAMES = ("Ada", "Siemens", "Vienna", "Austria", "Fan", "Bus")
 RELATIONS = (("Ada", "works at", "Siemens"), ("Ada", "knows", "Siemens"), ("Siemens", "located in", "Vienna"),
              ("Vienna", "located in", "Austria"), ("Fan", "powered by", "Bus"))  # fmt: skip
