@@ -157,28 +157,13 @@ class PriceOptions(Options):
 
 
 class SearchOptions(Options):
-    """How lists are searched, fused, merged, reranked and cut."""
+    """The options of a search that a user may set."""
 
-    hyde_lexical: bool = Field(False, description="add the hypothesis to the lexical query, too")
     alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
     candidates: Count = Field(100, description="length of lists of sections; of sentences twice that")
-    bm25_section_share: Share = Field(
-        0.75, description="sections' share of the BM25 half; sentences' the rest"
-    )
-    dense_section_share: Share = Field(
-        0.375, description="sections' share of the dense half; sentences have the rest"
-    )
-    simple_ratio_thresh: Share = Field(
-        0.5, description="share of a section's sentences that must be found to merge them into the section"
-    )
     spelling: bool = Field(True, description="correct words that the documents have in another spelling")
     merge_up: bool = Field(True, description="put a parent in the place of its sections that were found")
-    merge_up_ratio: Share = Field(
-        0.5, description="share of a parent's sections that must be found to merge them into the parent"
-    )
     rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
-    rerank_top_n: Count = Field(5, description="passages that the cross-encoder scores")
-    rerank_weight: Share = Field(0.2, description="share of the cross-encoder in the combined score")
     top_k: Count = Field(8, description="most passages that an answer may rest on")
     context_tokens: Count = Field(2500, description="token budget of the passages in the prompt")
 

@@ -20,7 +20,7 @@ from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
 from pipeline.finding.names import is_named, names_first
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
-from pipeline.finding.reranking import rerank
+from pipeline.finding.reranking import READ_PASSAGES, rerank
 from pipeline.finding.spelling import misspelt, with_words
 from pipeline.finding.verdict import Calibration, judge, signals
 from pipeline.models.base import CrossEncoder, Encoder
@@ -73,8 +73,7 @@ class HybridSearch:
             question = with_words(asked, words)
             correcting.data |= {"corrected": question if words else "", "words": words}
         with trace.step("hyde", question=question) as hyde:
-            wanted = options.hyde and (options.alpha > 0 or options.hyde_lexical)
-            if not hyde.is_on(wanted):
+            if not hyde.is_on(options.hyde and options.alpha > 0):
                 hypothesis = ""
             elif hypothesis is None:
                 hypothesis = write_hypothesis(hyde, question, self.hypothesize, stop)
@@ -98,34 +97,32 @@ class HybridSearch:
             if hypothesis:
                 vector = combine(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.data["dimensions"] = len(vector)
-        text = f"{question} {hypothesis}" if hypothesis and options.hyde_lexical else question
         alpha = fusion.alpha_for(
             options.alpha, self.store.sections.statistics().languages, self.encoder.languages
         )
         with trace.step(
             "search",
-            text=text,
+            text=question,
             alpha=alpha,
             candidates=options.candidates,
             paths=options.paths,
             sentences=self.store.sections.statistics().sentences,
         ) as searching:
-            found = self._search(text, vector, alpha=alpha, options=options)
+            found = self._search(question, vector, alpha=alpha, options=options)
             lists: dict[str, Ranking] = {name: getattr(found, name) for name in LISTS}
             searching.data |= {name: _rounded(ranking) for name, ranking in lists.items()}
             searching.data["hits"] = sum(map(len, lists.values()))
-        weights = fusion.list_weights(options, alpha=alpha)
+        weights = fusion.list_weights(alpha)
         with trace.step("fuse", weights=weights) as fusing:
             ranking = fusion.fuse_sections(found, weights=weights)
             fusing.data |= {"sections": len(ranking), "ranking": ranking}
-        with trace.step("merge", simple_ratio_thresh=options.simple_ratio_thresh) as merging:
-            depth = max(options.top_k, options.rerank_top_n)
+        with trace.step("merge") as merging:
+            depth = max(options.top_k, READ_PASSAGES)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)
             leaves = fusion.sentence_scores(found, weights=weights)
-            threshold = options.simple_ratio_thresh
-            passages = gather(sections, leaves, sentences=self.store.sentences, threshold=threshold)
+            passages = gather(sections, leaves, sentences=self.store.sentences)
             merging.data["sections"] = fetched(passages)
-        with trace.step("rerank", top_n=options.rerank_top_n, weight=options.rerank_weight) as reranking:
+        with trace.step("rerank") as reranking:
             if reranking.is_on(options.rerank):
                 passages = rerank(reranking, question, passages, self.cross_encoder, stop)
             passages = _descending(names_first(passages, [p.section for p in passages], question))
@@ -134,7 +131,7 @@ class HybridSearch:
                 found = self._search(question, own, alpha=alpha, options=options)
             verdict = self._judge(question, found, passages)
             judging.data |= {"verdict": verdict.verdict, **asdict(verdict)}
-        with trace.step("merge_up", ratio=options.merge_up_ratio, within=options.top_k) as merging_up:
+        with trace.step("merge_up", within=options.top_k) as merging_up:
             passages = with_linked(passages, question, store=self.store, paths=options.paths)
             if passages and is_named(question, passages[0].section):
                 merging_up.skip("the question names the first section")

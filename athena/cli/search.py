@@ -37,9 +37,6 @@ def search(
     why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: what became of this section?")] = None,
     alpha: Alpha = None,
     candidates: Candidates = None,
-    merge_threshold: Annotated[
-        float | None, typer.Option("--merge-threshold", min=0, max=1, help="Auto-merge's share.")
-    ] = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
     verbatim: Verbatim = False,
@@ -56,7 +53,6 @@ def search(
         "top_k": top_k,
         "alpha": alpha,
         "candidates": candidates,
-        "simple_ratio_thresh": merge_threshold,
         "hyde": hyde,
         "rerank": rerank,
         "llm": llm,

@@ -43,12 +43,10 @@ def gather(
     scores: Mapping[str, Mapping[str, float]],
     *,
     sentences: SentenceIndex,
-    threshold: float,
 ) -> list[Passage]:
-    """Return a passage per section, with its scored sentences, best first.
+    """Return a passage for each section, with its scored sentences, best first.
 
-    `scores` are by section and sentence id. A passage is merged if at least the share `threshold` of its
-    sentences was found.
+    `scores` are by section and sentence id. A passage of which enough sentences were found is merged.
     """
     nodes = sentences.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
     passages = []
@@ -56,7 +54,7 @@ def gather(
         own = scores.get(item.id, {})
         hits = [ScoredNode(nodes[id_], score) for id_, score in own.items() if id_ in nodes]
         hits.sort(key=lambda hit: (-hit.score, hit.node.metadata["position"]))
-        merged = is_merged(len(hits), len(section.sentence_ids), threshold=threshold)
+        merged = is_merged(len(hits), len(section.sentence_ids))
         passages.append(Passage(section, tuple(hits), merged, item.score))
     return passages
 

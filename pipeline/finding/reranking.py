@@ -10,17 +10,20 @@ from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Passage
 from pipeline.errors import ModelError
 from pipeline.finding.fusion import relative_scores
-from pipeline.finding.names import names_first
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import CrossEncoder
+from pipeline.nodes import start_of
 from pipeline.steps.records import STOPPED
 
 if TYPE_CHECKING:
     from pipeline.steps.trace import RunningStep
 
-WINDOW_WORDS = 70  # that the bundled cross-encoder was trained to read at once
-LEAD_WORDS = 15  # about a sentence
-SURE = 0.1  # a first passage that leads by so much leaves a third of the weight: SciFact gains .02 nDCG@10
+READ_PASSAGES = 5  # ten were no better (docs/decisions/relevance.md)
+WEIGHT, SURE = 0.2, 0.1  # the cross-encoder's share; a third of it if the first passage leads by `SURE`
+WINDOW_WORDS, LEAD_WORDS = (
+    70,
+    15,
+)  # of a passage: as many as in training, and about a sentence before the best
 
 
 def rerank(
@@ -30,22 +33,21 @@ def rerank(
     cross_encoder: CrossEncoder | None,
     stop: threading.Event,
 ) -> list[Passage]:
-    """Reorder the first `top_n` passages by the weighted sum of both scores; the others follow as they were.
+    """Return the passages with the first `READ_PASSAGES` ordered by the weighted sum of both scores.
 
-    Both are 0..1: the first stage's, and the cross-encoder's relative to what it read. Exact names stay
-    first. A model that is missing or fails, or a set `stop`, leaves the passages as they were.
+    Both are 0..1: the first stage's, and the cross-encoder's relative to the passages that it read. If the
+    model is missing or fails, or `stop` is set, the passages stay as they were.
     """
     if cross_encoder is None or stop.is_set() or not passages:
         step.skip("no cross-encoder is available" if cross_encoder is None else STOPPED)
         return passages
-    head, tail = passages[: step.data["top_n"]], passages[step.data["top_n"] :]
+    head, tail = passages[:READ_PASSAGES], passages[READ_PASSAGES:]
     try:
         logits = cross_encoder.score(question, [best_window(passage) for passage in head])
     except ModelError as error:
         step.fail(str(error))
         return passages
-    sure = len(head) > 1 and head[0].score - head[1].score >= SURE
-    weight = step.data["weight"] / (3 if sure else 1)
+    weight = WEIGHT / 3 if len(head) > 1 and head[0].score - head[1].score >= SURE else WEIGHT
     relative = relative_scores({str(place): float(logit) for place, logit in enumerate(logits)}).values()
     ordered = [
         replace(p, score=(1 - weight) * p.score + weight * own, rerank_score=float(sigmoid(float(logit))))
@@ -53,10 +55,8 @@ def rerank(
     ]
     ordered.sort(key=lambda passage: (-passage.score, passage.section.node_id))
     ordered += [replace(passage, score=min(passage.score, ordered[-1].score)) for passage in tail]
-    ordered = names_first(ordered, [passage.section for passage in ordered], question)
     step.data |= {
         "model": cross_encoder.name,
-        "before": [passage.section.node_id for passage in passages],
         "after": [
             {"section_id": p.section.node_id, "score": p.score, "rerank_score": p.rerank_score}
             for p in ordered
@@ -66,13 +66,13 @@ def rerank(
 
 
 def best_window(passage: Passage) -> str:
-    """The headings of a passage, and at most `WINDOW_WORDS` words of its text around its best sentence.
+    """Return a passage's headings, and at most `WINDOW_WORDS` words of its text around its best sentence.
 
     `LEAD_WORDS` stand before the sentence, more at the end of the text; a table's header goes with its rows.
     """
     section = passage.section
     best = passage.sentences[0].node if passage.sentences else section
-    at = (best.start_char_idx or 0) - (section.start_char_idx or 0)
+    at = start_of(best) - start_of(section)
     before, after = section.text[:at].split(), section.text[at:].split()
     first = max(0, len(before) - max(LEAD_WORDS, WINDOW_WORDS - len(after)))
     window = " ".join([*before[first:], *after][:WINDOW_WORDS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Answer, Retrieval
 from pipeline.errors import UnknownDocument
 from pipeline.finding.fusion import LISTS
-from pipeline.nodes import Node
+from pipeline.nodes import Node, end_of, start_of
 from pipeline.steps.records import Step, data_of
 from pipeline.stores.base import SectionStore
 from pipeline.stores.globs import matches
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch
 
 NOT_INDEXED = "not indexed"
-CHANGED = "The index has changed since this was answered: these are the ranks of today."
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a section stands in one list: rank from 1 and raw score; None where it is not in it."""
+    """A section's rank in one list, from 1, and its score there; None if it is not in the list."""
 
     rank: int | None = None
     score: float | None = None
@@ -33,9 +32,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """How one section fared in a search.
+    """What became of one section in a search.
 
-    `dropped_by` is the step that lost it, `NOT_INDEXED`, or "" where the section was selected.
+    `dropped_by` is the step that dropped it, `NOT_INDEXED`, or "" if the section was selected.
     """
 
     source: str
@@ -67,8 +66,8 @@ def why_answered(
 ) -> Why:
     """Follow a section through a new search for a stored answer's question, up to the answer itself.
 
-    Where the search selected the section and the answer cites nothing of it, the step that wrote the answer
-    left it out. `explanation` says so where the index has changed since.
+    The ranks are those of today's index. If the search selected the section and the answer cites nothing of
+    it, the step that wrote the answer left it out.
     """
     retrieval = hybrid_search.search(
         answer.condensed_question or answer.question,
@@ -76,50 +75,27 @@ def why_answered(
         hypothesis=data_of(answer.steps, "hyde").get("hypothesis", ""),
         ranks=None,
     )
-    found = why(retrieval, sections=hybrid_search.store.sections, source=source, heading=heading)
-    if found.final_rank and not _is_cited(found, answer, hybrid_search.store.sections):
-        step = "quote" if answer.mode == "quote" else "generate"
-        text = f"It was passage {found.final_rank}, and the answer cites nothing of it."
-        found = replace(found, dropped_by=step, explanation=text)
-    then, now = (_rankings(steps)["fused"] for steps in (answer.steps, retrieval.steps))
-    changed = [known for known, _ in then] != [known for known, _ in now[: len(then)]]
-    return replace(found, explanation=f"{found.explanation} {CHANGED}") if changed else found
-
-
-def _is_cited(found: Why, answer: Answer, sections: SectionStore) -> bool:
-    """Return whether a citation of the answer, or a nearest section that it shows, is in the section."""
-    document = sections.document(found.source)
-    own = [section for section in document.sections if _path(section) == found.heading_path]
-    return any(
-        cited.source == found.source
-        and cited.start < (s.end_char_idx or 0)
-        and (s.start_char_idx or 0) < cited.end
-        for cited in (*answer.citations, *answer.nearest)
-        for s in own
-    )
-
-
-def _path(section: Node) -> tuple[str, ...]:
-    return tuple(section.metadata["heading_path"])
-
-
-def _rankings(steps: Sequence[Step]) -> dict[str, list[tuple[str, float]]]:
-    """Return the ids of sections with their scores, best first: of each list, fused and reranked."""
-    search = data_of(steps, "search")
-    return {
-        **{name: [(hit["section_id"], hit["score"]) for hit in search.get(name, ())] for name in LISTS},
-        "fused": [(item["id"], item["score"]) for item in data_of(steps, "fuse").get("ranking", ())],
-        "reranked": [
-            (item["section_id"], item["score"]) for item in data_of(steps, "rerank").get("after", ())
-        ],
-    }
+    sections = hybrid_search.store.sections
+    found = why(retrieval, sections=sections, source=source, heading=heading)
+    if not found.final_rank:
+        return found
+    own = [
+        s
+        for s in sections.document(source).sections
+        if tuple(s.metadata["heading_path"]) == found.heading_path
+    ]
+    cited = [one for one in (*answer.citations, *answer.nearest) if one.source == source]
+    if any(one.start < end_of(section) and start_of(section) < one.end for one in cited for section in own):
+        return found
+    text = f"It was passage {found.final_rank}, and the answer cites nothing of it."
+    return replace(found, dropped_by="quote" if answer.mode == "quote" else "generate", explanation=text)
 
 
 def _followed(section: Node, steps: Sequence[Step]) -> Why:
     """Return the section's rank in each step, and the first step after which it is missing."""
     search, select = data_of(steps, "search"), data_of(steps, "select")
     own, metadata = section.node_id, section.metadata
-    places = {name: _place(ranking, own) for name, ranking in _rankings(steps).items()}
+    places = _places(own, steps)
     dropped_by, text, final = "", "", None
     parents = data_of(steps, "merge_up").get("parents", ())
     shown = next((parent["section_id"] for parent in parents if own in parent["members"]), own)
@@ -130,11 +106,9 @@ def _followed(section: Node, steps: Sequence[Step]) -> Why:
         text = f"It was selected, in place {final}."
     elif search["paths"] and not matches(metadata["source"], search["paths"]):
         dropped_by, text = "search", "Only other documents were searched."
-    elif all(places[name].rank is None for name in LISTS):
+    elif fused is None:
         dropped_by = "search"
         text = f"None of the four lists has it among its {search['candidates']} candidates."
-    elif fused is None:
-        dropped_by, text = "fuse", "It was found only by lists whose weight is 0."
     elif not reason:
         dropped_by, text = "merge", f"It was in place {fused} of the fusion; fewer passages are fetched."
     else:
@@ -144,7 +118,15 @@ def _followed(section: Node, steps: Sequence[Step]) -> Why:
     return Why(metadata["source"], tuple(metadata["heading_path"]), dropped_by, text, places, final)
 
 
-def _place(ranking: Iterable[tuple[str, float]], section_id: str) -> Place:
-    """Return the first place of a section in a ranking of section ids and scores."""
-    places = (Place(rank, score) for rank, (found, score) in enumerate(ranking, 1) if found == section_id)
-    return next(places, Place())
+def _places(section_id: str, steps: Sequence[Step]) -> dict[str, Place]:
+    """Return the first place of a section in each list, fused and reranked."""
+    search, fused, reranked = (data_of(steps, name) for name in ("search", "fuse", "rerank"))
+    rankings = {name: [(hit["section_id"], hit["score"]) for hit in search.get(name, ())] for name in LISTS}
+    rankings["fused"] = [(item["id"], item["score"]) for item in fused.get("ranking", ())]
+    rankings["reranked"] = [(item["section_id"], item["score"]) for item in reranked.get("after", ())]
+    return {
+        name: next(
+            (Place(n, score) for n, (id_, score) in enumerate(ranking, 1) if id_ == section_id), Place()
+        )
+        for name, ranking in rankings.items()
+    }

@@ -39,7 +39,7 @@ def forbidden(question: str) -> str:
 
 
 def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
-    search = make_search(manual, top_k=2, candidates=5, hyde=True, merge_up=True, rerank_top_n=5)
+    search = make_search(manual, top_k=2, candidates=5, hyde=True, merge_up=True)
     search.cross_encoder = FakeCrossEncoder(lambda _: 0.5)
     search.hypothesize = lambda *_: Hypothesis(QUESTION)
     retrieval = search.search(QUESTION)

@@ -1,47 +1,27 @@
-"""Fusion by relative score, and two responses as one: hand arithmetic, a naive oracle, and properties."""
+"""Fusion by relative score, by hand."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.finding.fusion import (
     FOREIGN_ALPHA,
-    LISTS,
     alpha_for,
     fuse_sections,
     list_weights,
     relative_scores,
     sentence_scores,
 )
-from pipeline.options import SearchOptions
-from pipeline.stores.base import Hit, Ranking, SearchResponse
-
-scores = st.integers(-50, 50).map(lambda number: number / 4)
-hits = st.builds(
-    lambda node, score: Hit(node, node[0], score), st.from_regex(r"[a-e][0-3]", fullmatch=True), scores
-)
-rankings = st.lists(hits, max_size=12, unique_by=lambda found: found.node_id).map(
-    lambda found: tuple(sorted(found, key=lambda one: -one.score))
-)
-responses = st.builds(SearchResponse, rankings, rankings, rankings, rankings)
-shares = st.integers(0, 8).map(lambda number: number / 8)
+from pipeline.stores.base import Hit, SearchResponse
 
 
 def hit(node_id: str, score: float) -> Hit:
     return Hit(node_id, node_id[0], score)
 
 
-def weights_of(alpha: float, bm25: float, dense: float) -> dict[str, float]:
-    return list_weights(SearchOptions(bm25_section_share=bm25, dense_section_share=dense), alpha=alpha)
-
-
 def test_weights_by_hand() -> None:
-    assert weights_of(0.25, 0.8, 0.5) == pytest.approx(
-        {"bm25_sections": 0.6, "bm25_sentences": 0.15, "dense_sections": 0.125, "dense_sentences": 0.125}
+    assert list_weights(0.2) == pytest.approx(
+        {"bm25_sections": 0.6, "bm25_sentences": 0.2, "dense_sections": 0.075, "dense_sentences": 0.125}
     )
 
 
@@ -79,29 +59,3 @@ def test_fusing_by_hand() -> None:
     assert sentence_scores(response, weights=weights) == {
         "a": {"a0": 0.0}, "b": {"b0": 0.1, "b1": 0.2}, "c": {"c0": 0.0, "c2": 0.3}
     }  # fmt: skip
-
-
-def oracle(response: SearchResponse, weights: dict[str, float]) -> dict[str, Fraction]:
-    """The definition, a section at a time, in exact numbers."""
-    totals: dict[str, Fraction] = {}
-    for name in LISTS:
-        best: dict[str, Fraction] = {}
-        for found in getattr(response, name) if weights[name] else ():
-            best[found.section_id] = max(Fraction(found.score), best.get(found.section_id, Fraction(-99)))
-        for section, score in best.items():
-            spread = max(best.values()) - min(best.values())
-            relative = (score - min(best.values())) / spread if spread else Fraction(1)
-            totals[section] = totals.get(section, Fraction()) + Fraction(weights[name]) * relative
-    return totals
-
-
-@given(responses, st.builds(weights_of, shares, shares, shares))
-def test_it_is_what_the_definition_says(response: SearchResponse, weights: dict[str, float]) -> None:
-    fused = fuse_sections(response, weights=weights)
-    expected = {section: pytest.approx(float(score)) for section, score in oracle(response, weights).items()}
-    assert {item.id: item.score for item in fused} == expected
-    assert fused == sorted(fused, key=lambda item: (-item.score, item.id))
-
-
-def response_of(bm25: Ranking = (), dense: Ranking = ()) -> SearchResponse:
-    return SearchResponse((), bm25, (), dense)

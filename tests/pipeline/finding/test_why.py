@@ -11,10 +11,9 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesis
-from pipeline.finding.why import CHANGED, NOT_INDEXED, Place, Why, why, why_answered
+from pipeline.finding.why import NOT_INDEXED, Place, Why, why, why_answered
 from pipeline.steps.records import Step
 from pipeline.stores.embedded import EmbeddedStore
-from tests.contracts.documents import delete
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.searching import make_search, make_store, section_named, the_step
 
@@ -56,9 +55,8 @@ def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, t
     [
         ({"candidates": 1, "alpha": 0.0}, "search", "its 1 candidates"),
         ({"paths": "systems/*"}, "search", "Only other documents were searched"),
-        ({"top_k": 1, "rerank_top_n": 9}, "select", "was left out: beyond the first 1."),
+        ({"top_k": 1}, "select", "was left out: beyond the first 1."),
         ({"context_tokens": 1}, "select", "do not fit the budget"),
-        ({"top_k": 1, "rerank_top_n": 1}, "merge", "fewer passages are fetched"),
     ],
 )
 def test_the_step_that_dropped_it(
@@ -71,18 +69,11 @@ def test_the_step_that_dropped_it(
 
 
 def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.finding.reranking.SURE", 2.0)  # so that it has all of its weight
+    monkeypatch.setattr("pipeline.finding.reranking.WEIGHT", 3.0)  # a third of it is all
     reranker = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
-    reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, rerank_weight=1.0, top_k=1)
+    reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, top_k=1)
     assert (reason.places["fused"].rank, reason.dropped_by) == (1, "rerank")
     assert f"It was in place 1, {reason.places['reranked'].rank} after reranking" in reason.explanation
-
-
-def test_found_only_by_lists_without_weight(manual: EmbeddedStore) -> None:
-    # Both sections have a sentence with the word, only one is the best section.
-    asked: dict[str, Any] = {"question": "ground", "candidates": 1, "alpha": 0.0, "bm25_section_share": 1.0}
-    sections = ("comms.md", "Radio"), ("systems/ecs.md", "LN2 tank")
-    assert {ask(manual, *section, **asked).dropped_by for section in sections} == {"", "fuse"}
 
 
 def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
@@ -105,7 +96,7 @@ def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Pat
     again = make_search(store, hyde=True)  # no model is there any more
     asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}
     reason = why_answered(answer, heading=heading, **asked)
-    assert (reason.places["fused"].rank, CHANGED in reason.explanation) == (40, False)
-    delete(store, "fans.md")
-    assert why_answered(answer, heading=heading, **asked).explanation.endswith(CHANGED)
+    assert (reason.places["fused"].rank, reason.dropped_by) == (40, "merge")
+    first = again.search("fan", hypothesis="Fan 7 hums.").passages[0].section.metadata["heading_path"][-1]
+    assert why_answered(answer, heading=first, **asked).dropped_by == "quote"
     store.close()

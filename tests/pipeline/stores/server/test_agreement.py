@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.finding.fusion import fuse_sections, list_weights
 from pipeline.models.embedding import choose_encoder
-from pipeline.options import EncoderOptions, SearchOptions
+from pipeline.options import EncoderOptions
 from pipeline.stores.base import DocumentStore, SearchRequest, Vector
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.server import ServerStore
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.server
 ROOT = Path(__file__).resolve().parents[4]
 MANUALS = ROOT / "docs_corpus"
 QUESTIONS = ROOT / "evals" / "data" / "manuals" / "queries.jsonl"
-WEIGHTS = list_weights(SearchOptions(), alpha=0.5)
+WEIGHTS = list_weights(0.5)
 LEAST_OVERLAP = 0.93
 
 
