@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from athena.loading import part
 from athena.once import made_once
 from memory.options import MemoryOptions
-from pipeline.errors import AthenaError
 from pipeline.options import PriceOptions
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 MODEL_TIMEOUT_S = 60.0
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
-
-logger = logging.getLogger(__name__)
 
 
 class MemoryAssembly:
@@ -53,11 +49,10 @@ class MemoryAssembly:
             find_model=self._model,
             hashes=self._hashes,
             clock=lambda: round(parts.conversations.clock(), 6),
-            unread=lambda: [turn.id for turn in parts.conversations.unremembered(user)],
         )
 
     def in_chat(self, user: str, *, persona: Persona | None, private: bool) -> RememberingChat:
-        """Return a user's memory for a chat; what an earlier process left is remembered, too."""
+        """Return a user's memory for a chat."""
         from memory.chat import PRIVATE, RememberingChat
         from memory.finishing import Finishing
 
@@ -67,12 +62,8 @@ class MemoryAssembly:
             conversations=parts.conversations,
             after=self._after_answers,
             prices=part(parts.settings, PriceOptions),
-            young_s=parts.settings.answer_timeout_s,
         )
-        if private:
-            return RememberingChat(finishing, PRIVATE)
-        self._catch_up(finishing.catch_up)
-        return RememberingChat(finishing)
+        return RememberingChat(finishing, PRIVATE if private else "")
 
     def rated(self, user: str, turn_id: str, value: int | None) -> None:
         """Move the importance of what was kept of a turn with the reader's thumb: 1, -1 or None."""
@@ -106,14 +97,6 @@ class MemoryAssembly:
         from memory.after import AfterAnswers
 
         return AfterAnswers(background=self._parts.serving)
-
-    @staticmethod
-    def _catch_up(catch_up: Callable[[], None]) -> None:
-        """Catch up; a failure is logged, and tried again when the next chat begins."""
-        try:
-            catch_up()
-        except AthenaError as error:
-            logger.warning("earlier turns are not remembered yet: %s", error)
 
     def _model(self) -> Complete | None:
         llm, _ = self._parts.models.language_model()

@@ -37,30 +37,23 @@ class Finishing:
     conversations: Conversations
     after: AfterAnswers
     prices: PriceOptions
-    young_s: float = 600.0  # a stopped turn that is younger may still be answered by somebody
 
     def remember(self, answer: Answer, passage: str = "") -> None:
         """Keep, soon, what there is to keep of an answered turn; `passage` is its best one."""
         if not nothing_left(answer):
             self.after.add(partial(self._finish, answer.turn_id, passage))
 
-    def catch_up(self) -> None:
-        """Remember, soon, the turns that were not come to: left by an ended process, or after a failure."""
-        for turn in self.conversations.unremembered(self.memory.user):
-            young = self.memory.clock() - turn.created_at < self.young_s
-            if not (young and turn.answer.status == "stopped"):
-                self.after.add(partial(self._finish, turn.id))
-
-    def _finish(self, turn_id: str, passage: str = "") -> None:
+    def _finish(self, turn_id: str, passage: str) -> None:
         for _ in range(TRIES - 1):
             with suppress(TurnChanged):  # words of it were forgotten while it was read: once more
                 return self._remembered(turn_id, passage)
         return self._remembered(turn_id, passage)
 
     def _remembered(self, turn_id: str, passage: str) -> None:
-        """Keep what there is to keep of a turn as it is stored now; nothing where it is gone or done."""
-        turn = self._stored(turn_id)
-        if turn is None or turn.remembered:
+        """Keep what there is to keep of a turn as it is stored now; nothing where it is gone."""
+        try:
+            turn = self.conversations.turn(turn_id)
+        except UnknownConversation:
             return
         began, started = time.time(), time.perf_counter()
         with spending() as spent:
@@ -76,13 +69,8 @@ class Finishing:
         answer, memory = turn.answer, self.memory
         by_memory = answer.mode in ("memory", "reply") and not looked_up(answer)
         if by_memory or not memory.preset.unasked:
-            return memory.remembering.skip(turn.id, NOTHING_ASKED)
-
-        def is_over() -> bool:
-            now = self._stored(turn.id)
-            return now is None or now.remembered
-
-        return memory.remembering.keep(said_of(turn, passage), is_over=is_over)
+            return Kept(status="skipped", detail=NOTHING_ASKED)
+        return memory.remembering.keep(said_of(turn, passage))
 
     def _note(self, turn_id: str, done: Step, spent: Sequence[Spent]) -> None:
         """Put the step in the place of the pending one, in the turn as it is stored at that moment."""
@@ -94,15 +82,8 @@ class Finishing:
         with suppress(UnknownConversation):
             self.conversations.change_answer(turn_id, noted)
 
-    def _stored(self, turn_id: str) -> Turn | None:
-        """Return a turn as it is stored now; None where it was deleted."""
-        try:
-            return self.conversations.turn(turn_id)
-        except UnknownConversation:
-            return None
 
-
-def said_of(turn: Turn, passage: str = "") -> Said:
+def said_of(turn: Turn, passage: str) -> Said:
     """Return a stored turn as it is read for what to keep."""
     answer = turn.answer
     quoted = next((item.quote for item in answer.citations), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.entities import normalised
@@ -92,8 +92,8 @@ def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
     return [item for item in known if any(source.turn_id in wanted for source in item.sources)]
 
 
-def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[Forgetting, MemoryChanges]:
-    """Return what is left to forget, with what was made of it since, and the rows that go.
+def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
+    """Return the rows that go, with those that were made of them since.
 
     Names go with the memories and turns, unless something else mentions them.
     """
@@ -106,8 +106,7 @@ def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> tuple[For
     removed = gone | named_by(index, left.memories, turn_ids=forgotten.turn_ids)
     if forgotten.everything:
         removed |= {*index.entities, *index.mentions, *index.relations}
-    changes = MemoryChanges(events=tuple(events), removed=tuple(sorted(removed)))
-    return replace(left, turns=forgotten.turns), changes
+    return MemoryChanges(events=tuple(events), removed=tuple(sorted(removed)))
 
 
 def named_by(index: UserIndex, memories: Sequence[Memory], *, turn_ids: Collection[str] = ()) -> set[str]:

@@ -21,7 +21,6 @@ from pipeline.stores.memories import (
     MemorySource,
     Mention,
     Relation,
-    turn_changed,
 )
 
 if TYPE_CHECKING:
@@ -109,17 +108,14 @@ class Remembering:
         )
         return self._written([memory], said, facts=facts)
 
-    def keep(self, said: Said, *, is_over: Callable[[], bool] = lambda: False) -> Kept:
-        """Keep of a message what the preset keeps unasked, and mark its turn as remembered.
-
-        Raises `TurnChanged` where `is_over` says at the write that the turn is gone or remembered already.
-        """
+    def keep(self, said: Said) -> Kept:
+        """Keep of a message what the preset keeps unasked; raises `TurnChanged` where its turn is gone."""
         preset, safe = self.preset, without_secrets(said.message)
         facts = self._read(safe, said.answer if preset.depth else "") if preset.statements else None
         memories = [self._stated(item, said) for item in facts.statements] if facts else []
         if preset.questions and not memories:
             memories += self._question(said)
-        kept = self._written(memories, said, facts=facts, whole=preset.depth > 0, is_over=is_over)
+        kept = self._written(memories, said, facts=facts, whole=preset.depth > 0)
         kinds = secret_kinds(said.message)
         return replace(kept, secrets=kinds, detail=left_out(kinds))
 
@@ -132,11 +128,6 @@ class Remembering:
         changes = graph.changed(writing.changes)
         kept = {*graph.entities, *graph.mentions, *graph.relations}
         return replace(changes, removed=tuple(sorted(named_by(index, [old]) - kept)))
-
-    def skip(self, turn_id: str, why: str) -> Kept:
-        """Mark a turn of which nothing is kept as remembered."""
-        self.indexes.change(self.user, lambda _: MemoryChanges(remembered=(turn_id,)))
-        return Kept(status="skipped", detail=why)
 
     def _read(self, message: str, answer: str) -> Facts | None:
         """Return what a model reads in a message; None without a model, or where its reply is no use."""
@@ -201,7 +192,6 @@ class Remembering:
         *,
         facts: Facts | None,
         whole: bool = False,
-        is_over: Callable[[], bool] = lambda: False,
     ) -> Kept:
         """Write all of it at once: memories, those that they replace, names and relations."""
         embedded = self.indexes.embedded(memories)
@@ -209,20 +199,13 @@ class Remembering:
 
         def decide(index: UserIndex) -> MemoryChanges:
             nonlocal writing
-            if is_over():
-                raise turn_changed()
             writing = Writing(now=self.clock())
             for memory in embedded:
                 writing.keep(index, memory)
             graph = Naming(index=index, said=said)
             graph.read(facts, writing.added, whole=whole)
-            return graph.changed(
-                replace(
-                    writing.changes,
-                    remembered=(said.turn_id,) if said.turn_id else (),
-                    rests_on=((said.turn_id, said.message),) if said.turn_id else (),
-                )
-            )
+            rests_on = ((said.turn_id, said.message),) if said.turn_id else ()
+            return graph.changed(replace(writing.changes, rests_on=rests_on))
 
         written = self.indexes.change(self.user, decide)
         return Kept(

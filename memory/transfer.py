@@ -20,7 +20,7 @@ from memory.guard import reads_as_instruction, without_secrets
 from memory.ids import id_of, plain
 from memory.keeping import refuse_long
 from memory.shapes import TIMES, Shape, memory_shape
-from memory.times import FIRST_S, LAST_S, in_seconds, iso, local_day
+from memory.times import FIRST_S, LAST_S, in_seconds, iso
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
@@ -79,13 +79,11 @@ class _Collection(BaseModel):
         return self
 
 
-def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> str:
-    """Return all rows as JSON that can be imported, or the memories as Markdown; without vectors."""
+def export(user: UserMemory) -> str:
+    """Return all rows as JSON that can be imported, without vectors."""
     index = user.index
     with index.lock:
         memories = list(index.memories.values())
-        if form == "markdown":
-            return _markdown(user.user, memories)
         rows = {name: _shapes(getattr(index, name).values()) for name in KINDS}
     whole = {"athena_memories": 1, "user": user.user, "exported_at": iso(user.clock())}
     whole |= {"memories": [memory_shape(item) for item in memories], **rows}
@@ -95,22 +93,6 @@ def export(user: UserMemory, *, form: Literal["json", "markdown"] = "json") -> s
 
 def _shapes(rows: Iterable[Entity | Mention | Relation]) -> list[Shape]:
     return [memory_shape(row) for row in sorted(rows, key=lambda row: row.id)]
-
-
-def _markdown(user: str, memories: Sequence[Memory]) -> str:
-    """Return the live memories as a list, then the ended ones."""
-    lines = [f"# What is remembered of {user}", ""]
-    lines += [_line(memory) for memory in memories if memory.live] or ["Nothing."]
-    if past := [_line(memory) for memory in memories if not memory.live]:
-        lines += ["", "## No longer", "", *past]
-    return "\n".join(lines) + "\n"
-
-
-def _line(memory: Memory) -> str:
-    notes = [f"since {local_day(memory.created_at)}"]
-    notes += [] if memory.live else [f"until {local_day(memory.ended_at)}"]
-    notes += ["pinned"] * memory.pinned + ["not trusted"] * (not memory.trusted)
-    return f"- {' '.join(memory.text.split())} ({', '.join(notes)})"
 
 
 def read_import(data: str, *, user: str, now: float) -> MemoryChanges:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory.guard import without_secrets
 from memory.ids import ANSWER
-from memory.turn_index import SPEAKERS, FoundTurn, Spoken, Turn, TurnIndex, cut
+from memory.turn_index import FoundTurn, Spoken, Turn, TurnIndex, cut
 from memory.turn_search import FoundTurns, look_up
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms
@@ -23,7 +23,6 @@ from pipeline.terms import content_terms
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
     from pipeline.stores.conversations import Conversations, RecallableTurn
-    from pipeline.stores.memories import Memory
 
 FLOAT_BYTES = 4
 LOOKED_AT = 10  # turns that a search returns
@@ -32,33 +31,6 @@ _SPEAKER = re.compile(r"\s*([A-Z][a-zà-ÿ'’.-]{1,29}(?: [A-Z][a-zà-ÿ'’.-]
 _NO_SPEAKER = frozenset(
     ("Note", "Warning", "Error", "Question", "Answer", "Update", "Edit", "Re", "Subject", "PS")
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
-    """A filter of turns and facts: from a time until a time, by one speaker."""
-
-    since: float | None = None
-    until: float | None = None
-    speaker: str = ""  # "you", "assistant" or a name; "" is anybody
-
-    def __bool__(self) -> bool:
-        return bool(self.speaker) or (self.since, self.until) != (None, None)
-
-    def has(self, turn: Turn) -> bool:
-        """Tell whether a turn passes."""
-        return self._passes(turn.at or 0.0, turn.who)
-
-    def has_fact(self, memory: Memory) -> bool:
-        """Tell whether a memory passes, by the time it was kept and whose statement it is."""
-        return self._passes(memory.created_at, SPEAKERS[memory.origin == "user"])
-
-    def _passes(self, at: float, who: str) -> bool:
-        is_then = (self.since is None or self.since <= at) and (self.until is None or at <= self.until)
-        return is_then and self.speaker.casefold() in ("", who.casefold())
-
-
-ANY = Which()
 
 
 class UserTurns:
@@ -80,22 +52,10 @@ class UserTurns:
         later = tuple(item for item in found.later if item.turn.id not in without)
         return replace(found, found=left, later=later)
 
-    def find(
-        self, query: str, *, least: float, which: Which = ANY, limit: int = LOOKED_AT
-    ) -> Sequence[FoundTurn]:
-        """Return the turns with all content words of a query or at least this cosine, best first.
-
-        Without a query, return the latest turns.
-        """
-        if not query.strip():
-            said = [turn for turn in reversed(self.all()) if which.has(turn)]
-            return [FoundTurn(turn, 0.0) for turn in said[:limit]]
-        found = [item for item in self.search(query, top_k=len(self.all())).found if which.has(item.turn)]
+    def find(self, query: str, *, least: float, limit: int) -> Sequence[FoundTurn]:
+        """Return the turns with all content words of a query or at least this cosine, best first."""
+        found = self.search(query, top_k=len(self.all())).found
         return [it for it in found if it.similarity >= least or has_words(it.turn.text, query)][:limit]
-
-    def speakers(self) -> Sequence[str]:
-        """Return all speakers: you, the assistant, and names."""
-        return tuple(dict.fromkeys((*SPEAKERS[::-1], *(turn.who for turn in self.all()))))
 
     def own(self, topic: str = "", *, without: Collection[str] = ()) -> Sequence[Turn]:
         """Return the user's messages, or those about a topic, latest first, without some ids."""
@@ -112,10 +72,6 @@ class UserTurns:
         stored = self._conversations.recallable(self._user, [*self._conversations.revisions(self._user)])
         hidden = [turn.id for turn in stored if not (turn.question or turn.answer)]
         return {turn_id: self._conversations.turn(turn_id).question for turn_id in hidden}
-
-    def leave_out(self, turn_ids: Sequence[str]) -> None:
-        """Hide turns from the search; they stay in their conversations."""
-        self._conversations.leave_out(self._user, turn_ids)
 
     def all(self) -> Sequence[Turn]:
         """Return all turns in the order of time."""

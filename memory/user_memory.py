@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory import forgetting, graph, recall
@@ -17,7 +18,7 @@ from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
 from memory.telling import Told, line_of, told, turn_named
 from memory.times import now
-from memory.turns import ANY, Which, has_words
+from memory.turns import has_words
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Action, Memory, MemoryChanges
 from pipeline.terms import content_terms
@@ -49,7 +50,6 @@ class UserMemory:
     find_model: Callable[[], Complete | None] = lambda: None  # asks a language model, where there is one
     hashes: Callable[[], Mapping[str, str]] = dict  # of the documents, by source
     clock: Callable[[], float] = now
-    unread: Callable[[], Sequence[str]] = tuple  # ids of turns that are not remembered yet
 
     @property
     def preset(self) -> Preset:
@@ -96,9 +96,9 @@ class UserMemory:
         )
         return list(found.found[:limit])
 
-    def find_said(self, query: str, *, which: Which = ANY, limit: int = SEARCHED) -> Sequence[FoundTurn]:
-        """Return the turns that a search shows, best first; without a query, the latest."""
-        return self.turns.find(query, least=self.threshold, which=which, limit=limit)
+    def find_said(self, query: str, *, limit: int = SEARCHED) -> Sequence[FoundTurn]:
+        """Return the turns that a search shows, best first."""
+        return self.turns.find(query, least=self.threshold, limit=limit)
 
     def read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
         """Return the memories to recall for a message by the preset's policy, and the whole search."""
@@ -190,16 +190,6 @@ class UserMemory:
         refuse_long(text)
         _refuse_secrets(text)
         return self.remembering.keep_asked(text, Said(message=text, at=self.clock()), tags=tags)
-
-    def keep_said(self, turn_id: str) -> Kept:
-        """Keep a message as a fact; raises `AthenaError` where it was deleted or has a secret."""
-        turn = self.said([turn_id]).get(turn_id)
-        if turn is None:
-            raise AthenaError("That message was deleted.", "There is nothing to keep.")
-        refuse_long(turn.text)
-        _refuse_secrets(turn.text)
-        said = Said(message=turn.text, turn_id=turn.id.removesuffix(ANSWER), at=turn.at or self.clock())
-        return self.remembering.keep_asked(turn.text, said)
 
     def edit(self, memory_id: str, text: str) -> Memory:
         """Change a memory's text; its id stays, its old text is erased.
@@ -346,20 +336,13 @@ class UserMemory:
         )
         return replace(result, turns=turns, hidden=along, everything=everything)
 
-    def forget(self, forgotten: Forgetting, *, words: bool = True) -> None:
-        """Forget memories and their names; with `words`, also delete the turns in which they were said.
+    def forget(self, forgotten: Forgetting) -> None:
+        """Forget memories with their names, and delete the turns in which they were said.
 
-        Without `words`, the turns stay to be read, and are not found again. Other turns may say the same in
-        other words: they stay.
+        Other turns may say the same in other words: they stay.
         """
-        if not words:
-            self.turns.leave_out(forgotten.turn_ids)
-
-        def decide(index: UserIndex) -> MemoryChanges:
-            _, changes = forgetting.decided(index, forgotten, now=self.clock())
-            return replace(changes, remembered=tuple(self.unread()) if forgotten.everything else ())
-
-        turns = (*forgotten.turn_ids, *forgotten.hidden, *forgotten.said_in) if words else ()
+        turns = (*forgotten.turn_ids, *forgotten.hidden, *forgotten.said_in)
+        decide = partial(forgetting.decided, forgotten=forgotten, now=self.clock())
         self.indexes.erase(self.user, decide, turns=turns)
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memory.keeping import Kept
     from memory.recall import FoundMemory
     from memory.turn_index import FoundTurn, Turn
-    from memory.turns import Which
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
@@ -35,11 +34,6 @@ LINE = 160  # characters of a memory in a list; `--json` has all of them
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
 History = Annotated[bool, typer.Option("--history", help="Also memories that have ended.")]
-Since = Annotated[str | None, typer.Option("--from", metavar="DATE", help="From this day on.")]
-Until = Annotated[str | None, typer.Option("--to", metavar="DATE", help="Until this day.")]
-Speaker = Annotated[
-    str, typer.Option("--speaker", metavar="WHO", help="you, assistant, or a name that messages begin with.")
-]
 
 
 @contextmanager
@@ -65,9 +59,6 @@ def list_(
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     limit: Annotated[int, typer.Option(min=1, help="Most facts, and most messages, to show.")] = 10,
-    since: Since = None,
-    until: Until = None,
-    speaker: Speaker = "",
     history: History = False,
     user: User = None,
     data_dir: DataDir = None,
@@ -78,11 +69,8 @@ def search(
 
     _refuse_empty(query, "search for")
     with memory_of(user, data_dir) as memory:
-        which = _which(since, until, speaker)
-        facts = [
-            item for item in memory.search(query, limit=limit, history=history) if which.has_fact(item.memory)
-        ]
-        said = memory.find_said(query, which=which, limit=limit)
+        facts = memory.search(query, limit=limit, history=history)
+        said = memory.find_said(query, limit=limit)
         shapes = [*map(found_shape, facts), *map(turn_shape, said)]
         show(as_json, shapes, lambda: found_text(facts, said))
 
@@ -147,9 +135,6 @@ def forget(
         float | None, typer.Option(min=0, metavar="DAYS", help="All that is older; pinned facts stay.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All facts, messages and names.")] = False,
-    keep_words: Annotated[
-        bool, typer.Option("--keep-words", help="Leave the words in the conversations, not found again.")
-    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else only show what would go.")] = False,
     user: User = None,
     data_dir: DataDir = None,
@@ -171,7 +156,7 @@ def forget(
             gone += map(said_shape, found.turns)
             show(as_json, {"would_forget": gone}, lambda: would_forget_text(found))
             return
-        memory.forget(found, words=not keep_words)
+        memory.forget(found)
         done = [*found.ids, *map(said_shape, found.turns)]
         number = len(found.ids) + len(found.turn_ids)
         show(as_json, {"forgotten": done}, lambda: f"{number} forgotten.")
@@ -180,9 +165,6 @@ def forget(
 @app.command()
 def export(
     path: Annotated[Path | None, typer.Argument(help="A file to write; else it is printed.")] = None,
-    form: Annotated[
-        Literal["json", "markdown"], typer.Option("--format", help="json can be imported.")
-    ] = "json",
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -191,7 +173,7 @@ def export(
     from memory import transfer
 
     with memory_of(user, data_dir) as memory:
-        text = transfer.export(memory, form="json" if as_json else form)
+        text = transfer.export(memory)
         if path is None:
             text = harmless(text) if sys.stdout.isatty() and not as_json else text
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
@@ -225,15 +207,6 @@ def import_(
         number = transfer.imported(memory, data)
         nothing = "0 imported: all of it is there already."
         show(as_json, {"imported": number}, lambda: f"{number} imported." if number else nothing)
-
-
-def _which(since: str | None, until: str | None, speaker: str) -> Which:
-    from memory.times import read_date
-    from memory.turns import Which
-
-    begun = None if since is None else read_date(since, name="--from", begin=True)
-    ended = None if until is None else read_date(until, name="--to")
-    return Which(since=begun, until=ended, speaker=speaker)
 
 
 def _refuse_empty(text: str, what: str) -> None:
@@ -288,7 +261,7 @@ def would_forget_text(forgotten: Forgetting) -> RenderableType:
         out.print(memories_text(forgotten.memories))
     if forgotten.turns:
         out.print(_said_table(forgotten.turns))
-        out.print("Messages are deleted with their answers; --keep-words leaves them to read.")
+        out.print("Messages are deleted with their answers.")
     if forgotten.said_in:
         out.print(
             "The messages in which they were said are deleted, too. Others may say the same: they stay."

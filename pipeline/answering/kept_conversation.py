@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pipeline.answer import Answer
 from pipeline.answering.citations import without_markers
-from pipeline.answering.recollection import looked_up, nothing_left
+from pipeline.answering.recollection import looked_up
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.errors import StoreError
 from pipeline.messages import Message
@@ -106,10 +106,7 @@ class KeptConversation:
         if not self.id:
             self._begin(turn)
         turn.turn_id = self.parts.conversations.save_turn(
-            self.id,
-            turn.outcome,
-            remembered=nothing_left(turn.outcome),
-            instead_of="" if turn.turn_id else turn.instead_of,
+            self.id, turn.outcome, instead_of="" if turn.turn_id else turn.instead_of
         )
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.id)
         return turn.outcome

@@ -53,8 +53,7 @@ class ConversationInfo:
 class Turn:
     """One question with its answer, and what the reader thought of it (1, -1 or None).
 
-    `remembered`: the memory has read it. `left_out`: the search over turns does not find it. `versions` are
-    the former answers to the same question, the oldest first.
+    `versions` are the former answers to the same question, the oldest first.
     """
 
     id: str
@@ -63,8 +62,6 @@ class Turn:
     created_at: float
     feedback: int | None = None
     feedback_text: str = ""
-    remembered: bool = False
-    left_out: bool = False
     versions: tuple[Answer, ...] = ()
 
 
@@ -129,9 +126,6 @@ class Conversations(Protocol):
 
     def turn(self, turn_id: str) -> Turn:
         """One turn; raises `UnknownConversation`."""
-
-    def unremembered(self, user: str) -> Sequence[Turn]:
-        """A user's turns that the memory has not read yet, oldest first; one may still be answered."""
 
     def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
         """The turns of these conversations of a user, conversation by conversation, in their order."""
@@ -211,9 +205,7 @@ class Conversations(Protocol):
         """Pin a conversation or take that back; that is no use of it. Raises `UnknownConversation`."""
         self._change(conversation_id, pinned=pinned)
 
-    def save_turn(
-        self, conversation_id: str, answer: Answer, *, remembered: bool = False, instead_of: str = ""
-    ) -> str:
+    def save_turn(self, conversation_id: str, answer: Answer, *, instead_of: str = "") -> str:
         """Write an answer as a turn, and return the turn's id.
 
         An answer with the id of a stored turn takes the place of that turn's answer. `instead_of` names a
@@ -228,12 +220,9 @@ class Conversations(Protocol):
             self.delete_turns(conversation_id, turns[turns.index(instead_of) :])
         answer = replace(answer, turn_id=answer.turn_id or str(uuid.uuid4()), conversation_id=conversation_id)
         try:
-            self.change_turn(
-                answer.turn_id,
-                lambda turn: replace(turn, answer=answer, remembered=turn.remembered or remembered),
-            )
+            self.change_turn(answer.turn_id, lambda turn: replace(turn, answer=answer))
         except UnknownConversation:
-            turn = Turn(answer.turn_id, answer.question, answer, self.clock(), remembered=remembered)
+            turn = Turn(answer.turn_id, answer.question, answer, self.clock())
             self.write(conversation_id, turn)
         return answer.turn_id
 
@@ -250,14 +239,6 @@ class Conversations(Protocol):
         """Store what the reader thought of an answer: 1, -1, or None; raises `UnknownConversation`."""
         word = well_formed(text)
         self.change_turn(turn_id, lambda turn: replace(turn, feedback=value, feedback_text=word))
-
-    def leave_out(self, user: str, turn_ids: Sequence[str]) -> None:
-        """Hide a user's turns from the search over turns; they stay in their conversations."""
-        own = self.revisions(user)
-        for turn_id in turn_ids:
-            with suppress(UnknownConversation):
-                if self.conversation_of(turn_id) in own:
-                    self.change_turn(turn_id, lambda turn: replace(turn, left_out=True))
 
     def _change(self, conversation_id: str, **values: Any) -> None:
         self.save(replace(self.get(conversation_id).info, **values))
@@ -285,8 +266,6 @@ def record_of(turn: Turn) -> dict[str, Any]:
         "id": turn.id,
         "created_at": turn.created_at,
         "feedback": turn.feedback,
-        "remembered": turn.remembered,
-        "left_out": turn.left_out,
         "question": turn.question,
         "feedback_text": turn.feedback_text,
         "told": told_in(turn.answer),
@@ -305,8 +284,6 @@ def turn_from(stored: Mapping[str, Any]) -> Turn:
         created_at=stored["created_at"],
         feedback=stored["feedback"],
         feedback_text=stored["feedback_text"],
-        remembered=bool(stored["remembered"]),
-        left_out=bool(stored["left_out"]),
         versions=tuple(map(answer_from, json.loads(stored["versions"]))),
     )
 

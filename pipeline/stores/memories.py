@@ -157,16 +157,10 @@ class MemoryChanges:
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
     events: tuple[MemoryEvent, ...] = ()
-    remembered: tuple[str, ...] = ()  # ids of turns that need not be looked at again
     rests_on: tuple[tuple[str, str], ...] = ()  # turns that it was read from: ids and questions, as read
     removed: tuple[str, ...] = ()  # ids of memories, entities, mentions and relations
 
     def __bool__(self) -> bool:
-        return bool(self.remembered) or self.changes_rows
-
-    @property
-    def changes_rows(self) -> bool:
-        """Whether it does more than to say what was remembered."""
         return any((self.memories, self.entities, self.mentions, self.relations, self.events, self.removed))
 
     @property
@@ -198,10 +192,9 @@ class Memories(Protocol):
     def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
         """Write all of it or nothing, and return the new version.
 
-        Changes that only name turns as `remembered` leave the version as it is. Raises `MemoriesChanged`
-        where the version is not `expected`, or a second valid memory has the same tier and text: load and
-        decide again. Raises `TurnChanged` where a turn that it `rests_on` was deleted meanwhile, ValueError
-        for a row of another user.
+        Raises `MemoriesChanged` where the version is not `expected`, or a second valid memory has the same
+        tier and text: load and decide again. Raises `TurnChanged` where a turn that it `rests_on` was
+        deleted meanwhile, ValueError for a row of another user.
         """
 
     def forget(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
 from pipeline.stores.embedded.conversations import EmbeddedConversations
@@ -44,10 +44,6 @@ class PrivateConversations(EmbeddedConversations):
         """Write a turn, new at the end or in the place of the one of its id; raises `UnknownConversation`."""
         super().write(conversation_id, turn)
         self._used[conversation_id] = self._clock()
-
-    def unremembered(self, user: str) -> Sequence[Turn]:  # noqa: ARG002
-        """None: the memory reads nothing private."""
-        return ()
 
     def _delete_unused(self, connection: sqlite3.Connection) -> None:
         limit = self._clock() - UNUSED

@@ -246,28 +246,6 @@ def test_each_has_a_scope_of_its_own(conversations: Conversations) -> None:
     assert conversations.get(one).info.scope == ()
 
 
-def test_turns_that_were_not_looked_at_are_found_by_user(conversations: Conversations) -> None:
-    mine, theirs = conversations.create(user="ann").info.id, conversations.create(user="bob").info.id
-    first = conversations.save_turn(mine, answer("One?"))
-    second = conversations.save_turn(conversations.create(user="ann").info.id, answer("Two?"))
-    conversations.save_turn(theirs, answer("Three?"))
-    found = conversations.unremembered("ann")
-    if isinstance(conversations, PrivateConversations):
-        assert found == ()  # nothing is remembered of these
-        return
-    assert (found[0].id, found[0].answer.conversation_id) == (first, mine)
-    assert [turn.id for turn in found] == [first, second]
-    assert not found[0].remembered
-    conversations.restore(
-        Conversation(
-            conversations.get(mine).info, (replace(conversations.get(mine).turns[0], remembered=True),)
-        )
-    )
-    assert [turn.id for turn in conversations.unremembered("ann")] == [second]
-    conversations.save_turn(mine, answer("One?", "More [1].", turn_id=first))
-    assert conversations.get(mine).turns[0].remembered  # also once it is written over
-
-
 def recalled(conversations: Conversations, *ids: str, user: str = "local") -> list[tuple[str, str]]:
     """What is found again of some conversations: questions and answers."""
     return [(turn.question, turn.answer) for turn in conversations.recallable(user, ids)]
@@ -325,26 +303,6 @@ def test_what_the_memory_keeps_after_its_answer_decides_again(conversations: Con
     assert recalled(conversations, id_) == [("Note it.", "")]
 
 
-def test_what_is_left_out_stays_so_and_in_its_conversation(conversations: Conversations) -> None:
-    id_, theirs = conversations.create(user="ann").info.id, conversations.create(user="bob").info.id
-    known = answer(verdict="answered")
-    turns = [conversations.save_turn(id_, known) for _ in range(2)]
-    other = conversations.save_turn(theirs, known)
-    found = conversations.recallable("ann", [id_])
-    conversations.leave_out("ann", [turns[0], other, "gone"])
-    left = [("", ""), ("Why?", "So.")]
-    assert recalled(conversations, id_, user="ann") == left
-    assert recalled(conversations, theirs, user="bob") == [("Why?", "So.")]  # it is not ann's
-    conversations.change_answer(turns[0], lambda answer: replace(answer, notices=("Noted.",)))
-    conversations.save_turn(id_, replace(known, text="Or so.", turn_id=turns[0]))
-    conversations.keep_embeddings([replace(found[0], embedding=b"abcd", embedded_by="m")])
-    whole = conversations.get(id_)
-    assert whole.turns[0].answer.text == "Or so."
-    conversations.restore(whole)  # as a migration copies it
-    assert recalled(conversations, id_, user="ann") == left
-    assert conversations.recallable("ann", [id_])[0].embedding == b""
-
-
 def test_an_embedding_stays_as_long_as_its_text(conversations: Conversations) -> None:
     id_ = conversations.create().info.id
     known = answer(verdict="answered")
@@ -379,7 +337,6 @@ def test_a_revision_rises_with_every_change_of_its_turns(conversations: Conversa
         begin,
         lambda: conversations.save_turn(id_, answer(text="Or so.", turn_id=turn)),
         lambda: conversations.change_answer(turn, lambda found: replace(found, text="Or not.")),
-        lambda: conversations.leave_out("ann", [turn]),
         lambda: conversations.restore(replace(whole := conversations.get(id_), turns=whole.turns * 0)),
     ]
     at_first = conversations.revisions("ann")

@@ -202,19 +202,6 @@ def test_of_those_who_decided_on_the_same_rows_one_wins(memories: Memories) -> N
     assert len(memories.load("ann").memories) == 1
 
 
-def test_turns_that_were_looked_at_are_told_apart(stored: Stored) -> None:
-    conversation = stored.conversations.create(user="ann").info.id
-    turn = stored.conversations.save_turn(conversation, answer())
-    assert stored.memories.apply("ann", MemoryChanges(remembered=(turn,))) == 0  # no row is another
-    assert stored.conversations.unremembered("ann") == []
-    assert stored.conversations.get(conversation).turns[0].remembered
-    other = stored.conversations.save_turn(conversation, answer("And?"))
-    stored.memories.apply("bob", MemoryChanges(remembered=(other,)))  # not his
-    assert [turn.id for turn in stored.conversations.unremembered("ann")] == [other]
-    assert stored.memories.apply("ann", adding(memory(), remembered=(other,))) == 1
-    assert stored.conversations.unremembered("ann") == []
-
-
 def test_what_rests_on_a_turn_is_void_once_that_is_gone(stored: Stored) -> None:
     conversation = stored.conversations.create(user="ann").info.id
     turn = stored.conversations.save_turn(conversation, answer("I like tea."))

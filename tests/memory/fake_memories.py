@@ -23,9 +23,9 @@ class FakeMemories:
     def __init__(self) -> None:
         self.of: dict[str, UserMemories] = {}
         self.happened: list[MemoryEvent] = []
-        self.remembered: set[str] = set()
         self.deleted: set[str] = set()
         self.before_apply: Callable[[], None] = lambda: None
+        self.rests_on: list[tuple[tuple[str, str], ...]] = []  # of each write
         self.writes = 0
         self.loads = 0
 
@@ -55,7 +55,7 @@ class FakeMemories:
             raise MemoriesChanged("The same text is there twice.")
         self.of[user] = replace(known, version=known.version + 1, **rows)
         self.happened += changes.events
-        self.remembered |= set(changes.remembered)
+        self.rests_on.append(changes.rests_on)
         self.writes += 1
         return known.version + 1
 

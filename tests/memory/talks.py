@@ -58,13 +58,6 @@ class Talk:
         remembering = RememberingChat(finishing, PRIVATE if private else "")
         return make_chat(self.store, apart or self.conversations, memory=remembering, **given)
 
-    def catch_up(self, *, preset: str) -> None:
-        """Remember what an earlier process left, as the first chat of the next one does."""
-        memory = self.chat(preset=preset).recipe.parts.memory
-        assert isinstance(memory, RememberingChat)
-        memory.finishing.catch_up()
-        self.finish()
-
     def answer(self, message: str) -> Answer:
         """The answer in a new conversation, with what the memories and turns say that it names."""
         found = self.chat().answer(message)

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from memory.keeping import Remembering
-from pipeline.errors import StoreError
 from pipeline.messages import Message
 from pipeline.steps.records import data_of, last_step
-from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.memories import turn_changed
 from tests.memory.fake_memories import FakeModel
 from tests.memory.talks import Talk
@@ -114,35 +112,13 @@ def test_the_graph_recalls_relations_and_the_best_known_entities(talk: Talk) -> 
 # -- after the answer --------------------------------------------------------------------------------------
 
 
-def test_what_a_kill_left_is_caught_up_once(talk: Talk) -> None:
+def test_a_message_is_read_after_its_answer_and_the_step_says_so(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
-    chat.answer("What moves the air?")  # and nobody finishes
-    assert len(talk.conversations.unremembered("local")) == 1
-    talk.catch_up(preset="agent")
+    chat.answer("What moves the air?")
+    assert data_of(chat.turns[0].answer.steps, "remember")["pending"]
+    talk.finish()
     assert [memory.kind for memory in talk.memory.list()] == ["qa"]
-    assert talk.conversations.unremembered("local") == []
     assert not data_of(chat.turns[0].answer.steps, "remember").get("pending")
-
-
-def test_a_failure_afterwards_is_left_for_the_next_start(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any, **__: Any) -> int:
-        raise StoreError("The disk is full.")
-
-    talk.chat(preset="agent").answer("What feeds the cabin fan?")
-    with monkeypatch.context() as patch:
-        patch.setattr(EmbeddedMemories, "apply", broken)
-        talk.finish()
-    assert len(talk.conversations.unremembered("local")) == 1
-    talk.catch_up(preset="agent")
-    assert talk.conversations.unremembered("local") == []
-
-
-def test_a_turn_that_two_processes_remember_is_kept_once(talk: Talk) -> None:
-    talk.chat(preset="agent").answer("What moves the air?")
-    first = talk.after
-    talk.catch_up(preset="agent")
-    first.finish()
-    assert len(talk.memory.list(history=True)) == 1
 
 
 def test_a_deleted_conversation_leaves_nothing_to_remember(talk: Talk) -> None:

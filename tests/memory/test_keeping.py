@@ -8,7 +8,7 @@ import pytest
 
 from memory.keeping import Said
 from memory.user_memory import UserMemory
-from pipeline.errors import AthenaError, MemoriesChanged, ModelUnavailable, TurnChanged
+from pipeline.errors import AthenaError, MemoriesChanged, ModelUnavailable
 from pipeline.stores.memories import MemoryChanges
 from tests.memory.conftest import Clock, reply, say, stated, with_model, with_preset
 from tests.memory.fake_memories import FakeMemories
@@ -107,18 +107,10 @@ def test_a_write_that_came_between_is_decided_again(mine: UserMemory, memories: 
         mine.add("My locker is 12.")
 
 
-def test_a_turn_that_is_over_keeps_nothing(mine: UserMemory) -> None:
-    mine, _ = with_model(mine, reply(BONN))
-    with pytest.raises(TurnChanged):
-        mine.remembering.keep(Said(message="I live in Bonn", turn_id="t"), is_over=lambda: True)
-    assert mine.list() == []
-
-
-def test_a_turn_is_marked_as_remembered_in_the_same_write(mine: UserMemory, memories: FakeMemories) -> None:
+def test_a_message_is_one_write_that_rests_on_its_turn(mine: UserMemory, memories: FakeMemories) -> None:
     mine, _ = with_model(mine, reply(BONN))
     say(mine, "I live in Bonn", turn_id="t")
-    assert memories.remembered == {"t"}
-    assert memories.writes == 1
+    assert memories.rests_on == [(("t", "I live in Bonn"),)]
 
 
 def test_names_and_relations_of_a_fact_are_linked_and_those_of_whole_turns_where_there_is_a_graph(

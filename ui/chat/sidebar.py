@@ -212,10 +212,10 @@ def confirm_deletion(conversation: str, title: str) -> None:
     )
     if messages.confirmed(no="Keep it", yes="Delete", key="conversation"):
         runner().forget(conversation)
+        _delete(conversation)
         if forget:
             memory = process.athena().memory_of(whose.user())
-            memory.forget(memory.forgetting(remembered), words=False)  # the turns go anyway
-        _delete(conversation)
+            memory.forget(memory.forgetting(remembered))
         end_dialog()
 
 

@@ -64,14 +64,10 @@ def confirm_forgetting(preview: Preview, *, everything: bool = False) -> None:
         st.text(NOTHING)
         return
     _what_goes(found, everything=everything)
-    words = not ((found.said_in or found.turns) and st.checkbox(
-        "Leave the words in the conversations", key="forget-keep-words",
-        help="They stay to read there, and are not found again.",
-    ))  # fmt: skip
-    st.caption(_what_stays(found, words=words))
+    st.caption(IN_MONGODB if process.settings().store == "server" else IN_FILES)
     if messages.confirmed(no="Keep", yes="Forget", key="memory"):
         try:
-            memory.forget(found, words=words)
+            memory.forget(found)
         except AthenaError as error:
             messages.show_error(error.problem, error.fix)
             return
@@ -99,13 +95,6 @@ def _said(found: Forgetting) -> Sequence[Turn]:
     """Return the messages that go, the latest first; the answer where only that was found."""
     by_turn = {turn.id.removesuffix(ANSWER): turn for turn in reversed(found.turns)}
     return sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))
-
-
-def _what_stays(found: Forgetting, *, words: bool) -> str:
-    """Return the sentence that says where the text can still be read afterwards."""
-    stays = "The words stay to read in the conversations, and are not found again. "
-    stays = "" if words or not (found.said_in or found.turns) else stays
-    return stays + (IN_MONGODB if process.settings().store == "server" else IN_FILES)
 
 
 def _listed(found: Sequence[str]) -> None:

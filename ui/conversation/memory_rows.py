@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memory.questions import asks
 from pipeline.words import counted
 from ui.shared.markdown_tree import markdown_tree, tree_text
 from ui.shared.words import local_time
@@ -77,7 +76,6 @@ def said_rows(found: Iterable[FoundTurn], *, titles: Mapping[str, str]) -> list[
 def said_row(found: FoundTurn, *, title: str) -> Row:
     """Return the row of one message."""
     turn = found.turn
-    keep = [] if turn.role == "user" and asks(turn.text) else [act("keep", "bookmark_add", "Keep as a fact")]
     who = {"you": "you", "assistant": "the assistant"}.get(turn.who, turn.speaker)
     return {
         "id": turn.id,
@@ -92,7 +90,6 @@ def said_row(found: FoundTurn, *, title: str) -> Row:
         "source": "",
         "acts": [
             act("open", "forum", "Open the conversation"),
-            *keep,
             act("forget", "delete", "Forget, with its answer"),
         ],
     }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from memory.turns import Which
 from pipeline.errors import AthenaError
 from pipeline.words import counted
 from ui.conversation import whose
@@ -36,9 +34,9 @@ EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that 
 OFF = "Nothing is kept now. To have something kept, choose another way to remember under *Settings* above."
 NO_FACT = (
     "No fact about you is kept yet; to have one kept, say in the chat: “Remember that …”. "
-    "{said} found again when you ask: search above, or filter by day."
+    "{said} found again when you ask, or search above."
 )
-NOT_FOUND = "Nothing that is remembered is like that. Try other words, or a longer time."
+NOT_FOUND = "Nothing that is remembered is like that. Try other words."
 
 
 @dataclass(slots=True)
@@ -86,15 +84,14 @@ def _remembered(listed: Sequence[Memory]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="memory-bar"):
         query = st.text_input("Search", placeholder="Search facts and messages", key=SEARCH,
                               label_visibility="collapsed", icon=":material/search:")  # fmt: skip
-        which = _filters()
         history = st.toggle(
             "Past ones, too", key="memory-history", help="Also facts that are no longer true."
         )
-        _forget_many("" if which else query, found=bool(listed or user_memory().turns.own()))
+        _forget_many(query, found=bool(listed or user_memory().turns.own()))
     if history:
         listed = [memory for memory in user_memory().list(history=True) if memory.tier != "static"]
-    if query.strip() or which:
-        _found(query, which, listed, history=history)
+    if query.strip():
+        _found(query, history=history)
         return
     if not listed:
         _empty()
@@ -107,38 +104,11 @@ def _remembered(listed: Sequence[Memory]) -> None:
                   on_click=_show, args=(pages + 1,))  # fmt: skip
 
 
-def _filters() -> Which:
-    """Draw the filters by day and speaker; return them."""
-    turns = user_memory().turns
-    with st.popover("Filter", icon=":material/filter_list:"):
-        begun = st.date_input("From", value=None, key="said-from")
-        ended = st.date_input("To", value=None, key="said-to")
-        speaker = st.selectbox("Said by", turns.speakers(), index=None, key="said-by",
-                               placeholder="Anybody", format_func=_speaker)  # fmt: skip
-    return Which(
-        since=_at(begun, time.min) if begun else None,
-        until=_at(ended, time.max) if ended else None,
-        speaker=speaker or "",
-    )
-
-
-def _at(day: date, moment: time) -> float:
-    return datetime.combine(day, moment).timestamp()
-
-
-def _speaker(name: str) -> str:
-    return {"you": "You", "assistant": "The assistant"}.get(name, name)
-
-
-def _found(query: str, which: Which, listed: Sequence[Memory], *, history: bool) -> None:
-    """Draw the facts and the messages that a search or a filter finds."""
+def _found(query: str, *, history: bool) -> None:
+    """Draw the facts and the messages that a search finds."""
     memory = user_memory()
-    if query.strip():
-        searched = memory.search(query, history=history, limit=PAGE)
-        facts = found_rows([item for item in searched if which.has_fact(item.memory)])
-    else:
-        facts = rows([item for item in listed if which.has_fact(item)][:PAGE])
-    said = memory.find_said(query, which=which, limit=PAGE)
+    facts = found_rows(memory.search(query, history=history, limit=PAGE))
+    said = memory.find_said(query, limit=PAGE)
     if not (facts or said):
         st.markdown(NOT_FOUND)
     if facts:
@@ -210,7 +180,6 @@ def listed_rows(listed: Sequence[Row], *, key: str, otherwise: str) -> None:
         on_forget_change=lambda: _forget(key),
         on_pin_change=lambda: _pin(key),
         on_open_change=lambda: None,
-        on_keep_change=lambda: _keep(key),
     )
     if clicked.open:
         open_turn(str(clicked.open["id"]))
@@ -235,15 +204,6 @@ def _forget(key: str) -> None:
 def _pin(key: str) -> None:
     if wanted := sent(key, "pin"):
         user_memory().pin(str(wanted["id"]), pinned=bool(wanted["pressed"]))
-
-
-@messages.noticed
-def _keep(key: str) -> None:
-    if wanted := sent(key, "keep"):
-        kept = user_memory().keep_said(str(wanted["id"]))
-        st.toast(
-            "Kept as a fact." if kept.added else "That is known already.", icon=":material/bookmark_added:"
-        )
 
 
 def edit(memory_id: str) -> None:

@@ -37,8 +37,7 @@ _SAVE = """
     ON CONFLICT (id) DO UPDATE SET title = :title, updated_at = :updated_at, scope = :scope, pinned = :pinned
 """
 _STORED = [
-    "id", "created_at", "feedback", "remembered", "left_out", "question", "feedback_text", "told", "said",
-    "answer", "versions",
+    "id", "created_at", "feedback", "question", "feedback_text", "told", "said", "answer", "versions",
 ]  # fmt: skip
 _WRITE = f"""
     INSERT INTO turn (conversation_id, {", ".join(_STORED)})
@@ -53,17 +52,16 @@ _COUNTED = """
 # A vector of other texts is never used: its row goes as soon as the texts change.
 _DROP_EMBEDDING = """
     DELETE FROM turn_embedding WHERE turn = (
-        SELECT number FROM turn
-        WHERE id = :id AND (question, told, left_out) IS NOT (:question, :told, :left_out)
+        SELECT number FROM turn WHERE id = :id AND (question, told) IS NOT (:question, :told)
     )
 """
 _KEEP_EMBEDDING = """
     INSERT OR REPLACE INTO turn_embedding (turn, model, vectors)
-    SELECT number, ?, ? FROM turn WHERE id = ? AND question = ? AND told = ? AND left_out = 0
+    SELECT number, ?, ? FROM turn WHERE id = ? AND question = ? AND told = ?
 """
 _RECALLABLE = """
-    SELECT id, iif(left_out OR told IS NULL, '', question), iif(left_out OR told IS NULL, '', told),
-           created_at, coalesce(vectors, x''), coalesce(model, '')
+    SELECT id, iif(told IS NULL, '', question), coalesce(told, ''), created_at,
+           coalesce(vectors, x''), coalesce(model, '')
     FROM turn LEFT JOIN turn_embedding ON turn = number WHERE conversation_id = ? ORDER BY number
 """
 _HAS_WORD = """
@@ -119,13 +117,6 @@ class EmbeddedConversations(Conversations):
         """One turn; raises `UnknownConversation`."""
         with self.database.read() as connection:
             return _turn(_found(connection, turn_id))
-
-    def unremembered(self, user: str) -> Sequence[Turn]:
-        """A user's turns that the memory has not read yet, oldest first."""
-        query = f"""{_TURNS} JOIN conversation ON conversation.id = conversation_id
-            WHERE remembered = 0 AND user = ? ORDER BY turn.created_at, number"""
-        with self.database.read() as connection:
-            return [_turn(row) for row in connection.execute(query, (user,))]
 
     def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
         """The turns of these conversations of a user, conversation by conversation, in their order."""

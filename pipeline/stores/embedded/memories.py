@@ -121,14 +121,7 @@ def _write(connection: sqlite3.Connection, user: str, changes: MemoryChanges, *,
     if expected is not None and expected != version:
         raise changed_meanwhile(user)
     _check_turns(connection, user, changes)
-    connection.executemany(
-        """
-        UPDATE turn SET remembered = 1
-        WHERE id = ? AND conversation_id IN (SELECT id FROM conversation WHERE user = ?)
-        """,
-        [(turn_id, user) for turn_id in changes.remembered],
-    )
-    if not changes.changes_rows:
+    if not changes:
         return version
     # Replaced rows go first: a new row may have the text of one that ends.
     gone = [(user, id_) for id_ in (*(row.id for row in changes.rows), *changes.removed)]

@@ -9,7 +9,7 @@ node for another: the nodes of document `n` with S sections and T sentences have
 
 from __future__ import annotations
 
-FORMAT = 17
+FORMAT = 18
 """Rises with each change of the tables; stored in the file as its `user_version`."""
 
 SCHEMA = f"""
@@ -98,8 +98,6 @@ CREATE TABLE IF NOT EXISTS turn (
     conversation_id TEXT NOT NULL REFERENCES conversation (id) ON DELETE CASCADE,
     created_at REAL NOT NULL,
     feedback INTEGER,                -- 1, -1 or NULL
-    remembered INTEGER NOT NULL,
-    left_out INTEGER NOT NULL,
     question TEXT NOT NULL,
     feedback_text TEXT NOT NULL,
     told TEXT,                       -- see `told_in`
@@ -108,7 +106,6 @@ CREATE TABLE IF NOT EXISTS turn (
     versions TEXT NOT NULL           -- JSON: a list of `Answer`, the former ones to the same question
 );
 CREATE INDEX IF NOT EXISTS turn_conversation ON turn (conversation_id, number);
-CREATE INDEX IF NOT EXISTS turn_unremembered ON turn (conversation_id) WHERE remembered = 0;
 CREATE TABLE IF NOT EXISTS turn_embedding (
     turn INTEGER PRIMARY KEY REFERENCES turn (number) ON DELETE CASCADE,
     model TEXT NOT NULL,

@@ -34,7 +34,7 @@ ITEMS_A_CALL = 1000
 
 INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "conversations": (("user", "updated_at", "_id"), ("updated_at", "_id")),
-    "turns": (("conversation_id", "position"), ("user", "remembered", "created_at")),
+    "turns": (("conversation_id", "position"), ("user",)),
     "memories": (("user", "live"),),
     "memory_events": (("user", "memory_id"),),
 }

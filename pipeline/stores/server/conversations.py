@@ -34,9 +34,7 @@ WRITTEN_ONCE = ("created_at", "turns", "revision", "user", "assistant")
 """Fields of a conversation that `save` sets only for a new one."""
 
 NOT_EMBEDDED = {"embedding": b"", "embedded_by": ""}
-RECALLED = dict.fromkeys(
-    ("conversation_id", "question", "told", "left_out", "created_at", "embedding", "embedded_by"), 1
-)
+RECALLED = dict.fromkeys(("conversation_id", "question", "told", "created_at", "embedding", "embedded_by"), 1)
 
 
 class ServerConversations(Conversations):
@@ -90,12 +88,6 @@ class ServerConversations(Conversations):
         with self._connections.mongodb() as database:
             return turn_from(_turn(database, turn_id))
 
-    def unremembered(self, user: str) -> Sequence[Turn]:
-        """A user's turns that the memory has not read yet, oldest first."""
-        with self._connections.mongodb() as database:
-            found = database["turns"].find({"user": user, "remembered": False})
-            return [*map(turn_from, found.sort([("created_at", 1), ("position", 1)]))]
-
     def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
         """The turns of these conversations of a user, conversation by conversation, in their order."""
         turns: defaultdict[str, list[RecallableTurn]] = defaultdict(list)
@@ -110,7 +102,7 @@ class ServerConversations(Conversations):
         """Store the embeddings of turns whose texts are still these; no revision rises."""
         with self._connections.mongodb() as database:
             for turn in turns:
-                same = {"_id": turn.id, "question": turn.question, "told": turn.answer, "left_out": False}
+                same = {"_id": turn.id, "question": turn.question, "told": turn.answer}
                 embedded = {"embedding": turn.embedding, "embedded_by": turn.embedded_by}
                 database["turns"].update_one(same, {"$set": embedded})
 
@@ -150,7 +142,7 @@ class ServerConversations(Conversations):
                 record = _turn(database, turn_id)
                 unchanged = {"_id": turn_id, "changes": record["changes"]}
                 new = record_of(change(turn_from(record)))
-                if any(new[name] != record[name] for name in ("question", "told", "left_out")):
+                if any(new[name] != record[name] for name in ("question", "told")):
                     new |= NOT_EMBEDDED
                 changed = {"$set": new, "$inc": {"changes": 1}}
                 if database["turns"].update_one(unchanged, changed).matched_count:
@@ -218,7 +210,7 @@ def _turn(database: Db, turn_id: str) -> Record:
 
 
 def _recallable(record: Record) -> RecallableTurn:
-    hidden = record["left_out"] or record["told"] is None
+    hidden = record["told"] is None
     return RecallableTurn(
         id=record["_id"],
         conversation_id=record["conversation_id"],

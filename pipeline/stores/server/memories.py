@@ -76,10 +76,8 @@ class ServerMemories:
         check_user(user, changes)
         with self._connections.mongodb() as database:
             _check_turns(database, user, changes.rests_on)
-            if not changes.changes_rows:
-                _check_version(database, user, expected)
-                _mark_remembered(database, user, changes.remembered)
-                return _version(database, user)
+            if not changes:
+                return _check_version(database, user, expected)
             with _writing(database, user):
                 version = _check_version(database, user, expected)
                 _check_live(database, user, changes)
@@ -87,7 +85,6 @@ class ServerMemories:
                     _write(database, user, changes, version + 1)
                 finally:  # also of a part: whoever read rows before reads them again
                     _raise_version(database, user, version)
-                _mark_remembered(database, user, changes.remembered)
         return version + 1
 
     def forget(
@@ -221,12 +218,6 @@ def _check_live(database: Db, user: str, changes: MemoryChanges) -> None:
     ]
     if others or len(set(live)) < len(live):
         raise changed_meanwhile(user)
-
-
-def _mark_remembered(database: Db, user: str, turns: Sequence[str]) -> None:
-    for some in in_parts(turns):
-        own = {"_id": {"$in": some}, "user": user}
-        database["turns"].update_many(own, {"$set": {"remembered": True}, "$inc": {"changes": 1}})
 
 
 def _key(user: str, id_: str) -> str:

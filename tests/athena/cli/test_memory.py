@@ -75,7 +75,6 @@ def test_an_export_is_imported_as_it_was(run: Run) -> None:
     run("memory", "forget", "--all", "--yes")
     assert run("memory", "import", "all.json", "--json") == {"imported": 2}
     assert run("memory", "list", "--history", "--json") == before
-    assert "I moved to Munich" in run("memory", "export", "--format", "markdown")
     assert "0 imported: all of it is there already." in run("memory", "import", "all.json")
     assert run("memory", "import", "all.json", "--user", "tom", "--json") == {"imported": 2}
     assert len(run("memory", "list", "--history", "--user", "tom", "--json")) == 2
@@ -164,23 +163,18 @@ def test_a_chat_remembers_recalls_and_forgets(manual: Run) -> None:
     assert [path for path in files_with("fan is called Gustav") if "manual" not in path] == []
 
 
-def test_what_was_said_is_searched_filtered_and_forgotten(manual: Run) -> None:
+def test_what_was_said_is_searched_and_forgotten(manual: Run) -> None:
     manual("ask", "My locker by the galley smells of onions.", "--json")
     manual("ask", "Clara: I would like tulips.", "--json")
     (found,) = manual("memory", "search", "locker onions", "--json")
     assert (found["kind"], found["speaker"], found["role"]) == ("turn", "you", "user")
     assert {"id", "text", "conversation_id", "created_at", "score", "relevance"} < found.keys()
-    (tulips,) = manual("memory", "search", "tulips", "--speaker", "clara", "--json")
+    (tulips,) = manual("memory", "search", "tulips", "--json")
     assert tulips["text"] == "I would like tulips."
-    for given in (("--speaker", "assistant"), ("--to", "2020-01-01"), ("--from", "2999-01-01")):
-        assert manual("memory", "search", "tulips", *given, "--json") == []
     assert "tulips" in manual("memory", "forget", "--search", "tulips")
     gone = manual("memory", "forget", tulips["id"], "--yes", "--json")["forgotten"]
     assert {"id": tulips["id"], "kind": "turn", "text": "I would like tulips."} in gone
     assert files_with("tulips") == []
-    manual("memory", "forget", "--all", "--keep-words", "--yes")
-    assert manual("memory", "search", "locker onions", "--json") == []
-    assert files_with("smells of onions")
 
 
 def test_secrets_are_not_kept_and_the_step_says_so(manual: Run) -> None:

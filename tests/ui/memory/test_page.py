@@ -167,19 +167,6 @@ def test_forgetting_shows_what_goes_along_and_deletes_the_turns(athena: Athena) 
     assert conversation not in [info.id for info in athena.conversations.list()]
 
 
-def test_the_words_stay_where_that_is_chosen(athena: Athena) -> None:
-    conversation, source = said(athena)
-    given = memory(HARBOUR, user="local", sources=(source,))
-    athena.memories.apply("local", adding(given))
-    app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
-    assert "stay to read" not in texts(app)
-    app.checkbox(key="forget-keep-words").check().run()
-    assert "The words stay to read in the conversations, and are not found again." in texts(app)
-    app.button(key="discard-memory").click().run()
-    assert athena.memory.list() == list(athena.memory.static)
-    assert HARBOUR in athena.conversations.get(conversation).turns[0].question
-
-
 def test_a_server_says_what_its_journal_keeps(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
     [known] = kept(athena, HARBOUR)
     code = f"memory.forgetting([{known!r}])"
@@ -265,7 +252,7 @@ def test_what_the_environment_sets_cannot_be_chosen(
     assert "Set by `ATHENA_MEMORY`" in texts(app)
 
 
-def test_what_was_said_is_found_filtered_kept_and_forgotten(athena: Athena, run_app: Run) -> None:
+def test_what_was_said_is_found_and_forgotten(athena: Athena, run_app: Run) -> None:
     conversation = athena.conversations.create("Ports").info.id
     for text in (HARBOUR, "Clara: I play the cello."):
         athena.conversations.save_turn(conversation, answered(text, text="It hums."))
@@ -274,17 +261,9 @@ def test_what_was_said_is_found_filtered_kept_and_forgotten(athena: Athena, run_
     app.text_input(key="memory-search").set_value("which port does the staging server use?").run()
     [row] = component_data(app, "memories")[0]["rows"]
     assert (row["text"], row["about"]) == (HARBOUR, "you · in “Ports”")
-    assert [act["name"] for act in row["acts"]] == ["open", "keep", "forget"]
-    app.text_input(key="memory-search").set_value("").run()
-    app.selectbox(key="said-by").select("Clara").run()
-    assert listed(app) == ["I play the cello."]
-    app.date_input(key="said-to").set_value(date(2020, 1, 1)).run()
-    assert listed(app) == []
-    athena.memory.keep_said(row["id"])
-    [fact] = [item for item in athena.memory.list() if item.tier != "static"]
-    assert (fact.text, fact.sources[0].turn_id) == (HARBOUR, row["id"])
+    assert [act["name"] for act in row["acts"]] == ["open", "forget"]
     app = forgetting(athena, f"memory.forgetting([{row['id']!r}])")
-    assert "1 fact and 1 message will be gone" in texts(app)
+    assert "1 message will be gone" in texts(app)
     assert "Messages are deleted with their answers" in texts(app)
     app.button(key="discard-memory").click().run()
     assert [turn.question for turn in athena.conversations.get(conversation).turns] == [
@@ -298,10 +277,9 @@ def test_everything_is_forgotten_where_only_messages_are_there(athena: Athena, r
     app = run_app(athena, page="memory")
     app.button(key="forget-all").click().run()
     assert "1 message will be gone" in texts(app)
-    app.checkbox(key="forget-keep-words").check().run()
     app.button(key="discard-memory").click().run()
     assert athena.memory.turns.own() == []
-    assert athena.conversations.get(conversation).turns[0].question == HARBOUR
+    assert conversation not in [info.id for info in athena.conversations.list()]
 
 
 def test_a_recalled_turn_is_shown_with_its_day_and_in_its_conversation(athena: Athena, run_app: Run) -> None:
