@@ -54,11 +54,9 @@ def _hypothesizer(settings: Settings, llm: LLM | None) -> Hypothesize | None:
     if llm is None or settings.hyde == "off":
         return None
     from pipeline.answering.prompts import hypothesis_prompt
-    from pipeline.finding.hyde import Hypothesis
     from pipeline.models.generation import complete
 
-    def write(question: str, stop: threading.Event) -> Hypothesis:
-        prompt = hypothesis_prompt(question)
-        return Hypothesis(complete(llm, prompt, timeout_s=settings.hyde_timeout_s, stop=stop), prompt)
+    def write(question: str, stop: threading.Event) -> str:
+        return complete(llm, hypothesis_prompt(question), timeout_s=settings.hyde_timeout_s, stop=stop)
 
     return write

@@ -14,7 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Retrieval, Verdict
-from pipeline.answering.kept_conversation import History, KeptConversation, before_turn, conversation_of
+from pipeline.answering.kept_conversation import (
+    KeptConversation,
+    before_turn,
+    conversation_of,
+    history_of,
+    messages_of,
+)
 from pipeline.answering.prompts import Source, fitting_history
 from pipeline.answering.recollection import recalled_data
 from pipeline.answering.replies import (
@@ -75,7 +81,7 @@ class ChatRecipe:
         if begun is not None and begun.info.scope and parts.options.paths is None:
             parts = replace(parts, options=parts.options.but(paths=as_globs(begun.info.scope)))
         self.parts = parts
-        self.history = History.of(begun)
+        self.history: list[Message] = history_of(begun)
         self.conversation = KeptConversation(parts, conversation_id or "")
 
     @property
@@ -142,9 +148,7 @@ class ChatRecipe:
         assert self.parts.memory is not None  # noqa: S101  (only called with one)
         limits, history = self.parts.limits, turn.history
         room = max(limits.history_tokens, limits.context_window // 2)
-        kept = fitting_history(
-            history, budget=limits.history_tokens, room=room, count=self.parts.count_tokens
-        )
+        kept = fitting_history(history, budget=limits.history_tokens, room=room)
         try:
             with turn.trace.step("recall") as step:
                 found = self.parts.memory.recall(
@@ -285,12 +289,12 @@ class ChatRecipe:
         check_length(message)
         stop = stop or threading.Event()
         if history is not None:
-            self.history.replace(history)
+            self.history = list(history)
         if instead_of:
             begun = conversation_of(self.parts, self.conversation_id)
-            self.history = History.of(before_turn(begun, instead_of)[0])
+            self.history = history_of(before_turn(begun, instead_of)[0])
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
-        earlier = [] if alone else self.history.said()
+        earlier = [] if alone else list(self.history)
         asked = redacted(well_formed(message))  # a key that was pasted should not be stored
         return streamed(partial(self._work, asked, earlier, stop, instead_of), stop=stop)
 
@@ -317,7 +321,7 @@ class ChatRecipe:
             if parts.memory is not None and last_step(turn.trace.steps, "remember") is None:
                 turn.trace.steps.append(parts.memory.planned(message))
             answer = self.conversation.keep_if_possible(turn, found)
-            self.history.take(answer)
+            self.history += messages_of(answer)
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._fail(turn, str(error))
@@ -333,8 +337,7 @@ class ChatRecipe:
 
     def _fail(self, turn: RunningTurn, why: str) -> None:
         with suppress(AthenaError):  # the conversation is gone, or the store is what failed
-            kept = self.conversation.keep_failed(turn, why)
-            self.history.remember(turn.message, kept.text)
+            self.history += messages_of(self.conversation.keep_failed(turn, why))
 
     def _tell(self, turn: RunningTurn) -> None:
         """Hand the ended turn to the memory and the listeners."""

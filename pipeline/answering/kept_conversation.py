@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -20,52 +19,24 @@ FROM_MEMORY = "(From what was said before.)"  # stands in prompts for an answer 
 NOT_STORED = "This answer is not stored: {why}"
 
 
-class History:
-    """The messages of one conversation; filled from what is stored, added to after each answer.
+def history_of(conversation: Conversation | None) -> list[Message]:
+    """Return the messages of a stored conversation that later questions may refer to."""
+    turns = conversation.turns if conversation else ()
+    return [message for turn in turns for message in messages_of(turn.answer)]
 
-    A failed turn without text is left out: its question would be answered twice; so are small talk and
-    requests to the memory, which no question refers to, and what was forgotten. Markers are removed: their
-    numbers mean nothing in the next prompt.
+
+def messages_of(answer: Answer) -> list[Message]:
+    """Return a turn as two messages, without citation markers: their numbers mean nothing in a later prompt.
+
+    Empty where no later question refers to it: small talk, requests to the memory, forgotten turns, and a
+    failed turn without text, which the model would answer again.
     """
-
-    def __init__(self) -> None:
-        self._said: list[Message] = []
-
-    @classmethod
-    def of(cls, conversation: Conversation | None) -> History:
-        """The history of a stored conversation."""
-        history = cls()
-        for turn in conversation.turns if conversation else ():
-            history.take(turn.answer)
-        return history
-
-    def take(self, answer: Answer) -> None:
-        """Add a turn that is over."""
-        if not answer.question.strip():
-            return
-        if answer.mode not in ("reply", "memory"):
-            self.remember(answer.question, answer.text)
-        elif looked_up(answer):
-            self.remember(answer.question, FROM_MEMORY)
-
-    def remember(self, question: str, answer: str) -> None:
-        """Add a turn, unless it has no answer: the model would answer it with the next."""
-        if not answer.strip():
-            return
-        self.add(Message("user", question))
-        self.add(Message("assistant", without_markers(answer)))
-
-    def said(self) -> list[Message]:
-        """All messages."""
-        return list(self._said)
-
-    def add(self, said: Message) -> None:
-        """Add a message."""
-        self._said.append(said)
-
-    def replace(self, said: Sequence[Message]) -> None:
-        """Replace all messages."""
-        self._said = list(said)
+    text = answer.text
+    if answer.mode in ("reply", "memory"):
+        text = FROM_MEMORY if looked_up(answer) else ""
+    if not (answer.question.strip() and text.strip()):
+        return []
+    return [Message("user", answer.question), Message("assistant", without_markers(text))]
 
 
 def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:

@@ -17,7 +17,7 @@ from pipeline.answering.citations import escaped_markers
 from pipeline.answering.recollection import Recalled, Recollection, named
 from pipeline.finding.passages import place_of, prompt_text
 from pipeline.messages import Message
-from pipeline.models.tokens import CountTokens, count_tokens, cut_to
+from pipeline.models.tokens import count_tokens, cut_to
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
@@ -88,9 +88,8 @@ def build_prompt(
     *,
     budget: Budget,
     memory: Recollection | None = None,
-    count: CountTokens = count_tokens,
 ) -> Prompt:
-    """Build the prompt within a token budget; `count` counts the history's tokens as the model does."""
+    """Build the prompt within a token budget."""
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
     recalled = memory or Recollection()
@@ -101,7 +100,7 @@ def build_prompt(
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
     sources = number_sources(passages, budget=min(budget.sources, share), word=word)
     text = "\n\n".join(source.text for source in sources)
-    kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text), count=count)
+    kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
     before = (Message("system", header), *kept)
     messages, stored = (
         (*before, Message("user", last_message(block, text, asked, word=word))) for block in (known, by_id)
@@ -159,9 +158,7 @@ def source_block(number: int, place: str, body: str, *, word: str) -> str:
     return f"<source {number} {word}>\n{place}\n{body}\n</source {number} {word}>"
 
 
-def fitting_history(
-    history: Sequence[Message], *, budget: int, room: int | None = None, count: CountTokens = count_tokens
-) -> list[Message]:
+def fitting_history(history: Sequence[Message], *, budget: int, room: int | None = None) -> list[Message]:
     """The latest messages that fit a token budget; the oldest are dropped first, none is cut.
 
     Where there is `room` for more tokens, the last five stay even if they take more than the budget.
@@ -169,7 +166,7 @@ def fitting_history(
     room = budget if room is None else room
     kept: list[Message] = []
     for said in reversed(history):
-        size = count(said.text) + MESSAGE_TOKENS
+        size = count_tokens(said.text) + MESSAGE_TOKENS
         budget, room = budget - size, room - size
         if room < 0 or (budget < 0 and len(kept) >= STAYING):
             break

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pipeline.answer import Answer, Passage, Retrieval
 from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.messages import Message
-from pipeline.models.tokens import counter_for
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.steps.events import Emit
 from pipeline.steps.records import Step, last_step
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
     from pipeline.answering.prompts import Source
     from pipeline.models.base import ModelChoice
-    from pipeline.models.tokens import CountTokens
     from pipeline.retrieve import HybridSearch
     from pipeline.stores.conversations import Conversations
 
@@ -113,11 +111,6 @@ class ChatParts:
     def model_name(self) -> str:
         """The language model's name; "" where none is connected."""
         return self.choice.name if self.llm is not None else ""
-
-    @property
-    def count_tokens(self) -> CountTokens:
-        """Counts a conversation's tokens as the language model does, where that is known."""
-        return counter_for(self.model_name)
 
 
 @dataclass(slots=True)

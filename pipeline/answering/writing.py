@@ -40,7 +40,6 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
                 limits.history_tokens,
             ),
             memory=turn.recollection,
-            count=parts.count_tokens,
         )
         step.data |= {
             "messages": prompt.stored,

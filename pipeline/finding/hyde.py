@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,17 +18,7 @@ if TYPE_CHECKING:
 MAX_HYPOTHESIS_CHARACTERS = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A hypothetical passage, the prompt for it, and the tokens that the model counted."""
-
-    text: str
-    prompt: str = ""
-    prompt_tokens: int | None = None
-    answer_tokens: int | None = None
-
-
-Hypothesize = Callable[[str, threading.Event], Hypothesis]
+Hypothesize = Callable[[str, threading.Event], str]
 """Writes a hypothetical passage for a question; raises `ModelError`, ends early once the event is set."""
 
 
@@ -48,12 +37,7 @@ def write_hypothesis(
     except ModelError as error:
         step.fail(str(error))
         return ""
-    step.data |= {
-        "prompt": written.prompt,
-        "prompt_tokens": written.prompt_tokens,
-        "answer_tokens": written.answer_tokens,
-    }
-    text = written.text.strip()[:MAX_HYPOTHESIS_CHARACTERS]
+    text = written.strip()[:MAX_HYPOTHESIS_CHARACTERS]
     if stop.is_set():  # half a hypothesis finds something else
         step.skip(STOPPED)
     elif not text:

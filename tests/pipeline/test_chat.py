@@ -26,7 +26,6 @@ from pipeline.errors import (
     StoreError,
     UnknownConversation,
 )
-from pipeline.finding.hyde import Hypothesis
 from pipeline.messages import Message, Role
 from pipeline.models.generation import complete
 from pipeline.models.tokens import count_tokens
@@ -322,7 +321,7 @@ def test_a_message_that_asks_two_things_is_searched_for_twice(new_chat: NewChat)
 def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
     new_chat: NewChat, manual: EmbeddedStore, question: str
 ) -> None:
-    def hypothesize(question: str, stop: threading.Event) -> Hypothesis:
+    def hypothesize(question: str, stop: threading.Event) -> str:
         raise ModelTimeout("The model took too long.", "Choose a smaller one.")
 
     hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize)
@@ -338,7 +337,7 @@ def test_an_empty_turn_is_left_out_of_the_next_prompt(new_chat: NewChat) -> None
     chat = new_chat(llm=FakeLLM([REPLY], repeat=True))
     assert chat.answer(QUESTION, stop=stop).text == ""
     again = new_chat(conversation_id=chat.recipe.conversation_id)
-    assert chat.recipe.history.said() == again.recipe.history.said() == []
+    assert chat.recipe.history == again.recipe.history == []
 
 
 def test_a_long_history_loses_its_oldest_turns(new_chat: NewChat) -> None:
@@ -410,10 +409,10 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
     (turn,) = broken.turns
     assert (turn.answer.status, turn.answer.text) == ("failed", "")
     assert turn.answer.notices == ("Cannot read it. Mend it.",)
-    assert broken.recipe.history.said() == []
+    assert broken.recipe.history == []
     assert failure.answer == turn.answer
     again = new_chat(conversation_id=broken.recipe.conversation_id)
-    assert again.recipe.history.said() == []
+    assert again.recipe.history == []
     assert again.answer(QUESTION).carried == ""
     assert [turn.answer.status for turn in again.turns] == ["failed", "complete"]
 
@@ -442,7 +441,7 @@ def test_an_answer_that_cannot_be_stored_is_shown_and_says_so(
     assert chat.turns == ()
     later = chat.answer("And the tank?")  # there is space again
     assert [turn.id for turn in chat.turns] == [later.turn_id]
-    assert chat.recipe.history.said()[0].text == QUESTION
+    assert chat.recipe.history[0].text == QUESTION
 
 
 def test_what_is_not_stored_is_not_remembered(
@@ -478,7 +477,7 @@ def test_a_fault_of_ours_is_raised_in_the_callers_thread(new_chat: NewChat, manu
     chat = new_chat(hybrid_search=failing(manual, ValueError("a bug")))
     with pytest.raises(ValueError, match="a bug"):
         chat.ask(QUESTION)
-    assert chat.recipe.history.said() == []
+    assert chat.recipe.history == []
     (turn,) = chat.turns
     assert turn.answer.status == "failed"
     assert "ended unexpectedly" in turn.answer.notices[-1]
@@ -507,7 +506,7 @@ def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(new_chat: N
     assert isinstance(events[-1], AnswerFinished)
     assert (events[-1].answer.status, events[-1].answer.text) == ("stopped", "")
     assert [turn.answer.status for turn in chat.turns] == ["stopped"]
-    assert chat.recipe.history.said() == [], "a question without an answer is left out"
+    assert chat.recipe.history == [], "a question without an answer is left out"
 
 
 def test_a_stop_while_the_model_condenses_takes_effect_at_once(new_chat: NewChat) -> None:
@@ -533,7 +532,7 @@ def test_a_stop_while_the_model_writes_a_hypothesis_takes_effect_at_once(
     hybrid_search = make_search(
         manual,
         hyde=True,
-        hypothesize=lambda question, stop: Hypothesis(complete(slow, question, timeout_s=60, stop=stop)),
+        hypothesize=lambda question, stop: complete(slow, question, timeout_s=60, stop=stop),
     )
     chat = new_chat(llm=slow, hybrid_search=hybrid_search)
     stop = threading.Event()
@@ -750,7 +749,7 @@ def test_a_question_in_the_place_of_another_sees_what_was_before_that(new_chat: 
     first = chat.turns[0].id
     again = chat.answer(QUESTION, instead_of=first)
     assert [turn.id for turn in chat.turns] == [first, later.turn_id] and again.turn_id == first
-    assert [message.text for message in chat.recipe.history.said()] == [QUESTION, "It is still off."]
+    assert [message.text for message in chat.recipe.history] == [QUESTION, "It is still off."]
     assert "Seven hours" not in llm.prompts[-1]
     assert "It is off" in chat.turns[0].versions[0].text
     edited = chat.answer("Which antenna points at Earth?", instead_of=first)

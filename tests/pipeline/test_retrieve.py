@@ -12,7 +12,7 @@ import pytest
 from pipeline.answer import Retrieval
 from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.hyde import Hypothesis, combine
+from pipeline.finding.hyde import combine
 from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
@@ -41,7 +41,7 @@ def forbidden(question: str) -> str:
 def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
     search = make_search(manual, top_k=2, candidates=5, hyde=True, merge_up=True)
     search.cross_encoder = FakeCrossEncoder(lambda _: 0.5)
-    search.hypothesize = lambda *_: Hypothesis(QUESTION)
+    search.hypothesize = lambda *_: QUESTION
     retrieval = search.search(QUESTION)
     assert [step.name for step in retrieval.steps] == RETRIEVING
     assert {step.status for step in retrieval.steps} == {"ok"}
@@ -111,9 +111,7 @@ class RecordingStore:
 
 def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore) -> None:
     store, encoder = RecordingStore(manual), FakeEncoder()
-    search = make_search(
-        store, encoder=encoder, hyde=True, hypothesize=lambda *_: Hypothesis(f"  {HYPOTHESIS}\n")
-    )
+    search = make_search(store, encoder=encoder, hyde=True, hypothesize=lambda *_: f"  {HYPOTHESIS}\n")
     hyde = the_step(search.search(QUESTION), "hyde").data
     assert (hyde["question"], hyde["hypothesis"], encoder.texts) == (QUESTION, HYPOTHESIS, [HYPOTHESIS])
     asked, judged = store.requests
@@ -149,7 +147,7 @@ def test_a_skipped_step_has_a_reason(
 
 @pytest.mark.parametrize("error", [ModelTimeout("No answer.", "Wait."), ModelUnavailable("None.", "Start.")])
 def test_failing_models_are_failed_steps_and_not_errors(manual: EmbeddedStore, error: Exception) -> None:
-    def hypothesize(*_: object) -> Hypothesis:
+    def hypothesize(*_: object) -> str:
         raise error
 
     search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=FakeCrossEncoder(error))
@@ -162,9 +160,9 @@ def test_failing_models_are_failed_steps_and_not_errors(manual: EmbeddedStore, e
 def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedStore) -> None:
     stop = threading.Event()
 
-    def hypothesize(question: str, stop: threading.Event) -> Hypothesis:
+    def hypothesize(question: str, stop: threading.Event) -> str:
         stop.set()
-        return Hypothesis("half a")
+        return "half a"
 
     reranker = FakeCrossEncoder(lambda _: 0.5)
     search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
@@ -178,7 +176,7 @@ def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedSt
 @pytest.mark.parametrize("known", [HYPOTHESIS, ""])
 def test_a_known_hypothesis_is_used_and_none_is_written(manual: EmbeddedStore, known: str) -> None:
     retrieval = make_search(manual, hyde=True, hypothesize=forbidden).search(QUESTION, hypothesis=known)
-    search = make_search(manual, hyde=bool(known), hypothesize=lambda *_: Hypothesis(known))
+    search = make_search(manual, hyde=bool(known), hypothesize=lambda *_: known)
     assert the_step(retrieval, "hyde").data["hypothesis"] == known
     assert retrieval.passages == search.search(QUESTION).passages
 

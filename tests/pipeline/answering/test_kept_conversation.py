@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.answer import Answer
-from pipeline.answering.kept_conversation import History
+from pipeline.answering.kept_conversation import history_of
 from pipeline.messages import Message
 from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
 
@@ -18,32 +18,23 @@ def conversation(*turns: Turn) -> Conversation:
 
 
 def test_no_conversation_is_an_empty_history() -> None:
-    assert History.of(None).said() == []
+    assert history_of(None) == []
 
 
 def test_turns_become_messages_without_markers() -> None:
-    history = History.of(conversation(turn("Why?", "It hums [1][2]. See `a[1]`.")))
-    assert history.said() == [Message("user", "Why?"), Message("assistant", "It hums. See `a[1]`.")]
+    history = history_of(conversation(turn("Why?", "It hums [1][2]. See `a[1]`.")))
+    assert history == [Message("user", "Why?"), Message("assistant", "It hums. See `a[1]`.")]
 
 
 def test_a_turn_without_an_answer_is_left_out_and_a_partial_one_is_not() -> None:
-    history = History.of(
+    history = history_of(
         conversation(
             turn("One?", " ", status="failed"), turn("Two?", "It hu", status="failed"), turn("Three?", "Yes.")
         )
     )
-    assert history.said() == [
+    assert history == [
         Message("user", "Two?"),
         Message("assistant", "It hu"),
         Message("user", "Three?"),
         Message("assistant", "Yes."),
     ]
-
-
-def test_what_is_given_out_is_a_copy_and_all_can_be_replaced() -> None:
-    history = History()
-    history.remember("Why?", "Because.")
-    history.said().clear()
-    assert len(history.said()) == 2
-    history.replace([Message("user", "One")])
-    assert history.said() == [Message("user", "One")]

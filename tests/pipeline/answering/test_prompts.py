@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import re
-from pathlib import Path
 
-import pytest
-import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,8 +24,7 @@ from pipeline.answering.prompts import (
 )
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.messages import Message, Role
-from pipeline.models import tokens
-from pipeline.models.tokens import count_tokens, counter_for
+from pipeline.models.tokens import count_tokens
 from tests.pipeline.passages import make_passage
 
 
@@ -82,38 +77,10 @@ def test_the_latest_messages_fit_and_no_answer_stands_alone() -> None:
     assert fitting_history(history, budget=-5) == []
 
 
-def test_the_last_five_stay_where_there_is_room_and_a_counter_counts() -> None:
+def test_the_last_five_stay_where_there_is_room() -> None:
     history = [Message("user" if n % 2 else "assistant", "word " * 20) for n in range(12)]
     assert fitting_history(history, budget=10, room=1000) == history[-5:]
     assert fitting_history(history, budget=10, room=60) == history[-1:]
-    assert fitting_history(history, budget=100, count=lambda _: 6) == history[3:]
-
-
-@pytest.mark.parametrize(
-    ("model", "kept", "counts_itself"),
-    [
-        ("openai/gpt-4o", True, True),
-        ("openai/gpt-4o", False, False),
-        ("openai/gpt-4-turbo", True, False),
-        ("openai/somebody/else", True, False),
-        ("ollama/gpt-4o", True, False),
-        ("", True, False),
-    ],
-)
-def test_tokens_are_counted_as_the_model_does_where_its_encoding_is_here(
-    model: str, kept: bool, counts_itself: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """cl100k is taken for all others; nothing is fetched."""
-    content = b"IQ== 0\n"  # the encoding of one character
-    file = tmp_path / tokens.O200K
-    file.write_bytes(content if kept else b"cut off")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(tokens, "O200K_HASH", hashlib.sha256(content).hexdigest())
-    own = tiktoken.Encoding("o200k_base", pat_str=".", mergeable_ranks={b"!": 0}, special_tokens={})
-    monkeypatch.setattr(tiktoken, "get_encoding", {"o200k_base": own}.__getitem__)
-    counter_for.cache_clear()
-    assert counter_for(model)("!!!!") == (4 if counts_itself else 1)
-    counter_for.cache_clear()
 
 
 @given(st.text(max_size=300), st.integers(8, 60))

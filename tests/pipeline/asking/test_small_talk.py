@@ -41,7 +41,7 @@ def test_a_chat_replies_without_searching(new_chat: NewChat) -> None:
     assert (answer.steps, answer.citations, answer.model, answer.notices) == ((), (), "", ())
     assert answer.text == f"Hello. {PERSONA.greeting}"
     assert [turn.answer.mode for turn in chat.turns] == ["reply"]
-    assert chat.recipe.history.said() == []
+    assert chat.recipe.history == []
 
 
 @pytest.mark.parametrize("message", ["Hello, at how many rpm does the cabin fan hum?", "help", "?", "..."])

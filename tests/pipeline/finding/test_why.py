@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.hyde import Hypothesis
 from pipeline.finding.why import NOT_INDEXED, Place, Why, why, why_answered
 from pipeline.steps.records import Step
 from pipeline.stores.embedded import EmbeddedStore
@@ -89,7 +88,7 @@ def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
 
 def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"fans.md": FANS})
-    search = make_search(store, hyde=True, hypothesize=lambda *_: Hypothesis("Fan 7 hums."))
+    search = make_search(store, hyde=True, hypothesize=lambda *_: "Fan 7 hums.")
     answer = Answer("And that?", "fan", "", "quote", "", abstained=False, steps=search.search("fan").steps)
     last = the_step(search.search("fan", ranks=None), "fuse").data["ranking"][39]["id"]
     heading = store.sections.get_many([last])[last].metadata["heading_path"][-1]
