@@ -12,20 +12,20 @@ import argparse
 import hashlib
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from typer import echo
 
-from evals.datasets import Question, load_qrels, load_queries
+from evals.datasets import Question, load_qrels, load_queries, read_text
 from evals.indexing import indexed_corpus
 from evals.judging import NOBODY
 from evals.metrics import mean
 from evals.rules import problem_of
-from pipeline.answer import Answer, Retrieval
+from pipeline.answer import Answer
 from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.answering.literals import literals_of, missing_names, missing_numbers
 from pipeline.answering.verification import states_something
@@ -36,23 +36,30 @@ from pipeline.terms import content_terms, share, text_terms
 if TYPE_CHECKING:
     from athena import Athena
 
-DATA = Path("evals/data")
+DATA, CORPUS = Path("evals/data"), Path("docs_corpus")
 SHARED = 0.5
 FIRST = 3  # sections in which a follow-up's search must find the right one
 LEAKS = ("<source", "</source", "<think", "Rules:", "numbered sources", "](")
 CONTEXT_TOKENS = 1200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """One answer with what was found, and when its first sentence ended and was cited, in seconds."""
+    """One answer and what was measured of it; a line of the file that `--out` names."""
 
-    query: Question
+    id: str
     kind: str
-    answer: Answer
-    retrieval: Retrieval | None
+    question: str
+    searched: str  # the standalone queries
+    verdict: str
+    text: str
+    notices: tuple[str, ...]
+    fact: bool  # the answer has the exact values and half of the words of a gold passage
+    stated: tuple[tuple[bool, bool, bool], ...]  # of each sentence: is cited, rightly; a source says it
+    found: bool  # a section that is judged right is among the first three
+    leaks: int
     seconds: float
-    first_chip_s: float | None
+    first_chip_s: float | None  # from the end of the first sentence to its citation
 
 
 def questions(most: int) -> dict[str, list[Question]]:
@@ -75,8 +82,10 @@ def _some(found: Sequence[Question], most: int) -> list[Question]:
     return sorted(found, key=lambda q: hashlib.sha256(q.id.encode()).hexdigest())[:most]
 
 
-def write(athena: Athena, query: Question, kind: str) -> Written:
-    """Ask a question after its history; nothing of it is stored."""
+def write(
+    athena: Athena, query: Question, kind: str, *, right: Set[str], names: Mapping[str, str]
+) -> Written:
+    """Ask a question after its history, and measure its answer; nothing is stored."""
     chat = athena.chat(private=True, user=NOBODY)
     retrieval, ended, chip = None, None, None
     raw, started = "", time.perf_counter()
@@ -91,56 +100,59 @@ def write(athena: Athena, query: Question, kind: str) -> Written:
             case SentencesCited() if chip is None and ended:
                 chip = now - ended
             case AnswerFinished(answer):
-                return Written(query, kind, answer, retrieval, now - started, chip)
+                passages = retrieval.passages if retrieval else ()
+                return Written(
+                    id=query.id,
+                    kind=kind,
+                    question=query.text,
+                    searched=answer.condensed_question,
+                    verdict=answer.verdict or "",
+                    text=answer.text,
+                    notices=answer.notices,
+                    fact=has_fact(answer.text, query),
+                    stated=tuple(stated(answer, [passage.section.text for passage in passages])),
+                    found=any(names.get(one.section.node_id) in right for one in passages[:FIRST]),
+                    leaks=sum(mark in answer.text for mark in LEAKS),
+                    seconds=round(now - started, 1),
+                    first_chip_s=chip,
+                )
             case RunFailed(error=error) if error:
                 raise error
     raise ValueError("the run ended without an answer")
 
 
-def metrics(
-    rows: Sequence[Written], qrels_of: dict[str, set[str]], names: dict[str, str]
-) -> dict[str, float]:
+def metrics(rows: Sequence[Written]) -> dict[str, float]:
     """The shares of the table in docs/decisions/answers.md; nan where there was nothing to measure."""
     known = [row for row in rows if row.kind in ("answerable", "other language")]
-    stated = [pair for row in rows for pair in _stated(row)]
-    unanswered = [row for row in rows if row.kind == "unanswerable"]
-    chips = [row.first_chip_s for row in rows if row.first_chip_s is not None]
+    every = [sentence for row in rows for sentence in row.stated]
     return {
-        "fact": mean([float(has_fact(row)) for row in known]),
-        "cited": mean([float(cited and right) for cited, right, _ in stated]),
-        "marked_wrongly": mean([float(not cited and in_sources) for cited, _, in_sources in stated]),
-        "unwarned": mean([float(row.answer.verdict == "answered") for row in unanswered]),
-        "follow_up_found": mean(
-            [float(_found(row, qrels_of, names)) for row in rows if row.kind == "follow-up"]
-        ),
-        "first_chip_s": max(chips, default=float("nan")),
-        "leaks": float(sum(mark in row.answer.text for row in rows for mark in LEAKS)),
+        "fact": mean([float(row.fact) for row in known]),
+        "cited": mean([float(cited and right) for cited, right, _ in every]),
+        "marked_wrongly": mean([float(not cited and in_sources) for cited, _, in_sources in every]),
+        "unwarned": mean([float(row.verdict == "answered") for row in rows if row.kind == "unanswerable"]),
+        "follow_up_found": mean([float(row.found) for row in rows if row.kind == "follow-up"]),
+        "first_chip_s": max((row.first_chip_s for row in rows if row.first_chip_s), default=float("nan")),
+        "leaks": float(sum(row.leaks for row in rows)),
         "seconds": median([row.seconds for row in rows]),
     }
 
 
-def has_fact(row: Written) -> bool:
-    """Whether the answer has the exact values and half of the words of a gold passage."""
-    text = without_markers(row.answer.text)
-    return any(not problem_of(text, gold.text) for gold in row.query.gold)
+def has_fact(text: str, query: Question) -> bool:
+    """Whether an answer has the exact values and half of the words of a gold passage."""
+    return any(not problem_of(without_markers(text), gold.text) for gold in query.gold)
 
 
-def _stated(row: Written) -> list[tuple[bool, bool, bool]]:
-    """Of each sentence that states something: whether it is cited, rightly, and whether a source says it."""
-    answer, found = row.answer, []
-    if answer.mode != "generate":
-        return []
-    passages = [passage.section.text for passage in row.retrieval.passages] if row.retrieval else []
+def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool, bool]]:
+    """Yield of each sentence that states something: is it cited, rightly, and does a passage say it."""
     by_marker = {citation.marker: citation for citation in answer.citations}
-    for piece in sentences_of(answer.text):
+    for piece in sentences_of(answer.text) if answer.mode == "generate" else ():
         sentence = without_markers(answer.text[piece.start : piece.end])
         if not states_something(sentence):
             continue
         cited = [by_marker[number] for number in piece.numbers if number in by_marker]
         texts = ["\n".join([one.section_text, *one.heading_path]) for one in cited]
         right = any(says(text, sentence) for text in texts)
-        found.append((bool(cited), right, any(says(text, sentence) for text in passages)))
-    return found
+        yield bool(cited), right, any(says(text, sentence) for text in passages)
 
 
 def says(text: str, sentence: str) -> bool:
@@ -151,53 +163,35 @@ def says(text: str, sentence: str) -> bool:
     return share(content_terms(sentence), text_terms(text)) >= SHARED
 
 
-def _found(row: Written, qrels_of: dict[str, set[str]], names: dict[str, str]) -> bool:
-    passages = row.retrieval.passages[:FIRST] if row.retrieval else ()
-    return any(names.get(p.section.node_id, "") in qrels_of.get(row.query.id, ()) for p in passages)
-
-
 def main() -> None:
-    """Ask, measure, print a line a question and the table."""
+    """Ask, measure, print a line a question and the table; what `--out` has already is not asked again."""
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--llm", required=True)
     parser.add_argument("--questions", type=int, default=120)
     parser.add_argument("--hyde", action="store_true")
-    parser.add_argument("--out", type=Path, help="JSON lines with every answer")
+    parser.add_argument("--out", type=Path, help="JSON lines with every answer; a broken run goes on there")
     given = parser.parse_args()
     settings = load_settings(llm=given.llm, context_tokens=CONTEXT_TOKENS, hyde="on" if given.hyde else "off")
     qrels = load_qrels(DATA / "dialogues/test", "test")
+    lines = read_text(given.out).splitlines() if given.out and given.out.exists() else []
+    done = {row.id: row for row in (Written(**json.loads(line)) for line in lines)}
+    rows = []
     with indexed_corpus(open_athena(settings), DATA / "manuals", Path("docs_corpus"), None) as (
         athena,
         index,
     ):
-        rows = []
         for kind, asked in questions(given.questions).items():
             for query in asked:
-                row = write(athena, query, kind)
+                right = frozenset(qrels.get(query.id, ()))
+                row = done.get(query.id) or write(athena, query, kind, right=right, names=index.names)
                 rows.append(row)
-                echo(f"{kind} {query.id} {row.seconds:.0f} s {row.answer.verdict} {row.answer.mode}")
-                if given.out:
+                echo(f"{kind} {row.id} {row.seconds:.0f} s {row.verdict}")
+                if given.out and query.id not in done:
                     with given.out.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(_line(row), ensure_ascii=False) + "\n")
-        found = metrics(rows, {name: set(ids) for name, ids in qrels.items()}, dict(index.names))
-    echo(json.dumps({name: round(value, 3) for name, value in found.items()}))
-
-
-def _line(row: Written) -> dict[str, object]:
-    answer = row.answer
-    return {
-        "id": row.query.id,
-        "kind": row.kind,
-        "question": row.query.text,
-        "queries": answer.condensed_question,
-        "verdict": answer.verdict,
-        "text": answer.text,
-        "fact": has_fact(row),
-        "stated": _stated(row),
-        "notices": answer.notices,
-    }
+                        file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+    echo(json.dumps({name: round(value, 3) for name, value in metrics(rows).items()}))
 
 
 if __name__ == "__main__":
