@@ -1,19 +1,18 @@
-"""`athena eval answers`: whether the quotes hold the answer, and whether the verdict is right."""
+"""`athena eval answers`: do the quotes hold the answer, and is abstaining right?"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from evals.datasets import Qrels, Question, load_queries, relevant_to, with_texts
-from evals.indexing import Bars, Indexed, Report, bar, dataset_name, index_of, indexed_corpus
+from evals.datasets import Question, load_queries, relevant_to, with_texts
+from evals.indexing import Bars, Indexed, bar, dataset_name, index_of, indexed_corpus
 from evals.judging import Heard, Judged, groundedness, hear, judge
 from evals.metrics import auroc, bootstrap, bootstrap_ratio, mean, percentile
 from evals.rules import Similarity, problem_of
@@ -21,24 +20,18 @@ from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:
     from athena import Athena
-    from evals.trulens import Recorder
 
-
-Hear = Callable[[Question], Heard]
-KNOWN = (
-    *("section", "marked", "parts", "alone"),
-    *("groundedness", "answer_right", "similarity"),
-)
-LOWER = ("answerable_refused", "answerable_closest", "near_answered")  # is better: not for a comparison
+KNOWN = ("section", "marked", "parts", "alone", "groundedness", "answer_right", "similarity")
+LOWER_IS_BETTER = ("answerable_refused", "answerable_closest", "near_answered")
 SHOWN = 400  # characters of an answer in a list of failures
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersReport:
-    """What `athena eval answers --json` prints.
+    """Output of `athena eval answers --json`.
 
-    The quotes are judged for every answerable question, also where Athena would abstain; abstaining is
-    judged for itself, an unanswerable question being the positive. A figure without data is None.
+    Quotes are judged for every answerable question, also if Athena would abstain; for abstaining, an
+    unanswerable question is the positive. A figure without data is None.
     """
 
     dataset: str
@@ -49,19 +42,16 @@ class AnswersReport:
     unanswerable: int
     threshold: float
     metrics: Mapping[str, float | None]
-    intervals: Mapping[str, tuple[float, float]]  # 95 % bootstrap, of the metrics that are shares
+    intervals: Mapping[str, tuple[float, float]]  # 95 % bootstrap intervals of the shares
     ms_per_query: Mapping[str, float]
     ingest_seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
     by_kind: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     llm: str = ""  # the model that wrote the answers; "" = quotes
-    unjudged: tuple[str, ...] = ()  # ids of questions of which the data do not say whether they are answered
-    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # what a run is compared by
-    failures: tuple[Mapping[str, Any], ...] = ()  # question by question, where they were asked for
+    unjudged: tuple[str, ...] = ()  # ids of questions for which the data set names no judgement
+    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    failures: tuple[Mapping[str, Any], ...] = ()  # listed on request
     judge: Mapping[str, float] | None = None  # means of the metrics that a language model judged
-    missed: tuple[str, ...] = ()  # ids of the answerable questions whose quotes lack the answer
-    wrongly_abstained: tuple[str, ...] = ()
-    wrongly_answered: tuple[str, ...] = ()
 
 
 def evaluate_answers(
@@ -75,33 +65,34 @@ def evaluate_answers(
     failures: bool = False,
     report: Bars | None = None,
 ) -> AnswersReport:
-    """Ask the chat every question and judge its answer; the folder's corpus is indexed for the occasion.
+    """Index the folder's corpus in a temporary store, ask every question in the chat and judge the answers.
 
-    Where the settings have a language model, the answers are its own. With `indexed` it is the index of the
-    data folder that is asked, as it is. With a TruLens database, the answers are recorded there; with the
-    name of a model as `judge`, TruLens' feedback functions judge them by that model.
+    Settings with a language model get its answers judged. With `indexed`, the data folder's own index is
+    asked. With a TruLens database, the answers are recorded there; with the name of a model as `judge`,
+    TruLens' feedback functions judge them with that model. Raises `DatasetError`.
     """
     queries = load_queries(folder)
     if not queries:
         raise DatasetError(f"'{folder}' has no questions.", "Put them into queries.jsonl.")
     if judge and not trulens:
         trulens = str(athena.settings.data_dir / "trulens.sqlite")
-    with (
-        _recorder(trulens, athena, dataset_name(folder), judge) as recorder,
-        nullcontext((athena, index_of(athena)))
+    recording: Any = nullcontext()
+    if trulens is not None:
+        from evals.trulens import open_recorder  # its errors come before anything is indexed
+
+        recording = open_recorder(trulens, athena, dataset=dataset_name(folder), judge=judge)
+    own = (
+        nullcontext((athena, index_of(athena.store)))
         if indexed
-        else indexed_corpus(athena, folder, corpus, report) as (other, index),
-    ):
+        else indexed_corpus(athena, folder, corpus, report)
+    )
+    with recording as recorder, own as (other, index):
         queries = with_texts(queries, lambda source: other.store.sections.document(source).text)
         threshold = other.hybrid_search.calibration.threshold
-        scoring = Scoring(other, relevant_to(folder))
-        judgements = judge_answers(
-            queries,
-            hear=partial(hear, other, generated=True, traced=True),
-            scoring=scoring,
-            report=bar(report, "Asking"),
-        )
-        judged = recorder.record(scoring.heard, report=bar(report, "Recording")) if recorder else None
+        heard, judgements = _asked(other, queries, relevant_to(folder), bar(report, "Asking"))
+        judged = None
+        if recorder:
+            judged = recorder.record(list(zip(queries, heard, strict=True)), report=bar(report, "Recording"))
     found = report_on(
         judgements,
         dataset=dataset_name(folder),
@@ -117,70 +108,50 @@ def evaluate_answers(
     )
 
 
-def _recorder(
-    trulens: str | None, athena: Athena, dataset: str, judge: str | None
-) -> AbstractContextManager[Recorder | None]:
-    """The open TruLens database, before anything is indexed: its errors come at once."""
-    if trulens is None:
-        return nullcontext()
-    from evals.trulens import open_recorder
-
-    return open_recorder(trulens, athena, dataset=dataset, judge=judge)
-
-
-class Scoring:
-    """Scores answers over one index by rule, and keeps the answers for a recorder."""
-
-    def __init__(self, athena: Athena, qrels: Qrels) -> None:
-        self._athena = athena
-        self._qrels = qrels
-        self._similarity = Similarity()
-        self.heard: list[tuple[Question, Heard]] = []
-
-    def __call__(self, query: Question, heard: Heard, ms: float, *, alone: Heard | None = None) -> Judged:
-        """What the quotes hold and whether the verdict is right; of what a model wrote, whether that is."""
-        self.heard.append((query, heard))
-        return self._judged(query, heard, ms, alone)
-
-    def _judged(self, query: Question, heard: Heard, ms: float, alone: Heard | None) -> Judged:
-        judged = judge(query, heard, ms, alone=alone, relevant=self._qrels.get(query.id, ()))
-        if judged.abstained or heard.answer is None:
-            return judged
-        sections = self._athena.store.sections
-        judged = replace(
-            judged,
-            groundedness=groundedness(heard.answer, text_of=lambda source: sections.document(source).text),
-            similarity=self._similarity(query.reference, judged.text) if query.reference else None,
-        )
-        wanted = [query.reference] if query.reference else [gold.text for gold in query.gold]
-        if heard.answer.mode == "quote" or not judged.answerable or not wanted:
-            return judged
-        problems = [problem_of(judged.text, one) for one in wanted]
-        return replace(judged, answer_right="" in problems, problem=problems[0] if all(problems) else "")
-
-
-def judge_answers(
+def _asked(
+    athena: Athena,
     queries: Sequence[Question],
-    *,
-    hear: Hear,
-    scoring: Callable[..., Judged] = judge,
-    report: Report | None = None,
-) -> list[Judged]:
-    """Ask every question and judge its answer; one after a history also in the words that need none."""
-    judgements = []
+    qrels: Mapping[str, Collection[str]],
+    report: Callable[[int, int], None] | None,
+) -> tuple[list[Heard], list[Judged]]:
+    """Ask and judge every question; one with `alone` also in the words that need no history."""
+    similarity = Similarity()
+    heard, judgements = [], []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        heard = hear(query)
+        item = hear(athena, query, generated=True, traced=True)
         ms = (time.perf_counter() - started) * 1000
-        alone = hear(Question(_id=query.id, text=query.alone)) if query.alone else None
-        judgements.append(scoring(query, heard, ms, alone=alone))
+        other = Question(_id=query.id, text=query.alone)
+        alone = hear(athena, other, generated=True, traced=True) if query.alone else None
+        judged = judge(query, item, ms, alone=alone, relevant=qrels.get(query.id, ()))
+        heard.append(item)
+        judgements.append(_with_rules(athena, query, item, judged, similarity))
         if report:
             report(done, len(queries))
-    return judgements
+    return heard, judgements
+
+
+def _with_rules(
+    athena: Athena, query: Question, heard: Heard, judged: Judged, similarity: Similarity
+) -> Judged:
+    """Add the judgements of the text by rule: groundedness, similarity, and facts of a generated answer."""
+    if judged.abstained or heard.answer is None:
+        return judged
+    sections = athena.store.sections
+    judged = replace(
+        judged,
+        groundedness=groundedness(heard.answer, text_of=lambda source: sections.document(source).text),
+        similarity=similarity(query.reference, judged.text) if query.reference else None,
+    )
+    wanted = [query.reference] if query.reference else [gold.text for gold in query.gold]
+    if heard.answer.mode == "quote" or not judged.answerable or not wanted:
+        return judged
+    problems = [problem_of(judged.text, one) for one in wanted]
+    return replace(judged, answer_right="" in problems, problem=problems[0] if all(problems) else "")
 
 
 def failures_of(queries: Sequence[Question], judgements: Sequence[Judged]) -> tuple[Mapping[str, Any], ...]:
-    """The questions that went wrong: what did, and what was said."""
+    """Return the questions with a problem: id, question, problems, and the start of the answer."""
     found = zip(queries, judgements, strict=True)
     return tuple(
         {"id": query.id, "question": query.text, "problems": problems, "said": item.text[:SHOWN]}
@@ -209,37 +180,25 @@ def report_on(
     indexed: Indexed,
     settings: Mapping[str, Any],
 ) -> AnswersReport:
-    """Shares over the questions."""
-    quoted = [item for item in judgements if item.first is not None]
-    abstained = [item for item in judgements if item.abstained]
-    unanswerable = [item for item in judgements if item.answerable is False]
-    answerable = [item for item in judgements if item.answerable]
-    known = [item for item in abstained if item.answerable is not None]
-    right = [item for item in abstained if item.answerable is False]
-    times = [item.ms for item in judgements]
+    """Return the shares over the questions, with intervals, and by kind."""
     found = {name: bootstrap(values) for name, values in shares(judgements).items()}
     changed = [item for item in judgements if item.kind == "alone" and item.alone is not None]
     found["topic_changed"] = bootstrap_ratio(
-        [float(bool(item.section)) for item in changed],
-        [float(bool(item.alone)) for item in changed],
+        [float(bool(item.section)) for item in changed], [float(bool(item.alone)) for item in changed]
     )
+    kinds = sorted({item.kind for item in judgements})
+    times = [item.ms for item in judgements]
     return AnswersReport(
         dataset=dataset,
         documents=indexed.documents,
         sentences=indexed.sentences,
         questions=len(judgements),
-        answerable=len(answerable),
-        unanswerable=len(unanswerable),
+        answerable=sum(item.answerable is True for item in judgements),
+        unanswerable=sum(item.answerable is False for item in judgements),
         threshold=threshold,
         metrics={
             **{name: None if math.isnan(share.value) else share.value for name, share in found.items()},
-            "words_shown": median([item.words for item in quoted]) if quoted else None,
-            "answerability_auroc": auroc(
-                [item.probability for item in judgements if item.answerable is not None],
-                [item.answerable for item in judgements if item.answerable is not None],
-            ),
-            "abstain_precision": len(right) / len(known) if known else None,
-            "abstain_recall": len(right) / len(unanswerable) if unanswerable else None,
+            **_verdict_figures(judgements),
         },
         intervals={
             name: (share.low, share.high) for name, share in found.items() if not math.isnan(share.value)
@@ -247,27 +206,38 @@ def report_on(
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
         ingest_seconds=indexed.seconds,
         settings=settings,
-        by_kind={
-            kind: figures([item for item in judgements if item.kind == kind])
-            for kind in sorted({item.kind for item in judgements})
-        },
+        by_kind={kind: figures([item for item in judgements if item.kind == kind]) for kind in kinds},
         unjudged=tuple(item.query_id for item in judgements if item.answerable is None),
         per_question={item.query_id: question_shares(item) for item in judgements},
-        missed=tuple(item.query_id for item in quoted if not item.any),
-        wrongly_abstained=tuple(item.query_id for item in abstained if item.answerable),
-        wrongly_answered=tuple(item.query_id for item in unanswerable if not item.abstained),
     )
 
 
+def _verdict_figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
+    """Return the median of visible words, and how well probability and abstaining separate the questions."""
+    words = [item.words for item in judgements if item.first is not None]
+    known = [item for item in judgements if item.answerable is not None]
+    abstained = [item for item in known if item.abstained]
+    unanswerable = [item for item in known if not item.answerable]
+    right = sum(item.abstained for item in unanswerable)
+    return {
+        "words_shown": median(words) if words else None,
+        "answerability_auroc": auroc(
+            [item.probability for item in known], [bool(item.answerable) for item in known]
+        ),
+        "abstain_precision": right / len(abstained) if abstained else None,
+        "abstain_recall": right / len(unanswerable) if unanswerable else None,
+    }
+
+
 def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
-    """What each share is the mean of: 1 or 0 for each question that it is about."""
+    """Return, for each metric that is a share, 1 or 0 for every question that it applies to."""
     quoted = [item for item in judgements if item.first is not None]
     answerable = [item for item in judgements if item.answerable]
     near = [item for item in judgements if item.answerable is False and item.kind == "near"]
+    far = [item for item in judgements if item.answerable is False and item.kind == "far"]
     known = {
         name: [value for item in judgements if (value := getattr(item, name)) is not None] for name in KNOWN
     }
-    far = [item for item in judgements if item.answerable is False and item.kind == "far"]
     found = {
         **known,
         "first_quote": [item.first is True for item in quoted],
@@ -286,11 +256,13 @@ def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
 
 
 def question_shares(item: Judged) -> dict[str, float]:
-    """What one question counts in each share that it is about."""
-    return {name: values[0] for name, values in shares([item]).items() if values and name not in LOWER}
+    """Return one question's value in each share where higher is better."""
+    return {
+        name: values[0] for name, values in shares([item]).items() if values and name not in LOWER_IS_BETTER
+    }
 
 
 def figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
-    """How many questions there are of one kind, and each share; None where it is about none of them."""
+    """Return the number of questions of one kind and each share, None without data."""
     found = {name: mean(values) if values else None for name, values in shares(judgements).items()}
     return {"questions": len(judgements), **found}

@@ -1,12 +1,12 @@
-"""Long conversations played through the chat: is what answers a question recalled, and is it answered?"""
+"""Play long conversations through the chat and ask about them: what is recalled and answered?"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evals.conversations import Asked, Conversation
 from evals.metrics import mean, percentile, recall_at
@@ -19,67 +19,79 @@ if TYPE_CHECKING:
     from evals.indexing import Report
     from memory.turn_index import Turn
 
-PAUSE_S = 30.0  # between turns that have one date
-DAY_S = 86_400.0  # from the last turn to the questions
+PAUSE_S = 30.0  # between turns that have the same date
+DAY_S = 86_400.0  # between the last turn and the questions
 
 Figures = dict[str, float | None]
-Ids = dict[str, tuple[str, ...]]  # of the turns of the data, by the id that a recall names
+Ids = dict[str, tuple[str, ...]]  # ids of the data set's turns, by the id of the stored turn
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """Output of `athena eval memory --json` for conversations; every share is 0..1, None without data."""
+
+    conversations: int
+    turns: int
+    questions: int
+    left_out: int  # questions whose evidence is missing
+    never_said: int
+    chat: Mapping[str, Any]  # the shares of all questions, and `by_category`
+    ms_per_question: Mapping[str, float]
+    ms_per_turn: float  # to store and remember one turn
+    bytes_per_turn: int
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One question, what was recalled and answered, and how long that took."""
+    """One question with its answer, the ids of the recalled turns (best first) and milliseconds."""
 
     asked: Asked
-    ranking: tuple[str, ...]  # the data's ids of the recalled turns, best first
+    ranking: tuple[str, ...]
     reply: Reply
     ms: float
 
     @property
-    def held(self) -> tuple[bool, bool]:
-        """Whether the memory's answer has the gold: as a span, and most of its content terms."""
-        if self.reply.answer.mode != "memory":  # a manual that has the same number answers nothing
-            return False, False
+    def answered(self) -> bool:
+        """Whether the memory answers with the gold answer, word for word or with most of its terms."""
+        if self.reply.answer.mode != "memory":  # a number in a manual proves no memory
+            return False
         text, gold = self.reply.text, self.asked.gold
-        return has_span(text, gold), has_terms(text, gold)
+        return has_span(text, gold) or has_terms(text, gold)
 
 
-def play(
+def evaluate_conversations(
     live: Athena, conversations: Sequence[Conversation], *, report: Report | None = None
-) -> tuple[dict[str, object], Figures]:
-    """The `chat` and the `made` of a report; every conversation is a user's of its own."""
+) -> MemoryReport:
+    """Store each conversation as one user's chat, ask its questions, and return the shares."""
     heard: list[Heard] = []
     times: list[float] = []
     with playing(live) as athena:
-        before, made = athena.bytes(), 0
+        before = athena.bytes()
         for number, held in enumerate(conversations, start=1):
             user = f"{number} {held.name}"
             ids = _store(athena, held, user=user, times=times)
             heard += [_ask(athena, asked, user=user, ids=ids) for asked in held.asked]
-            made += len(athena.memory_of(user).index.memories)
             if report:
                 report(number, len(conversations))
         grown = athena.bytes() - before
     asked_ms = [item.ms for item in heard]
     categories = sorted({item.asked.category for item in heard})
-    chat: dict[str, object] = {
-        **_figures(heard),
-        "by_category": {
-            name: {"questions": len(chosen), **_figures(chosen)}
-            for name in categories
-            if (chosen := [item for item in heard if item.asked.category == name])
-        },
-        "ms_per_question": {"p50": percentile(asked_ms, 0.5), "p95": percentile(asked_ms, 0.95)},
-    }
-    return chat, {
-        "memories": made,
-        "ms_per_turn": mean(times),
-        "bytes_per_turn": round(grown / len(times)) if times else None,
-    }
+    rows = {name: [item for item in heard if item.asked.category == name] for name in categories}
+    return MemoryReport(
+        conversations=len(conversations),
+        turns=sum(len(held.turns) for held in conversations),
+        questions=len(heard),
+        left_out=sum(held.left_out for held in conversations),
+        never_said=sum(item.asked.never_said for item in heard),
+        chat={**_figures(heard), "by_category": {name: _figures(row) for name, row in rows.items()}},
+        ms_per_question={"p50": percentile(asked_ms, 0.5), "p95": percentile(asked_ms, 0.95)},
+        ms_per_turn=mean(times),
+        bytes_per_turn=round(grown / max(len(times), 1)),
+    )
 
 
 def _store(athena: PlayedAthena, held: Conversation, *, user: str, times: list[float]) -> Ids:
-    """Store all turns as the chat does after an answer, each at its time."""
+    """Store all turns as the chat does after an answer, each at its own time."""
     ids: Ids = {}
     for _, turns in groupby(held.turns, key=lambda turn: turn.session):
         conversation = athena.conversations.create(user=user).info.id
@@ -95,7 +107,7 @@ def _store(athena: PlayedAthena, held: Conversation, *, user: str, times: list[f
 
 
 def _exchanges(turns: Sequence[Turn]) -> list[tuple[Turn, list[Turn]]]:
-    """Each turn of a user's with what the assistant said after it; what opens a conversation has none."""
+    """Pair each turn of a speaker with the assistant's turns after it."""
     found: list[tuple[Turn, list[Turn]]] = []
     for turn in turns:
         if found and turn.role == "assistant":
@@ -106,7 +118,7 @@ def _exchanges(turns: Sequence[Turn]) -> list[tuple[Turn, list[Turn]]]:
 
 
 def _keep(athena: PlayedAthena, said: Turn, answers: Sequence[Turn], *, conversation: str, user: str) -> str:
-    """Store one turn, and remember it; a speaker's name stands before the text."""
+    """Store and remember one turn, with its speaker's name before the text; return its id."""
     text = f"{said.speaker}: {said.text}" if said.speaker else said.text
     answer = Answer(
         question=text,
@@ -129,14 +141,12 @@ def _ask(athena: PlayedAthena, asked: Asked, *, user: str, ids: Ids) -> Heard:
     started = time.perf_counter()
     reply = athena.reply_to(asked.question, user=user)
     ms = (time.perf_counter() - started) * 1000
-    ranking = tuple(
-        known for item in reply.recall.get("turns", ()) for known in ids.get(item["memory_id"], ())
-    )
-    return Heard(asked, ranking, reply, ms)
+    recalled = [item["memory_id"] for item in reply.recall.get("turns", ())]
+    return Heard(asked, tuple(known for turn in recalled for known in ids.get(turn, ())), reply, ms)
 
 
 def _figures(heard: Sequence[Heard]) -> Figures:
-    """Shares of the questions that each is about; None where there is none."""
+    """The number of questions, and each share over the questions that it applies to."""
     to_find = [item for item in heard if not item.asked.never_said]
     to_answer = [item for item in to_find if item.asked.gold]
     never_said = [item for item in heard if item.asked.never_said]
@@ -145,10 +155,9 @@ def _figures(heard: Sequence[Heard]) -> Figures:
         return mean([float(value(item)) for item in items]) if items else None
 
     return {
+        "questions": len(heard),
         "R@5": over(to_find, lambda item: recall_at(item.ranking, item.asked.evidence, 5)),
         "hit@10": over(to_find, lambda item: bool(set(item.ranking[:10]) & set(item.asked.evidence))),
-        "answered": over(to_answer, lambda item: any(item.held)),
-        "span": over(to_answer, lambda item: item.held[0]),
-        "tokens": over(to_answer, lambda item: item.held[1]),
+        "answered": over(to_answer, lambda item: item.answered),
         "left_alone": over(never_said, lambda item: item.reply.left_alone),
     }

@@ -1,9 +1,11 @@
-"""Evaluation folders in BEIR's layout: `corpus.jsonl`, `queries.jsonl`, `qrels/<split>.tsv`."""
+"""Data sets in BEIR's layout: `corpus.jsonl`, `queries.jsonl` and `qrels/SPLIT.tsv` in one folder.
+
+docs/evaluation-format.md describes the fields.
+"""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -25,14 +27,14 @@ from pydantic import (
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
 
-HEADERS = ("query-id", "query_id", "qid", "query")  # how the first line of qrels may begin
+HEADERS = ("query-id", "query_id", "qid", "query")  # the first cell of a header line in qrels
 MEND = "Mend the line and evaluate again."
 
 
 class HistoryTurn(BaseModel):
     """One earlier message of a conversation."""
 
-    role: Literal["user", "assistant"] = Field(json_schema_extra={"enum": ["user", "assistant", "agent"]})
+    role: Literal["user", "assistant"]
     text: str = Field(validation_alias=AliasChoices("text", "content"))
 
     @field_validator("role", mode="before")
@@ -54,23 +56,14 @@ class Document(_Row):
     text: str
 
 
-def _or_text(schema: dict[str, Any]) -> None:
-    """A JSON Schema that takes a string as well."""
-    whole = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"type": "string"}, whole]
-
-
 class Span(_Row):
-    """Words of a document that answer a question by themselves: as text, or by offsets in the file.
+    """A passage of a document that answers a question by itself: its text, or offsets in its file.
 
-    A string is taken for its text.
+    A string in the file is read as the text.
     """
 
-    model_config = ConfigDict(json_schema_extra=_or_text)
-
     text: str = ""
-    source: str = ""  # "" = wherever they stand
+    source: str = ""  # "" = any document
     start: int | None = None
     end: int | None = None
 
@@ -81,24 +74,22 @@ class Span(_Row):
 
 
 class Part(_Row):
-    """One of two questions in a message, or one side of a comparison: its words, and what answers it."""
+    """One of two questions in a message, or one side of a comparison, with its answers."""
 
     text: str
     answers: tuple[Span, ...]
 
 
 class Question(_Row):
-    """One question, with what was said before, and what a right answer contains.
+    """One question with its history and its right answers.
 
-    `answers` are alternatives: each of them is enough; of a message with `parts` each wants its own. `alone`
-    is a question after a history in words that need none. `kind` says what sort of question it is; of those
-    that the documents do not answer, `near` ones are about their topics and `far` ones are not. `reference`
-    is a right answer in full, `spans` are where the corpus has what answers, `scope` are
-    globs of the documents that were asked where a case was made of it (`evals.cases`). MTRAG-UN says
-    `"answerability": ["UNANSWERABLE"]` for `"answerable": false`.
+    Each of `answers` is enough; in a message with `parts` every part needs its own. `alone` is the last
+    question of a history in words that need no history. `kind` sorts questions; unanswerable ones are `near`
+    (about the documents' topics) or `far`. `reference` is a full right answer, `spans` are the places of the
+    answers in the corpus. MTRAG-UN's `"answerability": ["UNANSWERABLE"]` means `"answerable": false`.
     """
 
-    id: str = Field(validation_alias="_id", json_schema_extra={"type": ["string", "integer"]})
+    id: str = Field(validation_alias="_id")
     text: str
     history: tuple[HistoryTurn, ...] = ()
     answer: str | None = None
@@ -109,7 +100,6 @@ class Question(_Row):
     alone: str = ""
     reference: str = ""
     spans: tuple[Span, ...] = ()
-    scope: tuple[str, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -120,30 +110,30 @@ class Question(_Row):
 
     @property
     def judged(self) -> bool | None:
-        """Whether the documents answer it; None where its line does not say."""
+        """Whether the documents answer the question; None if its line does not say."""
         if "answerable" in self.model_fields_set or self.gold or self.reference or self.spans:
             return self.answerable
         return None
 
     @property
     def gold(self) -> tuple[Span, ...]:
-        """The spans of which a right answer contains one."""
+        """All right answers, those of the parts included."""
         spans = [span for part in self.parts for span in part.answers]
         return (*([Span(text=self.answer)] if self.answer else ()), *self.answers, *spans)
 
 
 Row = TypeVar("Row", bound=BaseModel)
 Answered = TypeVar("Answered", Question, Part)
-Qrels = dict[str, dict[str, int]]  # query id → document id → relevance, above 0 only
+Qrels = dict[str, dict[str, int]]  # query id → document id → relevance, always above 0
 
 
 def default_folder() -> Path:
-    """Where the data sets are: `ATHENA_TEST_DATA`, else `shared/data` beside the checkout."""
+    """Return the folder of the data sets: `ATHENA_TEST_DATA`, else `shared/data` beside the checkout."""
     return Path(os.environ.get("ATHENA_TEST_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
 def load_corpus(folder: Path) -> list[Document]:
-    """The documents of `corpus.jsonl`; raises `DatasetError`, naming the line."""
+    """Return the documents of `corpus.jsonl`; raise `DatasetError` with the line's number."""
     path = folder / "corpus.jsonl"
     if folder.is_dir() and not path.exists():
         advice = "Name the folder of the documents with --corpus, or ask what you have indexed with --index."
@@ -152,26 +142,18 @@ def load_corpus(folder: Path) -> list[Document]:
 
 
 def load_queries(folder: Path, name: str = "queries.jsonl") -> list[Question]:
-    """The questions of `queries.jsonl`; raises `DatasetError`, naming the line."""
+    """Return the questions of `queries.jsonl`; raise `DatasetError` with the line's number."""
     return load_rows(Question, folder / name)
 
 
 def load_rows(kind: type[Row], path: Path) -> list[Row]:
-    """What a file of JSON lines holds; raises `DatasetError`, naming the line."""
+    """Return the rows of a JSON Lines file; raise `DatasetError` with the line's number."""
     return [_parse(kind, line, place) for line, place in _lines(path)]
 
 
-def with_texts(queries: Iterable[Question], corpus: Path | Callable[[str], str]) -> list[Question]:
-    """The questions with the text of each span that is given by offsets in a file.
-
-    `corpus` is the folder of the files, or has their texts by source.
-
-    Raises:
-        DatasetError: a file cannot be read, or there is no such folder.
-    """
-    if isinstance(corpus, Path) and not corpus.is_dir():
-        raise DatasetError(f"The folder '{corpus}' does not exist.", "Name the folder of the documents.")
-    texts = cache(corpus if callable(corpus) else lambda source: read_text(corpus / source))
+def with_texts(queries: Iterable[Question], text_of: Callable[[str], str]) -> list[Question]:
+    """Return the questions with the text of every span that has offsets; `text_of` reads a source."""
+    texts = cache(text_of)
 
     def read(span: Span) -> Span:
         if span.start is None:
@@ -187,14 +169,14 @@ def with_texts(queries: Iterable[Question], corpus: Path | Callable[[str], str])
 
 
 def relevant_to(folder: Path, split: str = "test") -> Qrels:
-    """The judgements of a split; none where the folder has no such file. Raises as `load_qrels` does."""
-    return load_qrels(folder, split) if _qrels_file(folder, split).is_file() else {}
+    """Like `load_qrels`, but return {} if the folder has no such file."""
+    return load_qrels(folder, split) if _qrels_file(folder, split).exists() else {}
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:
-    """The judgements of `qrels/<split>.tsv` (query, document, relevance); those of 0 are left out.
+    """Return the judgements of a split with a relevance above 0.
 
-    Raises `DatasetError` where it cannot be read, and for a split that is a path instead of a name.
+    Raises `DatasetError` for an unreadable file or line, and for a split that is a path.
     """
     path = _qrels_file(folder, split)
     qrels: Qrels = {}
@@ -223,20 +205,15 @@ def _qrels_file(folder: Path, split: str) -> Path:
     return folder / "qrels" / name
 
 
-def held_out(question_id: str) -> bool:
-    """Whether a question belongs to the half that nothing is chosen on: by the hash of its id, for good."""
-    return hashlib.sha256(question_id.encode()).digest()[0] % 2 == 1
-
-
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    # Not `splitlines`: JSON strings may hold U+2028 and other characters that it would split at.
+    # Not `splitlines`: JSON strings may hold U+2028 and other characters that it splits at.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             yield line, f"line {number} of '{path}'"
 
 
 def read_text(path: Path) -> str:
-    """A file's text without a byte order mark; raises `DatasetError`."""
+    """Return a file's text without a byte order mark; raise `DatasetError`."""
     try:
         return read_given(path, most_bytes=DATA_BYTES, encoding="utf-8-sig")
     except FileNotFoundError as error:
@@ -246,6 +223,14 @@ def read_text(path: Path) -> str:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"Cannot read '{path}': {error}.", "It must be a UTF-8 text file.") from error
+
+
+def read_json(path: Path) -> Any:
+    """Return the value of a JSON file; raise `DatasetError`."""
+    try:
+        return json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DatasetError(f"'{path}' is not JSON: {error}.", "Mend the file and evaluate again.") from error
 
 
 def _parse(kind: type[Row], line: str, place: str) -> Row:

@@ -1,12 +1,12 @@
 """`athena eval experiment`: configurations on one question set, each compared with the first.
 
-An experiment is a TOML file; A to D are in `evals/data/experiments`. It has a `title`, `dataset` (a folder of
-questions, or of talks) and `corpus` (the Markdown that is indexed), both relative to the file, `conclusion`
-(what follows for the defaults) and `[[configurations]]`: each a `name` and the `settings` that it changes.
-`splitter` (see `evals/chunks.py`) is a setting of experiments alone.
+An experiment is a TOML file; A to D are in `evals/data/experiments`. It has a `title`, a `dataset` (a folder
+of questions or of talks) and a `corpus` (the Markdown to index), both relative to the file, a `conclusion`
+and `[[configurations]]`: each a `name` and the `settings` that it changes. Only experiments know the setting
+`splitter` (`evals/chunks.py`).
 
-Results are one JSON file for each experiment. A configuration is written as soon as it is finished, and is
-not run again while its settings, data and models are unchanged.
+The results of an experiment are one JSON file. Each configuration is written as soon as it is finished, and
+is not run again while its settings, data and models are unchanged.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class _Record(BaseModel):
 
 
 class Named(_Record):
-    """A configuration as its file has it."""
+    """One configuration of an experiment's file."""
 
     name: Annotated[str, Field(min_length=1, max_length=80)]
     settings: dict[str, Any] = {}
 
     @property
     def splitter(self) -> str:
-        """How the documents are cut."""
+        """The name of the splitter that cuts the documents."""
         return str(self.settings.get(SPLITTER, SECTIONS))
 
 
 class Experiment(_Record):
-    """An experiment as its file has it; `dataset` and `corpus` are absolute."""
+    """An experiment's file; `dataset` and `corpus` are absolute."""
 
     name: Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
     title: str
@@ -71,18 +71,18 @@ class Experiment(_Record):
 
 
 class Result(_Record):
-    """One finished configuration; `scores` are by question and metric, all 0..1."""
+    """One finished configuration; `scores` are 0..1, by question and metric."""
 
     name: str
     key: str  # a hash of settings, data and models
     finished: str  # ISO 8601, UTC
     scores: Mapping[str, Mapping[str, FiniteFloat]]
-    ms_p50: float  # of a question's whole answer
+    ms_p50: float  # per question, until the whole answer
     ms_p95: float
-    words: float  # of the passages that are found for a question: the mean
+    words: float  # mean words of the passages found for a question
 
     def metric(self, name: str) -> dict[str, float]:
-        """The scores of a metric by question, of the questions that it applies to."""
+        """Return the scores of a metric by question, for the questions that it applies to."""
         return {question: found[name] for question, found in self.scores.items() if name in found}
 
     @property
@@ -91,13 +91,13 @@ class Result(_Record):
         return list(dict.fromkeys(name for found in self.scores.values() for name in found))
 
     def interval(self, name: str) -> tuple[float, float, float]:
-        """The mean of a metric and its 95 % bootstrap interval."""
+        """Return the mean of a metric and its 95 % bootstrap interval."""
         found = bootstrap(list(self.metric(name).values()))
         return found.value, found.low, found.high
 
 
 class ExperimentResult(_Record):
-    """The finished configurations of an experiment, the first being the baseline."""
+    """The finished configurations of an experiment; the first is the baseline."""
 
     experiment: str
     title: str
@@ -107,33 +107,27 @@ class ExperimentResult(_Record):
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Each configuration against the first, metric by metric; p is corrected by Holm's method."""
+        """Each configuration against the first, metric by metric, p corrected by Holm's method."""
         first, *others = self.configurations
         found = []
         for other in others:
             for name in first.metrics:
                 ours, theirs = other.metric(name), first.metric(name)
-                both = [question for question in theirs if question in ours]
-                if both:
+                if both := [question for question in theirs if question in ours]:
                     pairs = [[scores[question] for question in both] for scores in (ours, theirs)]
                     found.append(compare(other.name, first.name, name, *pairs))
         return holm(found)
 
 
-# -- the files of experiments ---------------------------------------------------------------------------
-
-
 def names() -> list[str]:
-    """The names of the experiments that come with Athena."""
+    """Return the names of the experiments that come with Athena."""
     return sorted(path.stem for path in OURS.glob("*.toml"))
 
 
 def load_experiment(name: str) -> Experiment:
-    """An experiment by its name (A to D) or the path of its TOML file.
+    """Return an experiment by its name (A to D) or the path of its TOML file.
 
-    Raises:
-        ConfigurationError: there is no such experiment, or its file is wrong.
-        DatasetError: the file cannot be read.
+    Raises `ConfigurationError` for an unknown name or a wrong file, `DatasetError` for an unreadable one.
     """
     path = OURS / f"{name}.toml" if name in names() else Path(name)
     if path.suffix != ".toml":
@@ -168,9 +162,6 @@ def _check(experiment: Experiment, path: Path) -> None:
         check_splitter(named.splitter)
 
 
-# -- running --------------------------------------------------------------------------------------------
-
-
 def run(
     experiment: Experiment,
     *,
@@ -180,51 +171,50 @@ def run(
     say: Say | None = None,
     report: Bars | None = None,
 ) -> ExperimentResult:
-    """Run the configurations that have no result yet, and return all that have one.
+    """Run the configurations without a result, and return all that have one.
 
     `flags` are settings of every configuration. A configuration whose model cannot be used is left out, and
-    `say` gets the reason. With `anew`, kept results are ignored.
+    `say` gets the reason. With `anew`, stored results are ignored.
 
     Raises:
         ConfigurationError: no configuration could be run.
-        DatasetError: the questions or a kept result cannot be read.
+        DatasetError: the questions or a stored result cannot be read.
         StoreError: a result cannot be written.
     """
     path = results / f"{experiment.name}.json"
-    kept = {} if anew or not path.is_file() else {one.name: one for one in read_result(path).configurations}
-    done: list[Result] = []
+    stored = {} if anew or not path.is_file() else {one.name: one for one in read_result(path).configurations}
+    done: dict[str, Result] = {}
     for named in experiment.configurations:
         try:
-            found = _run_one(experiment, named, flags, kept.get(named.name), report)
+            done[named.name] = _run_one(experiment, named, flags, stored.get(named.name), report)
         except ModelError as error:
             if say:
                 say(f"{experiment.name}, {named.name}: left out. {error}")
             continue
-        done.append(found)
-        unfinished = [one for name, one in kept.items() if name not in {item.name for item in done}]
-        _write(path, _result(experiment, [*done, *unfinished]))
+        _write(path, _result(experiment, list({**stored, **done}.values())))
     if not done:
         raise ConfigurationError(f"No configuration of {experiment.name} could be run.", "See above.")
-    result = _result(experiment, done)
+    result = _result(experiment, list(done.values()))
     _write(path, result)
     return result
 
 
 def _run_one(
-    experiment: Experiment, named: Named, flags: Mapping[str, Any], kept: Result | None, report: Bars | None
+    experiment: Experiment,
+    named: Named,
+    flags: Mapping[str, Any],
+    stored: Result | None,
+    report: Bars | None,
 ) -> Result:
-    """The kept result where its key is that of today, else a new one."""
+    """Return the stored result if its key is still right, else a new one."""
     from athena import open_athena
 
     changes = {name: value for name, value in named.settings.items() if name != SPLITTER}
-    athena = open_athena(load_settings(**{"llm": "none", **flags, **changes}))
-    try:
+    with open_athena(load_settings(**{"llm": "none", **flags, **changes})) as athena:
         key = _key(experiment, named, athena, flags)
-        if kept and kept.key == key:
-            return kept
+        if stored and stored.key == key:
+            return stored
         scored = _score(experiment, named, athena, report)
-    finally:
-        athena.close()
     times = [item.ms for item in scored]
     return Result(
         name=named.name,
@@ -245,29 +235,19 @@ def _score(experiment: Experiment, named: Named, athena: Athena, report: Bars | 
         if talks := load_talks(folder):
             preset = athena.settings.memory
             return score_talks(other, talks, preset=preset, similarity=similarity, report=progress)
-        judged = relevant_to(folder)
-        queries = load_queries(folder)
+        judged, queries = relevant_to(folder), load_queries(folder)
         return score_questions(other, queries, similarity=similarity, judged=judged, report=progress)
 
 
 def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[str, Any]) -> str:
-    """A hash of the settings that are changed, the files of questions and corpus, and the models."""
-    encoder = athena.encoder
-    model = athena.models.language_model()[1].name
-    what = [
-        named.settings,
-        {name: str(flags[name]) for name in sorted(flags) if name != "data_dir"},
-        encoder.name,
-        model,
-    ]
-    whole = hashlib.sha256(json.dumps([*what, encoder.fingerprint], sort_keys=True).encode())
+    """Return a hash of the changed settings, the models, and the files of questions and corpus."""
+    given = {name: str(flags[name]) for name in sorted(flags) if name != "data_dir"}
+    models = [athena.encoder.name, athena.models.language_model()[1].name, athena.encoder.fingerprint]
+    whole = hashlib.sha256(json.dumps([named.settings, given, *models], sort_keys=True).encode())
     for folder in (experiment.dataset, experiment.corpus):
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             whole.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return whole.hexdigest()[:16]
-
-
-# -- the files of results -------------------------------------------------------------------------------
 
 
 def _result(experiment: Experiment, configurations: Sequence[Result]) -> ExperimentResult:
@@ -281,7 +261,7 @@ def _result(experiment: Experiment, configurations: Sequence[Result]) -> Experim
 
 
 def read_result(path: Path) -> ExperimentResult:
-    """The result of a file; raises `DatasetError` where it is damaged."""
+    """Return the result of a file; raise `DatasetError` for a damaged one."""
     try:
         return ExperimentResult.model_validate_json(read_text(path))
     except ValidationError as error:
@@ -289,7 +269,7 @@ def read_result(path: Path) -> ExperimentResult:
 
 
 def _write(path: Path, result: ExperimentResult) -> None:
-    """Write a file whole or not at all; raises `StoreError`."""
+    """Write a file whole or not at all; raise `StoreError`."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -297,6 +277,5 @@ def _write(path: Path, result: ExperimentResult) -> None:
         partial.replace(path)
     except OSError as error:
         raise StoreError(
-            f"Cannot write '{path}': {error.strerror or error}.",
-            "Make room, or name another folder.",
+            f"Cannot write '{path}': {error.strerror or error}.", "Make room, or name another folder."
         ) from error

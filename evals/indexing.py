@@ -1,4 +1,4 @@
-"""An index of an evaluation's documents: a BEIR corpus, or a folder of Markdown."""
+"""The index of an evaluation's documents: a BEIR corpus, or a folder of Markdown."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.chunks import SECTIONS, ChunkCorpus
 from evals.datasets import Document, load_corpus
 from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
-from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentStore, Manifest
 from pipeline.stores.embedded.schema import FORMAT
 from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles, Source
@@ -26,11 +24,12 @@ from readers.levels import Section, Sentence, document_id, section_id
 
 if TYPE_CHECKING:
     from athena import Athena
+    from pipeline.stores.base import DocumentStore
 
-KEPT = "evaluated"  # of the data folder
-MOST_KEPT = 8  # corpora
+CACHED = "evaluated"  # folder of the data folder
+MOST_CACHED = 8  # indexes
 
-_logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 Report = Callable[[int, int], None]  # done, total
 Bars = Callable[[str, int, int], None]  # a bar's name, done, total
@@ -38,27 +37,27 @@ Bars = Callable[[str, int, int], None]  # a bar's name, done, total
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """An index that is ready to be asked: how to name its sections, and what it took."""
+    """An index that is ready to be searched."""
 
     names: dict[str, str]  # section id → the document's id in the qrels
     documents: int
     sentences: int
-    seconds: float
+    seconds: float  # of the ingest
 
 
 @dataclass(frozen=True, slots=True)
 class BeirCorpus:
-    """Reads documents that are in memory as an ingest reads files."""
+    """Gives documents in memory to an ingest, which expects files."""
 
     sections: Mapping[str, Section]  # by the document's id
     cutter: SentenceCutter
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:  # noqa: ARG002
-        """All documents; their paths are numbers, as an id need not be a path."""
+        """Return all documents under numbered paths, as an id need not be a path."""
         return FoundFiles([FoundFile(path / str(n), source) for n, source in enumerate(self.sections)])
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source:  # noqa: ARG002 - there is no file
-        """The text of the document."""
+        """Return the text of the document."""
         return Source(self.sections[source].text, self.sections[source].metadata["hash"])
 
     def cut(
@@ -68,46 +67,47 @@ class BeirCorpus:
         source: str,
         own_lines: Sequence[int] = (),  # noqa: ARG002
     ) -> tuple[list[Section], list[Sentence]]:
-        """The document's one section and its sentences."""
+        """Return the document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
 
     def warnings(self, sections: object) -> Sequence[str]:  # noqa: ARG002
-        """None."""
+        """Return no warnings."""
         return ()
 
 
-def index_corpus(
+def index_documents(
+    athena: Athena,
     documents: Sequence[Document],
     *,
-    store: DocumentStore,
-    cutter: SentenceCutter,
-    encoder: Encoder,
-    manifest: Manifest,
+    store: DocumentStore | None = None,
     report: Report | None = None,
 ) -> Indexed:
-    """Index a BEIR corpus: every document is one section under its title; of an id given twice, the last."""
+    """Index a BEIR corpus, each document as one section under its title; of equal ids the last one counts.
+
+    `store` is the Athena's own by default.
+    """
+    store = athena.store if store is None else store
     sections = {document.id: section_of(document) for document in documents}
 
     def stored(progress: Progress) -> None:
         if report and progress.stage == "storing":
             report(progress.done, progress.total)
 
-    reader = BeirCorpus(sections, cutter)
     done = ingest(
         ["corpus"],
         store=store,
-        reader=reader,
-        encoder=encoder,
-        manifest=manifest,
+        reader=BeirCorpus(sections, athena.sentence_cutter()),
+        encoder=athena.encoder,
+        manifest=athena.manifest,
         root="evaluation",
         on_progress=stored,
     )
-    names = {section.node_id: source for source, section in sections.items()}
-    return Indexed(names, len(names), store.sections.statistics().sentences, done.seconds)
+    names = {one.node_id: source for source, one in sections.items()}
+    return index_of(store, names=names, seconds=done.seconds)
 
 
 def section_of(document: Document) -> Section:
-    """The document as one section; one without text is found by its title."""
+    """Return the document as one section; a document without text has its title as text."""
     text = document.text if document.text.strip() else document.title or document.id
     path = [document.title] if document.title.strip() else []
     owner = document_id(document.id)
@@ -129,22 +129,26 @@ def section_of(document: Document) -> Section:
     )
 
 
-def section_names(store: DocumentStore) -> dict[str, str]:
-    """For an index of Markdown: section id → `SOURCE#HEADING > PATH`, as the qrels of manuals name it."""
-    return {
-        section.node_id: f"{info.source}#{' > '.join(_headings(section.metadata))}"
-        for info in store.sections.documents()
-        for section in store.sections.document(info.source).sections
-    }
+def index_of(store: DocumentStore, *, names: dict[str, str] | None = None, seconds: float = 0.0) -> Indexed:
+    """Describe the index of a store; sections of Markdown are named `SOURCE#HEADING > PATH`."""
+    sections = store.sections
+    documents = sections.documents()
+    if names is None:
+        names = {
+            section.node_id: f"{info.source}#{_headings(section)}"
+            for info in documents
+            for section in sections.document(info.source).sections
+        }
+    return Indexed(names, len(documents), sections.statistics().sentences, seconds)
 
 
-def _headings(metadata: Mapping[str, Any]) -> Sequence[str]:
-    """The headings above a section; a path begins with the page's title even before its first heading."""
-    return metadata["heading_path"] if metadata["level"] else ()
+def _headings(section: Section) -> str:
+    """Join a section's headings; text before the first heading has none, although its path has the title."""
+    return " > ".join(section.metadata["heading_path"] if section.metadata["level"] else ())
 
 
 def dataset_name(folder: Path) -> str:
-    """The folder's own name."""
+    """Return the folder's own name."""
     return folder.resolve().name
 
 
@@ -152,85 +156,64 @@ def dataset_name(folder: Path) -> str:
 def indexed_corpus(
     athena: Athena, folder: Path, corpus: Path | None, report: Bars | None, *, splitter: str = SECTIONS
 ) -> Iterator[tuple[Athena, Indexed]]:
-    """Another Athena over an index of the corpus, in a temporary folder which is gone afterwards.
+    """Open another Athena over an index of the corpus in a temporary folder.
 
-    A copy of the index is kept in the data folder and used again until the corpus or the model changes. It is
-    the embedded store whatever the settings say: an evaluation never writes to a server.
+    The data folder caches the last indexes; one is used again while the corpus and the model are unchanged.
+    The store is always the embedded one: an evaluation never writes to a server.
     """
     from athena import open_athena
 
     with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
         here = Path(scratch) / "index"
-        kept = _kept(athena, folder, corpus, splitter)
-        is_new = not kept.is_dir()
+        cached = _cached(athena, folder, corpus, splitter)
+        is_new = not cached.is_dir()
         if not is_new:
-            shutil.copytree(kept, here)
+            shutil.copytree(cached, here)
         settings = athena.settings.model_copy(update={"data_dir": here, "store": "embedded"})
         with closing(open_athena(settings)) as other:
             if corpus is None:
-                done = _index_beir(other, folder, report)
+                done = index_documents(other, load_corpus(folder), report=bar(report, "Indexing"))
             else:
                 done = _index_markdown(other, corpus, splitter)
             if is_new:
-                _keep(here, kept)
+                _cache(here, cached)
             yield other, done
 
 
-def _kept(athena: Athena, folder: Path, corpus: Path | None, splitter: str) -> Path:
-    """Where the index of these documents, embedded by this model, is kept in the data folder."""
+def _cached(athena: Athena, folder: Path, corpus: Path | None, splitter: str) -> Path:
+    """Return where the data folder caches the index of these documents by this model."""
     files = [folder / "corpus.jsonl"] if corpus is None else sorted(corpus.rglob("*"))
     made_with = FORMAT, corpus and corpus.resolve(), splitter, replace(athena.manifest, generation=0)
     whole = hashlib.sha256(repr(made_with).encode())
     for path in files:
         whole.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
-    return athena.settings.data_dir / KEPT / whole.hexdigest()[:32]
+    return athena.settings.data_dir / CACHED / whole.hexdigest()[:32]
 
 
-def _keep(index: Path, kept: Path) -> None:
-    """Keep a copy, whole or not at all, and of all copies the last ones; a full disk keeps none."""
-    unfinished = kept.with_name(f"{kept.name}.{os.getpid()}")
+def _cache(index: Path, cached: Path) -> None:
+    """Copy an index into the cache, whole or not at all, and delete the oldest copies."""
+    unfinished = cached.with_name(f"{cached.name}.{os.getpid()}")
     try:
         shutil.copytree(index, unfinished)
-        unfinished.rename(kept)
+        unfinished.rename(cached)
     except OSError as error:
-        _logger.warning("The index for the evaluation is not kept: %s.", error)
+        log.warning("the index of the evaluation is not cached: %s", error)
         shutil.rmtree(unfinished, ignore_errors=True)
-    others = sorted(kept.parent.glob("*"), key=lambda path: path.stat().st_mtime)
-    for old in others[:-MOST_KEPT]:
+    copies = sorted(cached.parent.glob("*"), key=lambda path: path.stat().st_mtime)
+    for old in copies[:-MOST_CACHED]:
         shutil.rmtree(old, ignore_errors=True)
-
-
-def index_of(athena: Athena) -> Indexed:
-    """The index of the data folder as it is."""
-    documents = len(athena.store.sections.documents())
-    return Indexed(section_names(athena.store), documents, athena.store.sections.statistics().sentences, 0.0)
-
-
-def _index_beir(athena: Athena, folder: Path, report: Bars | None) -> Indexed:
-    return index_corpus(
-        load_corpus(folder),
-        store=athena.store,
-        cutter=athena.sentence_cutter(),
-        encoder=athena.encoder,
-        manifest=athena.manifest,
-        report=bar(report, "Indexing"),
-    )
 
 
 def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:
     if splitter == SECTIONS:
-        done = athena.ingest([corpus])
-    else:
-        reader = ChunkCorpus(splitter, athena.encoder, max_bytes=DATA_BYTES)
-        done = ingest(
-            [corpus], store=athena.store, reader=reader, encoder=athena.encoder, manifest=athena.manifest
-        )
-    documents = len(athena.store.sections.documents())
-    return Indexed(
-        section_names(athena.store), documents, athena.store.sections.statistics().sentences, done.seconds
+        return index_of(athena.store, seconds=athena.ingest([corpus]).seconds)
+    reader = ChunkCorpus(splitter, athena.encoder, max_bytes=DATA_BYTES)
+    done = ingest(
+        [corpus], store=athena.store, reader=reader, encoder=athena.encoder, manifest=athena.manifest
     )
+    return index_of(athena.store, seconds=done.seconds)
 
 
 def bar(report: Bars | None, name: str) -> Report | None:
-    """One of the bars."""
+    """Return the progress callback of one bar."""
     return None if report is None else lambda done, total: report(name, done, total)

@@ -1,4 +1,4 @@
-"""One question's quotes and verdict against what its data set knows."""
+"""Ask one question in the chat, and judge its quotes and verdict against the data set."""
 
 from __future__ import annotations
 
@@ -13,129 +13,91 @@ from pipeline.answering.citations import without_markers
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound
-from pipeline.steps.records import Step
 
 if TYPE_CHECKING:
     from athena import Athena
     from pipeline.chat import ChatRecipe
 
-NOBODY = "nobody, as it is an evaluation"  # a user who never said anything
+NOBODY = "nobody, as it is an evaluation"  # a user without conversations or memories
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A quote as a reader sees it; a folded one after a click."""
+    """A quote as the reader sees it."""
 
     text: str
     source: str = ""
-    folded: bool = False
-    marked: str = ""  # the sentence, row or step that is marked as what answers; "" = the whole
-    marker: int = 0
+    folded: bool = False  # visible only after a click
+    marked: str = ""  # the sentence, row or step marked as the answer; "" = the whole quote
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of a question: what was found, the quotes, and what is written around them."""
+    """The retrieval, quotes and answer of one question."""
 
     retrieval: Retrieval
     quotes: Sequence[Shown] = ()
-    text: str = ""
-    verdict: Verdict | None = None  # None: the search's
+    verdict: Verdict | None = None  # None: the verdict of the search
     answer: Answer | None = None
-
-    @property
-    def steps(self) -> Sequence[Step]:
-        """Of the answer."""
-        return self.answer.steps if self.answer else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question: what was quoted, whether it holds the answer, and the verdict."""
+    """One question's judgements; None where the data set does not say or the judgement does not apply."""
 
     query_id: str
-    answerable: bool | None  # None where the data do not say: the verdict counts for nothing
+    answerable: bool | None
     probability: float
     verdict: Verdict
-    first: bool | None  # None where the data name no answer
-    unfolded: bool | None  # whether a quote that is seen without a click holds it
+    first: bool | None  # the first quote holds an answer
+    unfolded: bool | None  # a quote that is visible without a click does
     any: bool | None
-    words: int  # seen without a click
+    words: int  # in the quotes that are visible without a click
     ms: float
     kind: str = ""
-    section: bool | None = None  # whether the first passage's whole text holds it
-    marked: bool | None = None  # whether what is marked in the first quote does; None where that holds none
-    alone: bool | None = None  # `section` of the question that needs no history
-    parts: bool | None = None  # whether a quote that is seen holds each part's answer
-    relevant: bool | None = None  # whether the first quote is of a document that the qrels name
-    groundedness: float | None = None  # share of the answer's sentences that the passages support
-    answer_right: bool | None = None  # of what a model wrote: `evals.rules`
-    similarity: float | None = None  # of what is seen, to the reference
-    problem: str = ""  # why a model's answer is not right
-    text: str = ""  # what is seen
+    section: bool | None = None  # the whole text of the first passage holds an answer
+    marked: bool | None = None  # the marked part of the first quote does
+    alone: bool | None = None  # `section` for the question in words that need no history
+    parts: bool | None = None  # visible quotes hold an answer to each part
+    relevant: bool | None = None  # the first quote is from a document that the qrels name
+    groundedness: float | None = None  # share of the answer's sentences that its citations support
+    answer_right: bool | None = None  # a generated answer has the facts of a right one (`evals.rules`)
+    similarity: float | None = None  # cosine of the visible text and the reference
+    problem: str = ""  # why a generated answer is not right
+    text: str = ""  # the visible text
 
     @property
     def abstained(self) -> bool:
-        """True where the verdict is that the documents do not answer."""
+        """Whether the verdict is that the documents do not answer."""
         return self.verdict == "not in the documents"
 
 
 def hear(athena: Athena, query: Question, *, generated: bool = False, traced: bool = False) -> Heard:
-    """What a chat without a language model finds and quotes after the history; nothing of it is kept.
+    """Ask a question after its history, as a user without memories; nothing is stored.
 
-    It is nobody's: what people said in chats over the same index is no part of what the documents answer.
-    The turns of a history without replies are asked as well. Where it abstains, the quotes are those that it
-    would show. `generated` is with the model that the settings name, if they do: the quotes are then those
-    of what it was given. `traced` sends what is asked to Phoenix, where the settings name one.
+    Without `generated` no language model is used, whatever the settings name. A history without replies is
+    asked turn by turn first. With `traced`, Phoenix gets the run if the settings name one. After an
+    abstention, and for a generated answer, the quotes are those that an answer in quotes would show.
     """
     chat = athena.chat(private=True, user=NOBODY)
     if not generated:
         chat.parts = replace(chat.parts, llm=None)
     if traced and athena.tracer:
         chat.parts = replace(chat.parts, listeners=(athena.tracer.record,))
-    said = [Message(turn.role, turn.text) for turn in query.history]
-    if all(message.role == "user" for message in said):
-        for message in said:
+    history = [Message(turn.role, turn.text) for turn in query.history]
+    if all(message.role == "user" for message in history):
+        for message in history:
             _run(chat, message.text)
-        said = []
-    retrieval, answer = _run(chat, query.text, said)
-    retrieval = retrieval or athena.hybrid_search.search(query.text)
-    return heard_of(athena, retrieval, answer)
-
-
-def heard_of(athena: Athena, retrieval: Retrieval, answer: Answer) -> Heard:
-    """What was heard, with the quotes of an answer in quotes, else those of what was found."""
+        history = []
+    found, answer = _run(chat, query.text, history)
+    retrieval = found or athena.hybrid_search.search(query.text)
     written = answer.abstained or answer.mode == "generate"
-    quotes = quotes_shown(athena, retrieval) if written else quotes_in(answer)
-    return Heard(retrieval, quotes, answer.text, answer.verdict, answer)
-
-
-def groundedness(answer: Answer, *, text_of: Callable[[str], str]) -> float | None:
-    """The share of an answer's sentences that what they cite supports; None where it states nothing.
-
-    An answer in quotes has 1 where every quote stands in its document at its offsets, else 0. `text_of`
-    returns the text of a document by its source.
-    """
-    if answer.abstained:
-        return None
-    if answer.mode == "quote":
-        exact = (text_of(one.source)[one.start : one.end] == one.quote for one in answer.citations)
-        return float(bool(answer.citations) and all(exact))
-    if not answer.support:
-        return None
-    return sum(item.supported for item in answer.support) / len(answer.support)
-
-
-def text_seen(heard: Heard) -> str:
-    """What a reader sees of an answer without a click: what a model wrote, or the quotes."""
-    answer = heard.answer
-    if answer and (answer.abstained or answer.mode != "quote"):
-        return without_markers(answer.text)
-    return "\n".join(quote.text for quote in heard.quotes if not quote.folded)
+    quotes = quotes_shown(athena, retrieval) if written else _quotes_in(answer)
+    return Heard(retrieval, quotes, answer.verdict, answer)
 
 
 def _run(chat: ChatRecipe, message: str, history: Sequence[Message] = ()) -> tuple[Retrieval | None, Answer]:
-    """What the first search found, if there was one, and the answer; raises what the run failed with."""
+    """Return the first retrieval, if there was one, and the answer; raise the error that ended the run."""
     found: Retrieval | None = None
     for event in chat.run(message, history=history or None):
         match event:
@@ -148,8 +110,19 @@ def _run(chat: ChatRecipe, message: str, history: Sequence[Message] = ()) -> tup
     raise ValueError("the run ended without an answer")
 
 
-def quotes_in(answer: Answer) -> list[Shown]:
-    """The quotes of an answer, in order."""
+def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
+    """Return the quotes that an answer without a language model would show, in order."""
+    quotes = choose_quotes(
+        retrieval,
+        store=athena.store,
+        encoder=athena.encoder,
+        limit=athena.settings.quotes,
+        cross_encoder=athena.hybrid_search.cross_encoder,
+    )
+    return [Shown(quote.shown, quote.citation.source, quote.unit.folded) for quote in quotes]
+
+
+def _quotes_in(answer: Answer) -> list[Shown]:
     units = {unit.marker: unit for unit in answer.units}
     shown = []
     for citation in answer.citations:
@@ -158,22 +131,32 @@ def quotes_in(answer: Answer) -> list[Shown]:
             marked = text[unit.answer_start - citation.start : unit.answer_end - citation.start]
         if unit and unit.lead:
             text = f"{unit.lead}\n{text}"
-        folded = bool(unit and unit.folded)
-        shown.append(Shown(text, citation.source, folded, marked, citation.marker))
+        shown.append(Shown(text, citation.source, bool(unit and unit.folded), marked))
     return shown
 
 
-def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
-    """The quotes that an answer without a language model would show, in order."""
-    limit = athena.settings.quotes
-    quotes = choose_quotes(
-        retrieval,
-        store=athena.store,
-        encoder=athena.encoder,
-        limit=limit,
-        cross_encoder=athena.hybrid_search.cross_encoder,
-    )
-    return [Shown(quote.shown, quote.citation.source, quote.unit.folded) for quote in quotes]
+def text_seen(heard: Heard) -> str:
+    """Return what a reader sees without a click: the generated text, or the quotes."""
+    answer = heard.answer
+    if answer and (answer.abstained or answer.mode != "quote"):
+        return without_markers(answer.text)
+    return "\n".join(quote.text for quote in heard.quotes if not quote.folded)
+
+
+def groundedness(answer: Answer, *, text_of: Callable[[str], str]) -> float | None:
+    """Return the share of the answer's sentences that their citations support; None if it states nothing.
+
+    An answer in quotes scores 1 if every quote stands in its document (`text_of(source)`) at its offsets,
+    else 0.
+    """
+    if answer.abstained:
+        return None
+    if answer.mode == "quote":
+        exact = (text_of(one.source)[one.start : one.end] == one.quote for one in answer.citations)
+        return float(bool(answer.citations) and all(exact))
+    if not answer.support:
+        return None
+    return sum(item.supported for item in answer.support) / len(answer.support)
 
 
 def judge(
@@ -184,18 +167,16 @@ def judge(
     alone: Heard | None = None,
     relevant: Collection[str] = (),
 ) -> Judged:
-    """One question's quotes and verdict against what the data set knows.
+    """Judge the quotes and the verdict of one question.
 
-    `alone` is what came of the question in words that need no history, `relevant` are the ids that the qrels
-    name for it.
+    `alone` is the result of the question in words that need no history; `relevant` are its ids in the qrels.
     """
-    known = bool(query.answerable and query.gold)
-    answers = heard.retrieval.answerability
+    answerability = heard.retrieval.answerability
     judged = Judged(
         query.id,
         True if relevant else query.judged,
-        answers.probability,
-        heard.verdict or answers.verdict,
+        answerability.probability,
+        heard.verdict or answerability.verdict,
         first=None,
         unfolded=None,
         any=None,
@@ -205,17 +186,17 @@ def judge(
         relevant=_is_relevant(heard.quotes, relevant) if relevant else None,
         text=text_seen(heard),
     )
-    return _with_gold(judged, query, heard, alone) if known else judged
+    return _with_gold(judged, query, heard, alone) if query.answerable and query.gold else judged
 
 
 def _is_relevant(quotes: Sequence[Shown], relevant: Collection[str]) -> bool:
-    """Whether the first quote's document is one of them; of Markdown they name sections: `SOURCE#PATH`."""
+    """Whether the first quote's document is relevant; qrels of Markdown name sections: `SOURCE#PATH`."""
     source = quotes[0].source if quotes else ""
     return bool(source) and any(name == source or name.startswith(f"{source}#") for name in relevant)
 
 
 def _with_gold(judged: Judged, query: Question, heard: Heard, alone: Heard | None) -> Judged:
-    """What the quotes hold of the answer that the data set names."""
+    """Add the judgements that need a gold answer."""
     seen = [quote for quote in heard.quotes if not quote.folded]
     holds = [_holds(quote, query.gold) for quote in heard.quotes]
     first = bool(holds and holds[0])
@@ -227,7 +208,7 @@ def _with_gold(judged: Judged, query: Question, heard: Heard, alone: Heard | Non
         section=_in_first(query, heard),
         marked=_marks(heard.quotes[0], query.gold) if first and heard.quotes[0].marked else None,
         alone=_in_first(query, alone) if alone else None,
-        parts=all(_holds_any(seen, part) for part in query.parts) if query.parts else None,
+        parts=all(_answers(seen, part) for part in query.parts) if query.parts else None,
     )
 
 
@@ -235,32 +216,28 @@ def _holds(quote: Shown, golds: Sequence[Span]) -> bool:
     return any(holds_gold(quote.text, quote.source, gold) for gold in golds)
 
 
-def _holds_any(quotes: Sequence[Shown], part: Part) -> bool:
+def _answers(quotes: Sequence[Shown], part: Part) -> bool:
     return any(_holds(quote, part.answers) for quote in quotes)
 
 
 def _marks(quote: Shown, golds: Sequence[Span]) -> bool:
-    """Whether what is marked has the gold in it, or is a part of a gold of several sentences."""
+    """Whether the marked text holds a gold answer, or is a part of one."""
     inside = [gold for gold in golds if gold.source in ("", quote.source)]
     return any(contains(quote.marked, gold.text) or contains(gold.text, quote.marked) for gold in inside)
 
 
 def _in_first(query: Question, heard: Heard) -> bool:
-    sections = [passage.section for passage in heard.retrieval.passages[:1]]
-    return any(
-        holds_gold(section.text, section.metadata["source"], gold)
-        for section in sections
-        for gold in query.gold
-    )
+    first = [passage.section for passage in heard.retrieval.passages[:1]]
+    return any(holds_gold(one.text, one.metadata["source"], gold) for one in first for gold in query.gold)
 
 
 def holds_gold(text: str, source: str, gold: Span) -> bool:
-    """Whether a quote has the gold in it and is from its document, where that is known."""
+    """Whether a text of a document holds a gold answer of that document."""
     return bool(gold.text) and gold.source in ("", source) and contains(text, gold.text)
 
 
 def contains(text: str, answer: str) -> bool:
-    """Whether the text has the answer in it; case, white space and Markdown's marks do not count."""
+    """Whether a text contains an answer, apart from case, white space and Markdown's marks."""
     return _plain(answer) in _plain(text)
 
 

@@ -1,4 +1,4 @@
-"""Metrics of rankings, all 0..1 and higher is better; means over questions, and how sure these are."""
+"""Metrics of rankings (0..1, higher is better), and bootstrap intervals of means over questions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOTHING = math.nan
-"""Where nothing was measured; every comparison with it is false, so that no target holds by accident."""
+"""The value without data: every comparison with NaN is false, so no target holds by accident."""
 
 RESAMPLES = 10_000
 SEED = 13
-FEW = 500  # values, whose draws are kept: 40 MB
+CACHED_SIZE = 500  # largest sample whose draws are cached: 40 MB
 
 
 def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
@@ -32,10 +32,10 @@ def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> floa
 
 
 def ndcg_of_gains(gains: Sequence[int], relevant: int, k: int) -> float:
-    """What `ndcg_at` is, where what is found at a rank may hold several relevant things at once.
+    """Like `ndcg_at`, for ranks that may hold several relevant items.
 
-    Each gain counts those that no earlier rank has. The best order has one at each rank; what has more at
-    once is no better than that. 0 where nothing is relevant.
+    Each gain counts the items that no earlier rank holds. The ideal order has one item at each rank; the
+    value is at most 1, and 0 if nothing is relevant.
     """
     ideal = _dcg([1] * min(relevant, k))
     return min(1.0, _dcg(gains[:k]) / ideal) if ideal else 0.0
@@ -94,9 +94,9 @@ def bootstrap(values: Sequence[float]) -> Interval:
 
 
 def resampled_means(values: Sequence[float]) -> NDArray[np.float64]:
-    """The means of `RESAMPLES` draws with replacement, each as large as the values; always the same draws."""
+    """Return the means of `RESAMPLES` samples drawn with replacement, with a fixed seed."""
     sample = np.asarray(values, dtype=np.float64)
-    drawn = _kept_draws(sample.size) if sample.size <= FEW else _draws(sample.size)
+    drawn = _cached_draws(sample.size) if sample.size <= CACHED_SIZE else _draws(sample.size)
     means: NDArray[np.float64] = sample[drawn].mean(axis=1)
     return means
 
@@ -106,7 +106,7 @@ def _draws(size: int) -> NDArray[np.int64]:
     return np.random.default_rng(SEED).integers(size, size=(RESAMPLES, size))
 
 
-_kept_draws = lru_cache(maxsize=4)(_draws)
+_cached_draws = lru_cache(maxsize=4)(_draws)
 
 
 def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
@@ -120,10 +120,9 @@ def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interva
 
 
 def bootstrap_ratio(parts: Sequence[float], wholes: Sequence[float]) -> Interval:
-    """Σ parts / Σ wholes over questions, as precision is of sentences, and its 95 % bootstrap interval.
+    """Return Σ parts / Σ wholes over questions with its 95 % bootstrap interval.
 
-    Questions are drawn, each with all of its sentences, as these are not independent; draws with no whole
-    at all are left out. `NOTHING` where the wholes are 0.
+    Whole questions are resampled; samples whose wholes sum to 0 are dropped. `NOTHING` if all wholes are 0.
     """
     part, whole = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
     if not whole.sum():

@@ -1,4 +1,4 @@
-"""Conversations played through the product, in a data folder of their own and at their own time."""
+"""Play conversations through the product, in a temporary data folder and at their own time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from athena import stores
 from athena.assistant import Athena
 from athena.once import made_once
 from evals.datasets import Document
-from evals.indexing import index_corpus
+from evals.indexing import index_documents
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.steps.records import data_of
@@ -33,7 +33,7 @@ EMPTY = Document(_id="empty", title="Empty", text="Nothing.")  # a chat needs an
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered to a question: the text as it is shown, and what the recall found."""
+    """The answer to a question, with its text as it is shown."""
 
     answer: Answer
     text: str
@@ -45,7 +45,7 @@ class Reply:
 
     @property
     def from_memory(self) -> bool:
-        """Whether the memory answers, and says so without reserve."""
+        """Whether the memory answers, and its verdict is "remembered"."""
         if self.answer.mode != "memory":
             return False
         verdict = self.recall.get("verdict")
@@ -53,30 +53,30 @@ class Reply:
 
     @property
     def left_alone(self) -> bool:
-        """Whether nothing claims to answer: neither the memory nor the documents."""
+        """Whether neither the memory nor the documents claim to answer."""
         if self.answer.mode == "memory":
             return not self.from_memory
         return self.answer.abstained or self.answer.verdict != "answered"
 
     @property
     def recalls(self) -> bool:
-        """Whether anything that was said before comes with the answer."""
+        """Whether the answer comes with anything from the memory."""
         return self.from_memory or bool(self.answer.recalled) or self.recall.get("verdict") == "remembered"
 
 
 class PlayedAthena(Athena):
-    """An Athena with conversations and memories of its own, over the documents and models of another."""
+    """An Athena with its own conversations and memories, over the documents and models of another one."""
 
     def __init__(self, live: Athena, settings: Settings, *, documents: DocumentStore) -> None:
         super().__init__(settings)
         self.models = live.models
-        self.at = 0.0  # the time that it is
+        self.at = 0.0  # its present time
         self._documents = documents
         self.conversations.clock = lambda: self.at
 
     @made_once
     def store(self) -> DocumentStore:
-        """The other's."""
+        """The document store of the other Athena."""
         return self._documents
 
     def _release(self, name: str) -> None:
@@ -84,14 +84,14 @@ class PlayedAthena(Athena):
             super()._release(name)
 
     def reply_to(self, question: str, *, user: str, conversation_id: str | None = None) -> Reply:
-        """The answer in the conversation, or in a new one of which nothing is kept."""
+        """Ask in a conversation, or privately in a new one."""
         answer = self.say(
             question, user=user, conversation_id=conversation_id, private=conversation_id is None
         )
         return Reply(answer, self.with_memories(answer, user=user)[0].text)
 
     def say(self, message: str, **given: Any) -> Answer:
-        """The answer in the chat that is given; what is to be remembered is."""
+        """Say a message in a chat (`Athena.chat`), wait until it is remembered, and return the answer."""
         *_, last = self.chat(**given).run(message)
         if isinstance(last, RunFailed):
             raise AthenaError(f"'{message}': {last.message}", last.fix)
@@ -100,7 +100,7 @@ class PlayedAthena(Athena):
         return last.answer
 
     def bytes(self) -> int:
-        """The size of the data folder's files, written out."""
+        """The size of the data folder's files, after a checkpoint of the database."""
         folder = self.settings.data_dir
         with closing(Database(folder / FILE_NAME)) as database:
             database.truncate_log(wait_s=1.0)
@@ -109,9 +109,9 @@ class PlayedAthena(Athena):
 
 @contextmanager
 def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
-    """One in a temporary folder, which is gone afterwards; `changes` are of the settings.
+    """Open one in a temporary folder; `changes` are settings.
 
-    It answers from the live index, or from an empty one where nothing is indexed.
+    It answers from the live index, or from an empty one if nothing is indexed.
     """
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="athena-eval-")))
@@ -121,18 +121,12 @@ def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
         if documents.sections.manifest() is None:
             elsewhere = settings.model_copy(update={"data_dir": folder / "documents"})
             documents = opened.enter_context(closing(stores.open_store(elsewhere, live.manifest)))
-            index_corpus(
-                [EMPTY],
-                store=documents,
-                cutter=live.sentence_cutter(),
-                encoder=live.encoder,
-                manifest=live.manifest,
-            )
+            index_documents(live, [EMPTY], store=documents)
         yield opened.enter_context(closing(PlayedAthena(live, settings, documents=documents)))
 
 
 def has_span(text: str, gold: str) -> bool:
-    """Whether the gold answer stands in a text word for word, but for case, punctuation and articles."""
+    """Whether a text has the gold answer word for word, apart from case, punctuation and articles."""
     return f" {_plain(gold)} " in f" {_plain(text)} "
 
 

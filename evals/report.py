@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from evals.experiments import RESULTS, ExperimentResult, Result, load_experiment, names, read_result
-from evals.plots import draw
-from pipeline.errors import DatasetError
+from evals.experiments import RESULTS, ExperimentResult, load_experiment, names, read_result
+from pipeline.errors import ConfigurationError, DatasetError
 
 PAGE = Path("docs/evaluation.md")
 SIGNS = {"better": " ▲", "worse": " ▼", "noise": ""}
@@ -31,10 +31,19 @@ language model: `make evaluate LLM=ollama/NAME`. Your own experiment is a TOML f
 - Times are those of one machine: compare them within a table only. *words*: of the passages found for a
   question.
 """
+STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "athena",  # equal figures give equal bytes
+}
+FILL, EDGE = "#c9d6e4", "#1f3a5f"
+DRAWN = ("hit@3", "nDCG@10", "answered", "similarity")
 
 
 def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
-    """The Markdown of all experiments; `pictures` are the paths of their plots, relative to the page."""
+    """Return the Markdown of all experiments; `pictures` are the plots' paths, relative to the page."""
     parts = [HEAD]
     for result, picture in zip(results, pictures, strict=True):
         finished = max(one.finished for one in result.configurations)[:10]
@@ -49,7 +58,7 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
 
 
 def _missing(result: ExperimentResult) -> str:
-    """Which configurations of the experiment's file have no result."""
+    """Name the configurations of the experiment's file that have no result."""
     if result.experiment not in names():
         return ""
     there = {one.name for one in result.configurations}
@@ -64,17 +73,49 @@ def _table(result: ExperimentResult) -> Iterator[str]:
     yield "|---|" + "--:|" * len(titles)
     signs = {(one.a, one.metric): SIGNS[one.verdict] for one in result.comparisons}
     for one in result.configurations:
-        cells = [_cell(one, name) + signs.get((one.name, name), "") for name in metrics]
+        cells = []
+        for name in metrics:
+            value, low, high = one.interval(name)
+            cells.append(f"{value:.3f} [{low:.2f}, {high:.2f}]{signs.get((one.name, name), '')}")
         yield f"| {one.name} | {' | '.join(cells)} | {one.ms_p50:.0f} ({one.ms_p95:.0f}) | {one.words:,.0f} |"
 
 
-def _cell(one: Result, metric: str) -> str:
-    value, low, high = one.interval(metric)
-    return f"{value:.3f} [{low:.2f}, {high:.2f}]"
+def draw(result: ExperimentResult, folder: Path) -> Path:
+    """Draw an experiment's metrics with their intervals; return the path of the SVG.
+
+    Raises `ConfigurationError` if matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ConfigurationError(
+            "Cannot draw the plots: matplotlib is not installed.",
+            "Install it: pip install 'athena-docs[plots]'.",
+        ) from error
+    metrics = [name for name in DRAWN if name in result.configurations[0].metrics]
+    labels = [one.name for one in result.configurations]
+    with mpl.rc_context(STYLE):
+        size = (2.2 + 2.4 * len(metrics), 0.9 + 0.35 * len(labels))
+        figure = Figure(figsize=size, layout="constrained")
+        for number, metric in enumerate(metrics):
+            axis = figure.add_subplot(1, len(metrics), number + 1)
+            for row, one in enumerate(result.configurations):
+                value, low, high = one.interval(metric)
+                axis.barh(row, value, color=FILL, edgecolor=EDGE)
+                axis.errorbar(value, row, xerr=[[value - low], [high - value]], capsize=3, color="black")
+            axis.set_yticks(range(len(labels)), labels if number == 0 else [""] * len(labels))
+            axis.set_xlim(0, 1)
+            axis.invert_yaxis()
+            axis.set_title(metric, fontsize=9)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{result.experiment}.svg"
+        figure.savefig(path, metadata={"Date": None})
+    return path
 
 
 def main() -> None:
-    """Write the page and its plots; raises `DatasetError` where there are no results."""
+    """Write the page and its plots; raise `DatasetError` if there are no results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--out", type=Path, default=PAGE)

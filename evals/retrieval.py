@@ -1,16 +1,16 @@
-"""`athena eval retrieval`: how well the right documents are ranked."""
+"""`athena eval retrieval`: how well are the right documents ranked?"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.datasets import Qrels, Question, load_qrels, load_queries
-from evals.indexing import Bars, Indexed, Report, bar, dataset_name, indexed_corpus
+from evals.datasets import Question, load_qrels, load_queries
+from evals.indexing import Bars, Report, bar, dataset_name, indexed_corpus
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from pipeline.answer import Retrieval
 from pipeline.asking.follow_ups import earlier_leads, earlier_question
@@ -20,25 +20,14 @@ from pipeline.messages import Message
 if TYPE_CHECKING:
     from athena import Athena
 
-DEPTH = 100  # documents ranked a question
-
+DEPTH = 100  # ranked documents per question
 
 Search = Callable[[str], Retrieval]
 
 
-def ask(query: Question, *, search: Search) -> Retrieval:
-    """Return what a chat without a language model finds for a question after its history."""
-    found = search(query.text)
-    earlier = earlier_question([Message(turn.role, turn.text) for turn in query.history])
-    if not earlier:
-        return found
-    with_earlier = search(f"{earlier}: {query.text}")
-    return with_earlier if earlier_leads(query.text, found, with_earlier) else found
-
-
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One question's ranking: ids best first with scores, and how long the search took."""
+    """One question's ranking: ids with scores, best first, and the milliseconds of the search."""
 
     query_id: str
     ranking: tuple[tuple[str, float], ...]
@@ -47,7 +36,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalReport:
-    """What `athena eval retrieval --json` prints."""
+    """Output of `athena eval retrieval --json`; the metrics are means over the questions."""
 
     dataset: str
     split: str
@@ -58,8 +47,8 @@ class RetrievalReport:
     ms_per_query: Mapping[str, float]
     ingest_seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
-    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # what a run is compared by
-    unjudged: tuple[str, ...] = ()  # ids of questions that are in no qrels: not asked
+    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    unjudged: tuple[str, ...] = ()  # ids of questions without qrels, which are not asked
 
 
 def evaluate_retrieval(
@@ -71,34 +60,45 @@ def evaluate_retrieval(
     corpus: Path | None = None,
     report: Bars | None = None,
 ) -> RetrievalReport:
-    """Index the folder's corpus in a temporary store and rank the documents of every judged question."""
+    """Index the folder's corpus in a temporary store and rank the documents for every judged question.
+
+    With `run`, also write the ranking as a TREC run. Raises `DatasetError` if no question is judged.
+    """
     qrels = load_qrels(folder, split)
     everything = load_queries(folder)
-    queries = judged(everything, qrels, folder=folder)
+    queries = [query for query in everything if query.id in qrels]
+    if not queries:
+        raise DatasetError(
+            f"No question of '{folder}' is judged in its qrels.", "Check the ids and `--split`."
+        )
     with indexed_corpus(athena, folder, corpus, report) as (other, indexed):
         options = other.options.but(
             top_k=DEPTH,
             candidates=max(DEPTH, other.options.candidates),
             context_tokens=10**9,
-            merge_up=False,  # what is judged are sections
+            merge_up=False,  # the qrels name sections
         )
-        ranked = rank_queries(
-            queries,
-            search=partial(other.hybrid_search.search, options=options),
-            names=indexed.names,
-            report=bar(report, "Asking"),
-        )
+        search = partial(other.hybrid_search.search, options=options)
+        ranked = rank_queries(queries, search=search, names=indexed.names, report=bar(report, "Asking"))
     if run:
         write_run(run, ranked)
-    found = report_on(
-        ranked,
-        qrels,
+    scores = {
+        item.query_id: scores_of([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked
+    }
+    times = [item.ms for item in ranked]
+    return RetrievalReport(
         dataset=dataset_name(folder),
         split=split,
-        indexed=indexed,
+        documents=indexed.documents,
+        sentences=indexed.sentences,
+        queries=len(ranked),
+        metrics={name: mean([row[name] for row in scores.values()]) for name in scores[queries[0].id]},
+        ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
+        ingest_seconds=indexed.seconds,
         settings=options.model_dump(),
+        per_question=scores,
+        unjudged=tuple(query.id for query in everything if query.id not in qrels),
     )
-    return replace(found, unjudged=tuple(query.id for query in everything if query.id not in qrels))
 
 
 def rank_queries(
@@ -108,11 +108,11 @@ def rank_queries(
     names: Mapping[str, str],
     report: Report | None = None,
 ) -> list[Ranked]:
-    """The ranking of each question; condensing counts into its time, like in a chat."""
+    """Rank the documents for each question; `names` maps section ids to the ids of the qrels."""
     ranked = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        retrieval = ask(query, search=search)
+        retrieval = search_after_history(query, search=search)
         ms = (time.perf_counter() - started) * 1000
         ranking = [(names[passage.section.node_id], passage.score) for passage in retrieval.passages]
         ranked.append(Ranked(query.id, tuple(ranking), ms))
@@ -121,46 +121,18 @@ def rank_queries(
     return ranked
 
 
-def judged(queries: Iterable[Question], qrels: Qrels, *, folder: Path) -> list[Question]:
-    """The questions that the qrels judge; raises `DatasetError` where none is."""
-    found = [query for query in queries if query.id in qrels]
-    if not found:
-        raise DatasetError(
-            f"No question of '{folder}' is judged in its qrels.", "Check the ids and `--split`."
-        )
-    return found
+def search_after_history(query: Question, *, search: Search) -> Retrieval:
+    """Search as a chat without a language model does: alone, or together with the last question."""
+    found = search(query.text)
+    earlier = earlier_question([Message(turn.role, turn.text) for turn in query.history])
+    if not earlier:
+        return found
+    with_earlier = search(f"{earlier}: {query.text}")
+    return with_earlier if earlier_leads(query.text, found, with_earlier) else found
 
 
-def report_on(
-    ranked: Sequence[Ranked],
-    qrels: Qrels,
-    *,
-    dataset: str,
-    split: str,
-    indexed: Indexed,
-    settings: Mapping[str, Any],
-) -> RetrievalReport:
-    """Metrics, means over the questions."""
-    scores = {
-        item.query_id: _scores([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked
-    }
-    names = next(iter(scores.values()), {})
-    times = [item.ms for item in ranked]
-    return RetrievalReport(
-        dataset=dataset,
-        split=split,
-        documents=indexed.documents,
-        sentences=indexed.sentences,
-        queries=len(ranked),
-        metrics={name: mean([row[name] for row in scores.values()]) for name in names},
-        ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
-        ingest_seconds=indexed.seconds,
-        settings=settings,
-        per_question=scores,
-    )
-
-
-def _scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
+def scores_of(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
+    """Return the metrics of one ranking of ids."""
     return {
         "nDCG@10": ndcg_at(ranking, relevant, 10),
         "Recall@5": recall_at(ranking, relevant, 5),
@@ -171,9 +143,9 @@ def _scores(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, fl
 
 
 def write_run(path: Path, ranked: Sequence[Ranked], *, tag: str = "athena") -> None:
-    """Write the ranking as a TREC run: query, Q0, document, rank, score, tag; blanks in ids become `_`.
+    """Write a TREC run: query, Q0, document, rank, score, tag; white space in ids becomes `_`.
 
-    trec_eval sorts by score, so equal ones are set apart by a hair in the order of the ranks.
+    trec_eval sorts by score, so equal scores are lowered by 1e-9 per rank to keep their order.
     """
     lines = [
         f"{_word(item.query_id)} Q0 {_word(name)} {rank} {score - rank * 1e-9:.9f} {tag}"

@@ -66,7 +66,7 @@ def score_questions(
 
 
 def scores_of(query: Question, heard: Heard, similarity: Similarity, *, known: bool) -> dict[str, float]:
-    """The scores of one answer; `known` is whether the data say if the documents answer the question."""
+    """Return the scores of one answer; `known` says whether the data set judges the question."""
     scores = {}
     if query.answerable and query.spans:
         scores = ranking_scores(heard.retrieval.passages, query.spans)
@@ -79,9 +79,9 @@ def scores_of(query: Question, heard: Heard, similarity: Similarity, *, known: b
 
 
 def ranking_scores(passages: Sequence[Passage], golds: Sequence[Span]) -> dict[str, float]:
-    """hit@3, MRR and nDCG@10 of passages, best first, by the gold spans that they hold.
+    """Return hit@3, MRR and nDCG@10 of passages, best first, for the gold spans that they hold.
 
-    The gain of a passage is the number of gold spans that it holds and no earlier passage holds.
+    The gain of a passage is the number of gold spans in it that no earlier passage holds.
     """
     found: set[int] = set()
     gains = []
@@ -99,7 +99,7 @@ def ranking_scores(passages: Sequence[Passage], golds: Sequence[Span]) -> dict[s
 
 
 def holds_half(passage: Passage, gold: Span) -> bool:
-    """Whether a passage, whole or the sentences found of it, holds at least half of a gold span."""
+    """Whether a passage (its section, or only the sentences found in it) holds half of a gold span."""
     if gold.start is None or gold.end is None or passage.section.metadata["source"] != gold.source:
         return False
     nodes = [passage.section] if passage.whole else [hit.node for hit in passage.sentences]
@@ -115,7 +115,7 @@ def score_talks(
     similarity: Similarity,
     report: Report | None = None,
 ) -> list[Scored]:
-    """Play the talks with a preset of the memory; each question is a row: `answered` and `similarity`."""
+    """Play the talks with a memory preset; return `answered` and `similarity` for each question."""
     scored: list[Scored] = []
 
     def score(other: PlayedAthena, talk: Talk, step: Step, conversation: str) -> Iterator[Scored]:

@@ -1,6 +1,6 @@
-"""Talks with the product, step by step: what it answers later, and what it takes for true.
+"""Talks with the product, step by step: what it answers later, and which statements it keeps.
 
-`evals/data/memory/talks/README.md` has the format, and what is counted; `evals/data/sessions` is in it, too.
+`evals/data/README.md` describes the format and the counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from evals.conversations import read_json, seconds
+from evals.conversations import seconds
+from evals.datasets import read_json
 from evals.indexing import Bars, bar
 from evals.playing import PlayedAthena, Reply, playing
 from pipeline.errors import DatasetError
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
     from athena import Athena
     from pipeline.stores.memories import Memory
 
-ASKED, KEPT = "inject", "agent"  # the presets for what is answered, and for what is live
-NO_FACTS = ("qa", "summary")
+ASKED, KEPT = "inject", "agent"  # memory presets: for the answers, and for the kept statements
+NO_FACTS = ("qa", "summary")  # kinds of memories
 SHOWN = 300  # characters of an answer in a list of failures
 
 Words = list[str]
 
 
 class Step(BaseModel):
-    """What is said, asked or looked at, and when."""
+    """One step of a talk at a time: a message (`say`), a question, or statements to look for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -53,7 +54,7 @@ class Step(BaseModel):
 
 
 class Talk(BaseModel):
-    """One user's."""
+    """All steps of one user."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,24 +68,27 @@ _TALKS = TypeAdapter(list[Talk])
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One thing that was looked at: what it counts for, whether it does, and what there was."""
+    """One check: whether it counts for its metric, and a line that says what went wrong ("" = right)."""
 
     kind: str
     metric: str
     counts: bool
-    failed: str = ""  # "" = it is as it should be
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TalksReport:
-    """What `athena eval memory --json` prints of talks: by kind and metric, how many `of` how many."""
+    """Output of `athena eval memory --json` for talks: kind → metric → `count` and `of`."""
 
     talks: dict[str, dict[str, dict[str, int]]]
     failures: tuple[str, ...] = ()
 
 
 def load_talks(path: Path) -> list[Talk]:
-    """The talks of a file, or of a folder's files; none where it has something else."""
+    """Return the talks of a file or of a folder's files, [] if they hold something else.
+
+    Raises `DatasetError` for a talk in a wrong format.
+    """
     files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.is_file() else []
     found = []
     for file in files:
@@ -93,7 +97,7 @@ def load_talks(path: Path) -> list[Talk]:
             try:
                 found += _TALKS.validate_python(held["talks"])
             except ValidationError as error:
-                fix = "evals/data/memory/talks/README.md has the format."
+                fix = "evals/data/README.md has the format."
                 raise DatasetError(f"'{file}' has a bad talk: {error.errors()[0]['msg']}.", fix) from error
     return found
 
@@ -101,7 +105,7 @@ def load_talks(path: Path) -> list[Talk]:
 def evaluate_talks(
     live: Athena, talks: Sequence[Talk], *, failures: bool = False, report: Bars | None = None
 ) -> TalksReport:
-    """Play all talks twice: with the preset that answers, and with the one that keeps statements unasked."""
+    """Play all talks twice: once for the answers, once for the statements that are kept unasked."""
     judged: list[Judged] = []
     for preset, judge in ((ASKED, _answered), (KEPT, _believed)):
         said = bar(report, f"Talking ({preset})")
@@ -119,11 +123,11 @@ def evaluate_talks(
 
 
 Seen = TypeVar("Seen")
-Judge = Callable[[PlayedAthena, Talk, Step, str], Iterator[Seen]]  # the string: the running conversation
+Judge = Callable[[PlayedAthena, Talk, Step, str], Iterator[Seen]]  # the string: id of the conversation
 
 
 def played(athena: PlayedAthena, talk: Talk, judge: Judge[Seen]) -> Iterator[Seen]:
-    """Play a talk; what the judge sees in each of its steps that says nothing."""
+    """Play a talk and yield what the judge returns for every step that is no message."""
     conversation = ""
     for step in talk.steps:
         athena.at = seconds(step.at) or athena.at
@@ -135,7 +139,7 @@ def played(athena: PlayedAthena, talk: Talk, judge: Judge[Seen]) -> Iterator[See
             yield from judge(athena, talk, step, conversation)
 
 
-# -- what is answered ---------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------
 
 
 def _answered(athena: PlayedAthena, talk: Talk, step: Step, conversation: str) -> Iterator[Judged]:
@@ -156,10 +160,10 @@ def _answered(athena: PlayedAthena, talk: Talk, step: Step, conversation: str) -
 
 
 def is_right(reply: Reply, step: Step) -> bool:
-    """Whether the memory answers with all words of a list, and tells nothing before that it must lack.
+    """Whether the reply has all words of a list of `any` before any word of `lacks`.
 
-    A line that has both is right: a message that says what changed names both. Where the step names a
-    `source`, the documents are to answer, by citing it.
+    A line with both is right: a message about a change names the old and the new value. With a `source`,
+    the documents must answer and cite it; else the memory must answer.
     """
     if step.source:
         if not any(citation.source == step.source for citation in reply.answer.citations):
@@ -178,7 +182,7 @@ def is_right(reply: Reply, step: Step) -> bool:
     return tells(first)
 
 
-# -- what is believed ---------------------------------------------------------------------------------
+# -- statements --------------------------------------------------------------------------------------
 
 
 def _believed(athena: PlayedAthena, talk: Talk, step: Step, _conversation: str) -> Iterator[Judged]:
@@ -202,7 +206,7 @@ def _believed(athena: PlayedAthena, talk: Talk, step: Step, _conversation: str) 
 
 
 def _facts(memories: Sequence[Memory]) -> list[str]:
-    """What the user said, in the memories' words."""
+    """Return the texts of the memories that state what the user said."""
     return [item.text for item in memories if item.origin == "user" and item.kind not in NO_FACTS]
 
 
@@ -218,7 +222,7 @@ def _judged(talk: Talk, metric: str, counts: bool, came: str, *, wanted: bool = 
 
 
 def has_words(text: str, words: Sequence[str]) -> bool:
-    """Whether all words stand in a text, and none of those that begin with a minus."""
+    """Whether a text has all words, and none of the words that begin with a minus."""
     return all(
         _pattern(word.removeprefix("-")).search(text) is None
         if word.startswith("-")
@@ -229,6 +233,6 @@ def has_words(text: str, words: Sequence[str]) -> bool:
 
 @cache
 def _pattern(word: str) -> re.Pattern[str]:
-    """A whole word in whatever case; with a star, one that begins so."""
+    """Match a whole word in any case; a star at its end matches any ending."""
     rest = r"\w*" if word.endswith("*") else ""
     return re.compile(rf"(?<!\w){re.escape(word.removesuffix('*'))}{rest}(?!\w)", re.IGNORECASE)

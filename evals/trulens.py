@@ -1,7 +1,7 @@
-"""Answers as records of a TruLens database, judged by TruLens' feedback functions; and its dashboard.
+"""Record answers in a TruLens database, judge them with TruLens' feedback functions, and show its dashboard.
 
-A database is a file of SQLite, or another database by its SQLAlchemy URL. TruLens is an extra and is imported
-only here. It makes its own OpenTelemetry tracer provider the process's global one, for good.
+A database is a SQLite file. TruLens is an extra and is imported only here; it makes its own OpenTelemetry
+tracer provider the global one of the process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -24,7 +24,6 @@ from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.messages import Message
 from pipeline.models.generation import complete
-from pipeline.redaction import hide
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -32,24 +31,16 @@ if TYPE_CHECKING:
     from athena import Athena
 
 METRICS = ("context_relevance", "groundedness", "answer_relevance")
-JUDGED_PASSAGES = 3  # one by one: each is a call of the model
+JUDGED_PASSAGES = 3  # each is one call of the model
 JUDGE_TIMEOUT_S = 300.0
 REQUESTS_A_MINUTE = 6000.0  # TruLens waits between requests otherwise
 log = logging.getLogger(__name__)
 
-DASHBOARD: dict[str, bool | str | int] = {
-    "server.headless": True,
-    "server.fileWatcherType": "none",
-    "browser.gatherUsageStats": False,
-    "client.toolbarMode": "viewer",
-    "global.disableWidgetStateDuplicationWarning": True,
-}
-
 
 class RecordedAssistant:
-    """An answer that was given, as an app that TruLens records: a question in, the answer's text out.
+    """An answer that was already given, in the form of an app that TruLens records.
 
-    TruLens writes an app's attributes into its database, so they hold neither settings nor keys.
+    TruLens writes an app's attributes into its database, so this one holds neither settings nor keys.
     """
 
     def __init__(self) -> None:
@@ -57,17 +48,17 @@ class RecordedAssistant:
         self.text = ""
 
     def answer(self, question: str) -> str:
-        """The record: the answer's text."""
+        """Return the answer's text, after a recorded retrieval."""
         self.retrieve(question)
         return self.text
 
     def retrieve(self, question: str) -> list[str]:  # noqa: ARG002 - TruLens records it
-        """The texts of the passages, best first."""
+        """Return the texts of the passages, best first."""
         return self.contexts
 
 
 class Recorder:
-    """Writes answers, with the scores of a judge if there is one, into an open TruLens session."""
+    """Writes answers, and the scores of a judge if there is one, into an open TruLens session."""
 
     def __init__(self, session: Any, athena: Athena, *, dataset: str, llm: LLM | None) -> None:
         from trulens.apps.app import TruApp
@@ -86,7 +77,7 @@ class Recorder:
     def record(
         self, heard: Sequence[tuple[Question, Heard]], *, report: Report | None = None
     ) -> dict[str, float] | None:
-        """Record each answer; the means of the judged metrics, or None without a judge."""
+        """Record each answer; return the means of the judged metrics, or None without a judge."""
         scores: dict[str, list[float]] = {name: [] for name in METRICS}
         for done, (query, item) in enumerate(heard, start=1):
             self._assistant.contexts = [passage.node.text for passage in item.retrieval.passages]
@@ -117,7 +108,7 @@ class Recorder:
         return recording.get()
 
     def _add(self, record: Any, scores: Mapping[str, float]) -> None:
-        """Store scores beside their record, as TruLens' metrics of it."""
+        """Store scores with their record, as TruLens' metrics."""
         from trulens.core import Metric, Selector
 
         output = {"output": Selector.select_record_output()}
@@ -139,10 +130,10 @@ def _constant(value: float) -> Callable[[str], float]:
 
 
 def judged(llm: LLM, question: str, contexts: Sequence[str], answer: str) -> dict[str, float]:
-    """TruLens' three feedback functions on one answer, by a language model; all 0..1, higher is better.
+    """Return TruLens' three feedback scores of one answer by a language model, all 0..1.
 
-    Context relevance is the mean over the first passages, groundedness the mean over the sentences of the
-    answer. A reply without a score leaves its metric out.
+    Context relevance is the mean over the first passages, groundedness the mean over the answer's sentences.
+    A metric is left out if the model's reply has no score.
     """
     from trulens.core.feedback.feedback import GroundednessConfigs
     from trulens.feedback.generated import ParseError
@@ -163,22 +154,22 @@ def judged(llm: LLM, question: str, contexts: Sequence[str], answer: str) -> dic
         except ParseError as error:
             log.warning("the judge's reply has no score for %s: %s", name, str(error).splitlines()[0])
             continue
-        if 0 <= score <= 1:  # TruLens says -1 for a reply without a score
+        if 0 <= score <= 1:  # TruLens returns -1 for a reply without a score
             found[name] = score
     return found
 
 
 def _provider(llm: LLM) -> Any:
-    """A feedback provider of TruLens over the language model's own client.
+    """Return a TruLens feedback provider that asks our own client of the language model.
 
-    It cuts an answer into sentences itself: TruLens would download a tokenizer for that, or ask the model.
+    It cuts answers into sentences itself: TruLens would download a tokenizer or ask the model.
     """
     from trulens.core.feedback.endpoint import Endpoint
     from trulens.feedback.llm_provider import LLMProvider
     from trulens.feedback.templates.rag import Groundedness
 
     class AthenaProvider(LLMProvider):  # type: ignore[misc]  # TruLens has no types
-        """Asks the model that Athena is connected to: of Ollama, or of an OpenAI-compatible server."""
+        """Asks a model of Ollama or of an OpenAI-compatible server."""
 
         def _create_chat_completion(
             self,
@@ -203,12 +194,12 @@ def _provider(llm: LLM) -> Any:
 def open_recorder(
     database: str, athena: Athena, *, dataset: str, judge: str | None = None
 ) -> Iterator[Recorder]:
-    """A recorder into a TruLens database, by path or URL; `judge` is `ollama/NAME` or `openai/NAME`.
+    """Open a recorder into a TruLens database; `judge` is `ollama/NAME` or `openai/NAME`.
 
-    TruLens' own output goes to stderr, so that stdout stays the command's.
+    TruLens prints to stderr, so that stdout holds the command's output alone.
 
     Raises:
-        ConfigurationError: the extra is not installed, or the database cannot be opened.
+        ConfigurationError: TruLens is not installed, or the database cannot be opened.
         ModelError: the judge cannot be asked.
     """
     llm = None
@@ -216,19 +207,26 @@ def open_recorder(
         llm, choice = athena.models.language_model(judge)
         if llm is None:
             raise ModelUnavailable(f"'{judge}' cannot judge: {choice.detail.rstrip('.')}.", choice.fix)
-    with redirect_stdout(sys.stderr), open_session(database) as session:
-        _instrument()
-        yield Recorder(session, athena, dataset=dataset, llm=llm)
+    with redirect_stdout(sys.stderr):
+        session = _open(database)
+        try:
+            _instrument()
+            yield Recorder(session, athena, dataset=dataset, llm=llm)
+        finally:
+            session.force_flush()
+            # The tracer provider outlives the session: it must not write on into this database.
+            session.experimental_otel_exporter.disable()
+            type(session).delete_singleton(type(session))
 
 
 def version_of(model: str, settings: Mapping[str, Any]) -> str:
-    """The name of a configuration: the model, or "quotes", and a digest of the settings."""
+    """Return the name of a configuration: the model, or "quotes", and a digest of the settings."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
     return f"{model or 'quotes'} {digest[:6]}"
 
 
 def _instrument() -> None:
-    """Make retrieval a span of its own below the record; a second call changes nothing."""
+    """Make the retrieval a span below the record; a second call changes nothing."""
     from trulens.core.otel.instrument import instrument_method
     from trulens.otel.semconv.trace import SpanAttributes
 
@@ -238,93 +236,53 @@ def _instrument() -> None:
         return {names.QUERY_TEXT: question, names.RETRIEVED_CONTEXTS: found or []}
 
     kind = SpanAttributes.SpanType.RETRIEVAL
-    given: Any = attributes  # the types of TruLens ask for other arguments than it passes
+    given: Any = attributes  # TruLens declares other arguments than it passes
     instrument_method(RecordedAssistant, "retrieve", span_type=kind, attributes=given)
 
 
-# -- the database and its pages -------------------------------------------------------------------------
-
-
-@contextmanager
-def open_session(database: str) -> Iterator[Any]:
-    """TruLens' session over the database, which is made where there is none; one at a time.
-
-    Raises `ConfigurationError`.
-    """
-    hide({"database_url": database})
-    session = _open(database_url(database))
-    try:
-        yield session
-    finally:
-        session.force_flush()
-        # The tracer provider outlives the session: it must not write on into this database.
-        session.experimental_otel_exporter.disable()
-        type(session).delete_singleton(type(session))
-
-
-def database_url(database: str) -> str:
-    """SQLAlchemy's URL of a database that is given as one or as a file's path; makes the file's folder."""
-    if "://" in database:
-        return database
+def _open(database: str) -> Any:
+    """Return TruLens' session over a SQLite file, which is made if it does not exist."""
     path = Path(database).expanduser().absolute()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot make the folder of '{database}': {error.strerror}.", "Name a file that can be written."
-        ) from error
-    return f"sqlite:///{path}"
-
-
-def without_password(url: str) -> str:
-    """The URL with its password masked."""
-    return re.sub(r"(://[^/@]*:)[^/]*@", r"\1***@", url)
-
-
-def not_installed(error: ModuleNotFoundError) -> ConfigurationError:
-    """The error where TruLens or a part of it is missing."""
-    return ConfigurationError(
-        f"TruLens needs the package '{error.name}', which is not installed.",
-        "Install the extra: `pip install 'athena-docs[trulens]'`.",
-    )
-
-
-def _open(url: str) -> Any:
     try:
         import trulens.feedback  # noqa: F401 - stores feedback
         from sqlalchemy.exc import SQLAlchemyError
         from trulens.core.database.exceptions import DatabaseVersionException
         from trulens.core.session import TruSession
     except ModuleNotFoundError as error:
-        raise not_installed(error) from error
+        raise _not_installed(error) from error
     try:
-        session: Any = TruSession(database_url=url)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        session: Any = TruSession(database_url=f"sqlite:///{path}")
         session.connector.db.check_db_revision()
-    except (SQLAlchemyError, DatabaseVersionException, ModuleNotFoundError) as error:
+    except (OSError, SQLAlchemyError, DatabaseVersionException) as error:
         raise ConfigurationError(
-            f"Cannot open the TruLens database '{without_password(url)}': {str(error).splitlines()[0]}.",
-            "Name a file that is new or of this TruLens, or the URL of a database whose driver is installed.",
+            f"Cannot open the TruLens database '{path}': {str(error).splitlines()[0]}.",
+            "Name a new file, or a database of this version of TruLens.",
         ) from error
     return session
 
 
-def serve_dashboard(database: str, *, host: str, port: int) -> None:
-    """Serve the dashboard until it is interrupted; raises `ConfigurationError` where TruLens is missing.
+def _not_installed(error: ModuleNotFoundError) -> ConfigurationError:
+    return ConfigurationError(
+        f"TruLens needs the package '{error.name}', which is not installed.",
+        "Install the extra: `pip install 'athena-docs[trulens]'`.",
+    )
 
-    TruLens' own command is not used: it waits for a line that Streamlit prints only where it listens on all
-    addresses, and gives up without it.
+
+def serve_dashboard(database: str, *, host: str, port: int) -> None:
+    """Serve the dashboard until it is interrupted; raise `ConfigurationError` without TruLens.
+
+    TruLens' own command waits for a line that Streamlit prints only if it listens on all addresses.
     """
     try:
         import trulens.dashboard as dashboard
     except ModuleNotFoundError as error:
-        raise not_installed(error) from error
-    from streamlit import config
-    from streamlit.web import bootstrap
-
-    page = str(Path(str(dashboard.__file__)).with_name("main.py"))
-    # The address to show is given, or Streamlit asks the internet for one.
-    given = DASHBOARD | {"server.address": host, "server.port": port, "browser.serverAddress": host}
-    options = {name.replace(".", "_"): value for name, value in given.items()}
-    config._main_script_path = page
-    bootstrap.load_config_options(options)
-    bootstrap.run(page, False, ["--database-url", database_url(database)], options)
+        raise _not_installed(error) from error
+    page = Path(str(dashboard.__file__)).with_name("main.py")
+    # Without browser.serverAddress Streamlit asks the internet for its own address.
+    options = {"server.headless": "true", "server.fileWatcherType": "none", "server.address": host}
+    options |= {"server.port": str(port), "browser.serverAddress": host, "browser.gatherUsageStats": "false"}
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    url = f"sqlite:///{Path(database).expanduser().absolute()}"
+    command = [sys.executable, "-m", "streamlit", "run", str(page), *flags, "--", "--database-url", url]
+    subprocess.run(command, check=False)

@@ -17,8 +17,8 @@ PresetName = Literal["none", "short_term", "agent", "inject", "generative", "gra
 Relevance = Literal["cosine", "distance"]
 
 THRESHOLDS: Mapping[str, float] = {"all-MiniLM-L6-v2": 0.38}
-"""The least cosine of a recalled memory, by embedding model: no unrelated message of
-`evals/data/memory/injections.json` recalls anything."""
+"""The least cosine of a recalled memory, by embedding model: at most 2 of 100 unrelated messages of the
+talks in `evals/data/memory/talks` recall anything."""
 
 OTHER_THRESHOLD = 0.8
 """For a model that was not calibrated: rather recall too little."""

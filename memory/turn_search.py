@@ -43,7 +43,7 @@ class Calibration:
     """Numbers that hold for one embedding model."""
 
     weights: Weights = Weights()
-    intercept: float = -3.64  # of the probability, fitted by `evals.calibration.turn_verdicts`
+    intercept: float = -3.64  # of the probability; fitted at commit d5836ab4
     similarity: float = 8.43  # weight of the best cosine
     coverage: float = 0.0  # weight of the share of the question's words
     side: float = 4.19  # weight of the named speaker's lead

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.turn_index import Spoken, Turn, cut
+
 
 class FakeEncoder:
     """Bags of words as unit vectors: texts that share words are near each other. Records what it embeds."""
@@ -80,3 +82,8 @@ class FakeCrossEncoder:
             raise self.logits
         logits = [self.logits(text) for text in passages] if callable(self.logits) else self.logits
         return np.array(logits, dtype=np.float32)
+
+
+def spoken(turns: Sequence[Turn], *, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> list[Spoken]:
+    """The turns as the memory indexes them."""
+    return [Spoken(turn, pieces := cut(turn.text), embed(pieces)) for turn in turns]

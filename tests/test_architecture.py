@@ -75,7 +75,7 @@ ALLOWED = {
     },
     "doors": {"doors", "agent", "athena", "memory", "pipeline", "pipeline.ingesting", "readers"},
     "athena": {"athena", "memory", "pipeline", "pipeline.ingesting", "readers", "mission"},
-    "evals": {"evals", "agent", "athena", "memory", "pipeline", "readers", "readers.dialects"},
+    "evals": {"evals", "athena", "athena.cli", "memory", "pipeline", "readers", "readers.dialects"},
     "training": {"training", "evals", "pipeline", "readers"},
     "bench": {"bench", "evals", "athena", "memory", "pipeline", "readers"},
     "memory": {"memory", "pipeline", "readers.dialects"},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from athena.cli import ask, backup, chat, doctor, ingest, mcp, migrate, mission, pull, search, serve, usage
-from athena.cli.eval import app as evaluate
 from athena.cli.keys import app as keys
 from athena.cli.memory import app as memory
 from athena.cli.terminal import HarmlessLines, standard_streams
@@ -38,7 +38,10 @@ for command in (
     mcp.mcp,
 ):
     app.command()(command)
-app.add_typer(evaluate, name="eval")
+if find_spec("evals"):
+    from evals.commands import app as evaluate
+
+    app.add_typer(evaluate, name="eval")
 app.add_typer(memory, name="memory")
 app.add_typer(keys, name="keys")
 

@@ -1,6 +1,6 @@
 """How likely each sentence, row, step or code block of the passages is to answer a question.
 
-`python -m evals.calibration.quotes` learns the weights; docs/decisions/quoting.md says on which questions.
+Commit 7fe762fc fitted the weights; docs/decisions/quoting.md says on which questions.
 """
 
 from __future__ import annotations

@@ -10,11 +10,10 @@ import pytest
 
 from athena import open_athena
 from athena.settings import Settings
-from evals.answers import AnswersReport, failures_of, judge_answers, report_on
+from evals.answers import AnswersReport, failures_of, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
-from evals.judging import Heard, Judged, Shown, contains, hear
-from evals.judging import judge as judge_quotes
+from evals.judging import Heard, Judged, Shown, contains, hear, judge
 from pipeline.answer import Answerability, Retrieval, Verdict
 
 UNKNOWN = dict.fromkeys(
@@ -41,17 +40,8 @@ def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expecte
     assert contains(text, answer) is expected
 
 
-def judge(query: Question, quotes: Sequence[str], *, probability: float = 0.6) -> Judged:
-    return judged_by(query, [Shown(quote) for quote in quotes], probability=probability)
-
-
-def judged_by(query: Question, quotes: Sequence[Shown], *, probability: float) -> Judged:
-    (judged,) = judge_answers([query], hear=lambda _: heard(quotes, probability=probability))
-    return judged
-
-
-def heard(quotes: Sequence[Shown] = (), *, text: str = "", probability: float = 0.6) -> Heard:
-    return Heard(Retrieval("?", (), Answerability(probability, 0.5)), quotes, text)
+def judged_by(query: Question, quotes: Sequence[Shown] = (), *, probability: float = 0.6) -> Judged:
+    return judge(query, Heard(Retrieval("?", (), Answerability(probability, 0.5)), quotes), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -64,37 +54,21 @@ def heard(quotes: Sequence[Shown] = (), *, text: str = "", probability: float = 
     ],
 )
 def test_quotes_of_an_answerable_question(quotes: list[str], first: bool, anywhere: bool) -> None:
-    judged = judge(Question(_id="q", text="?", answer="is off"), quotes)
+    judged = judged_by(Question(_id="q", text="?", answer="is off"), list(map(Shown, quotes)))
     assert (judged.first, judged.any) == (first, anywhere)
 
 
 def test_without_an_answer_given_quotes_are_not_judged() -> None:
     for query in (Question(_id="q", text="?"), Question(_id="q", text="?", answer="off", answerable=False)):
-        judged = judge(query, ["It is off."])
+        judged = judged_by(query, [Shown("It is off.")])
         assert (judged.first, judged.any) == (None, None)
 
 
 def test_abstaining_is_the_verdict_of_the_search() -> None:
     query = Question(_id="q", text="?", answer="off")
-    assert judge(query, ["off"], probability=0.5).abstained is False
-    abstained = judge(query, ["off"], probability=0.49)
+    assert judged_by(query, [Shown("off")], probability=0.5).abstained is False
+    abstained = judged_by(query, [Shown("off")], probability=0.49)
     assert (abstained.abstained, abstained.probability, abstained.first) == (True, 0.49, True)
-
-
-def test_questions_are_asked_and_counted() -> None:
-    asked: list[str] = []
-    told: list[tuple[int, int]] = []
-
-    def hear(query: Question) -> Heard:
-        asked.append(query.text)
-        return heard()
-
-    judge_answers(
-        [Question(_id="a", text="one"), Question(_id="b", text="it?", alone="two")],
-        hear=hear,
-        report=lambda done, total: told.append((done, total)),
-    )
-    assert (asked, told) == (["one", "it?", "two"], [(1, 2), (2, 2)])
 
 
 def test_what_somebody_said_over_the_same_index_answers_no_evaluation(tmp_path: Path) -> None:
@@ -149,9 +123,7 @@ def test_what_is_marked_in_the_first_quote(marked: str, expected: bool | None) -
 def test_each_part_wants_its_own_answer(quotes: list[str], expected: bool) -> None:
     parts = [{"text": "fan", "answers": [{"text": "hums"}]}, {"text": "pump", "answers": [{"text": "leaks"}]}]
     query = Question(_id="q", text="fan? pump?", parts=parts)
-    shown = [Shown(quote, marker=number) for number, quote in enumerate(quotes, start=1)]
-    (found,) = judge_answers([query], hear=lambda _: heard(shown))
-    assert found.parts is expected
+    assert judged_by(query, list(map(Shown, quotes))).parts is expected
 
 
 def test_a_changed_topic_is_compared_with_the_question_alone() -> None:
@@ -211,7 +183,6 @@ def test_the_report_by_hand() -> None:
         "abstain_recall": pytest.approx(2 / 3),
     }
     assert (found.questions, found.answerable, found.unanswerable, found.threshold) == (7, 4, 3, 0.5)
-    assert (found.missed, found.wrongly_abstained, found.wrongly_answered) == (("a3",), ("a3",), ("u1",))
     assert found.ms_per_query == {"p50": 60.0, "p95": 90.0}
     assert (found.documents, found.sentences, found.ingest_seconds) == (2, 5, 1.5)
 
@@ -236,7 +207,7 @@ def test_a_figure_without_data_is_none() -> None:
 
 def test_what_nobody_judged_counts_for_nothing_and_is_named() -> None:
     plain = Question(_id="q", text="?")
-    (unjudged,) = judge_answers([plain], hear=lambda _: heard(probability=0.1))
+    unjudged = judged_by(plain, probability=0.1)
     assert (unjudged.answerable, unjudged.abstained) == (None, True)
     found = report(judged("a", 0.9), unjudged)
     assert found.unjudged == ("q",)
@@ -247,8 +218,8 @@ def test_what_nobody_judged_counts_for_nothing_and_is_named() -> None:
 
 @pytest.mark.parametrize(("source", "expected"), [("fan.md", True), ("fan", False), ("pump.md", False)])
 def test_a_quote_of_a_relevant_document(source: str, expected: bool) -> None:
-    quote = heard([Shown("It hums.", source)])
-    relevant = judge_quotes(Question(_id="q", text="?"), quote, 1.0, relevant={"fan.md#Fan > Speed"})
+    heard = Heard(Retrieval("?", (), Answerability(0.6, 0.5)), [Shown("It hums.", source)])
+    relevant = judge(Question(_id="q", text="?"), heard, 1.0, relevant={"fan.md#Fan > Speed"})
     assert (relevant.relevant, relevant.answerable, relevant.first) == (expected, True, None)
 
 

@@ -12,16 +12,12 @@ from evals.datasets import (
     Document,
     HistoryTurn,
     Question,
-    held_out,
     load_corpus,
     load_qrels,
     load_queries,
     relevant_to,
-    with_texts,
 )
 from pipeline.errors import DatasetError
-
-MANUALS = Path(__file__).parents[2] / "evals" / "data" / "manuals"
 
 
 @pytest.fixture
@@ -225,13 +221,6 @@ def test_a_broken_first_line_is_no_header(folder: Path, line: str) -> None:
         load_qrels(folder, "test")
 
 
-def test_the_manuals_questions_are_halved_for_good() -> None:
-    ids = [query.id for query in load_queries(MANUALS)]
-    held = [name for name in ids if held_out(name)]
-    assert (len(ids), len(held)) == (184, 85)
-    assert [held_out(name) for name in ("a001", "a002", "a003", "h001")] == [True, False, False, False]
-
-
 def test_a_string_is_taken_for_a_span() -> None:
     query = Question(
         _id="q", text="?", answers=["off", {"text": "on"}], parts=[{"text": "?", "answers": ["hums"]}]
@@ -256,5 +245,3 @@ def test_what_a_line_says_of_being_answerable(fields: dict[str, Any], judged: bo
 def test_what_names_the_documents_is_said_where_they_are_missing(folder: Path) -> None:
     with pytest.raises(DatasetError, match=r"--corpus, or .* --index"):
         load_corpus(folder)
-    with pytest.raises(DatasetError, match=r"The folder '.*nodocs' does not exist"):
-        with_texts([], folder / "nodocs")

@@ -10,8 +10,7 @@ from athena import load_settings, open_athena
 from evals import experiments
 from evals.chunks import ChunkCorpus
 from evals.experiments import Result, load_experiment, names, read_result, run
-from evals.plots import draw
-from evals.report import page
+from evals.report import draw, page
 from evals.scoring import Scored
 from pipeline.errors import ConfigurationError, DatasetError
 from tests.fakes import FakeEncoder

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evals.datasets import Document, load_corpus
-from evals.indexing import Indexed, dataset_name, index_corpus, section_names
+from evals.indexing import Indexed, dataset_name, index_documents, index_of
 from pipeline.stores.base import SearchRequest, sentences_by_section
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter
@@ -25,14 +26,13 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
 
 def run(store: EmbeddedStore, documents: list[Document], **given: object) -> tuple[Indexed, FakeEncoder]:
     encoder = FakeEncoder()
-    indexed = index_corpus(
-        documents,
+    athena = SimpleNamespace(
         store=store,
-        cutter=SentenceCutter(encoder.count_tokens),
+        sentence_cutter=lambda: SentenceCutter(encoder.count_tokens),
         encoder=encoder,
         manifest=manifest_of(encoder),
-        **given,  # type: ignore[arg-type]
     )
+    indexed = index_documents(athena, documents, **given)  # type: ignore[arg-type]
     return indexed, encoder
 
 
@@ -106,7 +106,7 @@ def test_markdown_sections_are_named_by_source_and_path(store: EmbeddedStore, tm
     (tmp_path / "manual").mkdir()
     (tmp_path / "manual" / "ecs.md").write_text("Hello.\n\n# ECS\n\n## Fan\n\nIt hums.\n", "utf-8")
     run_ingest(store, tmp_path / "manual")
-    assert sorted(section_names(store).values()) == ["ecs.md#", "ecs.md#ECS > Fan"]
+    assert sorted(index_of(store).names.values()) == ["ecs.md#", "ecs.md#ECS > Fan"]
 
 
 def test_a_data_set_is_called_like_its_folder(beir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from athena import open_athena
+from athena.settings import Settings
 from evals.datasets import HistoryTurn, Question
-from evals.indexing import Indexed
-from evals.retrieval import Ranked, judged, rank_queries, report_on, write_run
+from evals.retrieval import Ranked, evaluate_retrieval, rank_queries, scores_of, write_run
 from pipeline.answer import Answerability, Retrieval
 from pipeline.errors import DatasetError
 from tests.pipeline.passages import make_passage
 
-INDEXED = Indexed({"s1": "d1", "s2": "d2"}, documents=2, sentences=5, seconds=1.5)
+NAMES = {"s1": "d1", "s2": "d2"}
 
 
 def found(question: str) -> Retrieval:
@@ -42,7 +43,7 @@ def test_questions_are_condensed_and_answered_by_document_ids() -> None:
     ranked = rank_queries(
         queries,
         search=search,
-        names=INDEXED.names,
+        names=NAMES,
         report=lambda done, total: told.append((done, total)),
     )
     assert asked == ["Fan?", "Is it loud?", "What does the fan do: Is it loud?"]
@@ -54,33 +55,31 @@ def test_questions_are_condensed_and_answered_by_document_ids() -> None:
     assert told == [(1, 2), (2, 2)]
 
 
-def test_only_judged_questions_are_asked(tmp_path: Path) -> None:
-    queries = [Question(_id="q1", text="?"), Question(_id="q2", text="?")]
-    assert [query.id for query in judged(queries, {"q2": {"d1": 1}}, folder=tmp_path)] == ["q2"]
-    with pytest.raises(DatasetError, match=r"No question of '.*' is judged .* `--split`"):
-        judged(queries, {"q9": {"d1": 1}}, folder=tmp_path)
+def test_only_judged_questions_are_asked(beir: Path, tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    for name in ("queries.jsonl", "corpus.jsonl"):
+        (tmp_path / name).write_bytes((beir / name).read_bytes())
+    (tmp_path / "qrels" / "test.tsv").write_text("q9\td1\t1\n", encoding="utf-8")
+    with (
+        open_athena(Settings(data_dir=tmp_path / "data", llm="none")) as athena,
+        pytest.raises(DatasetError, match="is judged"),
+    ):
+        evaluate_retrieval(athena, tmp_path)
 
 
-def test_the_report_by_hand() -> None:
-    ranked = [
-        Ranked("q1", (("d2", 0.9), ("d1", 0.8)), ms=10.0),
-        Ranked("q2", (("d2", 0.9), ("x", 0.8), ("d3", 0.7)), ms=30.0),
-        Ranked("q3", (), ms=20.0),
-    ]
-    qrels = {"q1": {"d1": 1}, "q2": {"d2": 1, "d9": 1}, "q3": {"d1": 1}}
-    report = report_on(ranked, qrels, dataset="lunar", split="dev", indexed=INDEXED, settings={"alpha": 0.5})
-    # nDCG: 1 / log2(3) = .6309; 1 / (1 + .6309) = .6131; 0. Recall: 1, .5, 0. RR: .5, 1, 0.
-    assert report.metrics == {
-        "nDCG@10": pytest.approx((0.63093 + 0.61315) / 3, abs=1e-4),
-        "Recall@5": pytest.approx(0.5),
-        "Recall@10": pytest.approx(0.5),
-        "Recall@100": pytest.approx(0.5),
-        "MRR@10": pytest.approx(0.5),
-    }
-    assert report.ms_per_query == {"p50": 20.0, "p95": 30.0}
-    assert (report.dataset, report.split, report.queries) == ("lunar", "dev", 3)
-    assert (report.documents, report.sentences, report.ingest_seconds) == (2, 5, 1.5)
-    assert report.settings == {"alpha": 0.5}
+def test_the_scores_of_a_ranking_by_hand() -> None:
+    # nDCG: the one relevant document at rank 2: 1 / log2(3) = .6309
+    found = scores_of(["d2", "d1"], {"d1": 1})
+    assert (found["nDCG@10"], found["Recall@5"], found["MRR@10"]) == (
+        pytest.approx(0.63093, abs=1e-5),
+        1,
+        0.5,
+    )
+    # rank 1 of two relevant ones: 1 / (1 + .6309) = .6131
+    found = scores_of(["d2", "x", "d3"], {"d2": 1, "d9": 1})
+    assert found["nDCG@10"] == pytest.approx(0.61315, abs=1e-5)
+    assert (found["Recall@100"], found["MRR@10"]) == (0.5, 1)
+    assert set(scores_of([], {"d1": 1}).values()) == {0}
 
 
 def test_a_trec_run(tmp_path: Path) -> None:

@@ -71,6 +71,6 @@ def test_abstaining_counts_only_where_the_data_say_what_is_right(
     known: bool, expected: dict[str, float]
 ) -> None:
     retrieval: Any = SimpleNamespace(passages=())
-    heard = Heard(retrieval, (), "", "not in the documents", None)
+    heard = Heard(retrieval, (), "not in the documents")
     scores = scores_of(Question(_id="q", text="?"), heard, lambda *_: 0.0, known=known)
     assert scores == expected

@@ -13,7 +13,7 @@ import pytest
 
 from athena.assistant import Athena
 from athena.settings import Settings
-from evals.chats import play
+from evals.chats import evaluate_conversations
 from evals.conversations import Asked, Conversation
 from evals.playing import PlayedAthena, Reply, has_span, has_terms
 from evals.talks import Step, Talk, evaluate_talks, has_words, is_right, load_talks
@@ -137,18 +137,12 @@ def test_conversations_are_stored_at_their_time_and_asked(
         return replied("A red boat.", step=PipelineStep("recall", data={"turns": found, "verdict": verdict}))
 
     monkeypatch.setattr(PlayedAthena, "reply_to", ask)
-    chat, made = play(live, [Conversation("one", turns, asked, left_out=0)])
-    figures = {name: chat[name] for name in ("R@5", "hit@10", "answered", "span", "tokens", "left_alone")}
-    assert figures == {
-        "R@5": 0.25,
-        "hit@10": 0.5,
-        "answered": 1,
-        "span": 1,
-        "tokens": 1,
-        "left_alone": 1,
-    }
-    assert made["memories"] == 0
-    assert made["ms_per_turn"]
+    report = evaluate_conversations(live, [Conversation("one", turns, asked, left_out=0)])
+    names = ("questions", "R@5", "hit@10", "answered", "left_alone")
+    assert [report.chat[name] for name in names] == [3, 0.25, 0.5, 1, 1]
+    assert report.chat["by_category"]["5"]["R@5"] is None
+    assert (report.turns, report.never_said) == (3, 1)
+    assert report.ms_per_turn > 0
 
 
 def test_the_halves_are_equally_large_and_share_no_sentence() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from athena import cli, open_athena
 from athena.settings import Settings
 from evals.answers import evaluate_answers
-from evals.trulens import METRICS, database_url, judged, open_recorder, version_of, without_password
+from evals.trulens import METRICS, judged, open_recorder, version_of
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from tests.fake_llm import FakeLLM
 
@@ -34,25 +34,13 @@ def test_without_the_extra_it_is_named(
     assert not Path("new.sqlite").exists()
 
 
-def test_a_path_becomes_a_url_and_its_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert database_url("runs/a.sqlite") == f"sqlite:///{tmp_path}/runs/a.sqlite"
-    assert (tmp_path / "runs").is_dir()
-    assert database_url("postgresql+psycopg://db/x") == "postgresql+psycopg://db/x"
+def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("trulens.feedback")
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match="file/a"):
-        database_url("file/a.sqlite")
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("postgresql://me:se@cret@db/x", "postgresql://me:***@db/x"),
-        ("sqlite:////tmp/a@b.sqlite", "sqlite:////tmp/a@b.sqlite"),
-    ],
-)
-def test_a_password_is_not_shown(url: str, shown: str) -> None:
-    assert without_password(url) == shown
+    with open_athena(Settings(data_dir=tmp_path / "data", llm="none")) as athena:
+        opening = open_recorder(str(tmp_path / "file" / "a.sqlite"), athena, dataset="d")
+        with pytest.raises(ConfigurationError, match="file/a"), opening:
+            pass
 
 
 def test_a_version_is_the_model_and_the_settings() -> None:

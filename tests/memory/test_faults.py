@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evals.conversations import spoken
 from memory import graph
 from memory.questions import corrects
 from memory.turn_index import Turn, TurnIndex
@@ -15,6 +14,7 @@ from pipeline.answer import Answer
 from pipeline.stores.memories import MemorySource
 from pipeline.stores.private import PrivateConversations
 from tests.contracts.memories import adding, memory
+from tests.fakes import spoken
 from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
 from tests.memory.fake_memories import FakeEncoder
 

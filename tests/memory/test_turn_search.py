@@ -5,10 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from evals.conversations import spoken
 from memory.turn_index import NONE, Turn, TurnIndex
 from memory.turn_search import WEIGHTS, look_up, relative, with_neighbours, with_sessions
-from tests.fakes import FakeEncoder
+from tests.fakes import FakeEncoder, spoken
 
 TALK = ("Good morning!", "It rains.", "Coffee would be nice.", "I am late for work.")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -635,12 +634,6 @@ def test_notes_of_an_answer_are_shown() -> None:
         "ollama/x, 1 of 2 sentences unsupported, 1.3 s",
         "",
     ]
-
-
-def test_every_evaluation_that_the_readme_names_is_a_command() -> None:
-    named = set(re.findall(r"`athena eval (\w+)", (ROOT / "README.md").read_text(encoding="utf-8")))
-    known = {command.callback.__name__ for command in cli.eval.app.registered_commands if command.callback}
-    assert {"retrieval", "answers", "memory", "experiment"} <= named <= known
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)])

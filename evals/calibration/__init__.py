@@ -1,1 +1,0 @@
-"""How the constants were chosen: programs that fit or measure them on given data."""

@@ -1,0 +1,332 @@
+"""`athena eval`: measure retrieval, answers and memory on a folder of questions.
+
+`athena.cli` registers these commands where this package is installed; import it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
+from athena.cli.progress import counter
+from athena.cli.running import err, failing_clearly, opened, out, print_json, show
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from evals.answers import AnswersReport
+    from evals.chats import MemoryReport
+    from evals.experiments import ExperimentResult
+    from evals.passages import PassagesReport
+    from evals.retrieval import RetrievalReport
+    from evals.talks import TalksReport
+
+app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
+
+Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
+Failures = Annotated[bool, typer.Option("--failures", help="Also list the questions that went wrong.")]
+CHAT = ("R@5", "hit@10", "answered", "left_alone")
+KINDS = ("section", "first_quote", "any_quote", "marked", "parts", "alone")
+SIGNS = {"better": "▲", "worse": "▼", "noise": " "}
+
+
+@app.command()
+def retrieval(
+    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout.")],
+    split: Annotated[str, typer.Option(help="Which qrels: qrels/SPLIT.tsv.")] = "test",
+    run: Annotated[Path | None, typer.Option(help="Also write the ranking as a TREC run.")] = None,
+    corpus: Corpus = None,
+    alpha: Alpha = None,
+    candidates: Candidates = None,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rank the documents for every question and compare with the judgements."""
+    from evals.retrieval import evaluate_retrieval
+
+    flags = {"alpha": alpha, "candidates": candidates, "hyde": hyde, "rerank": rerank, "llm": llm}
+    with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_retrieval(athena, folder, split=split, run=run, corpus=corpus, report=report)
+    show(as_json, asdict(result), lambda: metrics_text(result))
+
+
+@app.command()
+def answers(
+    folder: Annotated[Path, typer.Argument(help="A folder of questions: docs/evaluation-format.md.")],
+    corpus: Corpus = None,
+    trulens: Annotated[
+        str | None,
+        typer.Option(metavar="PATH_OR_URL", help="Also record the answers in this TruLens database."),
+    ] = None,
+    indexed: Annotated[
+        bool, typer.Option("--index", "--indexed", help="Ask the data folder's own index, as it is.")
+    ] = False,
+    judged_by: Annotated[
+        str | None,
+        typer.Option(
+            "--judge", metavar="NAME", help="ollama/NAME or openai/NAME judges the answers, in TruLens."
+        ),
+    ] = None,
+    failures: Failures = False,
+    hyde: Hyde = None,
+    rerank: Rerank = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check answers: do the quotes, or a model's text, hold the answer, and is abstaining right?
+
+    The rules see words, numbers, units and ids, not meaning; similarity measures topic, not truth.
+    """
+    from evals.answers import evaluate_answers
+
+    flags = {"hyde": hyde, "rerank": rerank, "llm": llm}
+    with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_answers(
+            athena,
+            folder,
+            corpus=corpus,
+            trulens=trulens,
+            indexed=indexed,
+            judge=judged_by,
+            failures=failures,
+            report=report,
+        )
+    show(as_json, asdict(result), lambda: answers_text(result))
+
+
+@app.command()
+def passages(
+    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answers`.")],
+    corpus: Corpus = None,
+    rerank: Rerank = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for the answers in the first passages, as sections and merged into their parents."""
+    from evals.passages import evaluate_passages
+
+    with opened(data_dir, rerank=rerank, llm="none") as athena, counter(err, quiet=as_json) as report:
+        result = evaluate_passages(athena, folder, corpus=corpus, report=report)
+    show(as_json, asdict(result), lambda: passages_text(result))
+
+
+@app.command()
+def memory(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="Conversations in LoCoMo's format, or talks: a file, a folder."),
+    ],
+    failures: Failures = False,
+    llm: Llm = "none",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play conversations in the chat, ask about them, and count what is recalled and answered."""
+    from evals.chats import evaluate_conversations
+    from evals.conversations import load_conversations
+    from evals.indexing import bar
+    from evals.talks import evaluate_talks, load_talks
+
+    with opened(data_dir, llm=llm) as athena, counter(err, quiet=as_json) as report:
+        if talks := load_talks(path):
+            told = evaluate_talks(athena, talks, failures=failures, report=report)
+            show(as_json, asdict(told), lambda: talks_text(told))
+            return
+        result = evaluate_conversations(athena, load_conversations(path), report=bar(report, "Talking"))
+    show(as_json, asdict(result), lambda: memory_text(result))
+
+
+@app.command()
+def experiment(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="A … D | FILE.toml", help="Experiments by name or file.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that come with Athena.")] = False,
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Folder of the results; default: evals/results.")
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Run also what has a result.")] = False,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the configurations of experiments that have no result yet, and compare them with the first."""
+    from evals.experiments import RESULTS, load_experiment, run
+    from evals.experiments import names as ours
+
+    if bool(names) == every:
+        raise typer.BadParameter("name experiments, or give --all")
+    given = {"data_dir": data_dir, "llm": llm}
+    flags = {name: flag for name, flag in given.items() if flag is not None}
+
+    def say(line: str) -> None:
+        err.print(line, style="yellow", markup=False)
+
+    with failing_clearly():
+        for planned in [load_experiment(name) for name in names or ours()]:
+            with counter(err, quiet=as_json) as report:
+                result = run(
+                    planned, results=results or RESULTS, flags=flags, anew=anew, say=say, report=report
+                )
+            if as_json:
+                print_json(experiment_shape(result))
+            else:
+                out.print(experiment_text(result))
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="The new folder.")],
+    user: Annotated[str | None, typer.Option("--user", help="Only the answers to this user.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write rated answers as a question set: `athena eval answers FOLDER --index` asks them again."""
+    from evals.ratings import write_rated
+
+    with opened(data_dir, llm="none") as athena:
+        written = write_rated(athena.conversations, folder, user=user)
+    show(as_json, {"questions": written}, lambda: f"{counted(written, 'question')} written to {folder}.")
+
+
+@app.command()
+def dashboard(
+    database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
+) -> None:
+    """Open TruLens' dashboard over recorded answers in a browser."""
+    from evals.trulens import serve_dashboard
+
+    with failing_clearly():
+        serve_dashboard(database, host=host, port=port)
+
+
+# -- tables for people ------------------------------------------------------------------------------------
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    table = Table(title, *columns, box=box.SIMPLE, padding=(0, 0, 0, 1))
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    return table
+
+
+def _shares(title: str, rows: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Table:
+    """Return a table with a row for each kind of question; "-" means no data."""
+    table = _table(title, ["asked", *(name.replace("_", " ") for name in names)])
+    for kind, row in rows.items():
+        shares = ["-" if row[name] is None else f"{row[name]:.3f}" for name in names]
+        table.add_row(kind.replace("_", " "), f"{row['questions']:,.0f}", *shares)
+    return table
+
+
+def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
+    """Return the metrics, times and sizes of an evaluation as a table."""
+    table = _table("", [""])
+    table.show_header = False
+    for name, value in report.metrics.items():
+        if value is not None:
+            table.add_row(name, f"{value:.4f}")
+    for name, ms in report.ms_per_query.items():
+        table.add_row(f"ms a question, {name}", f"{ms:.1f}")
+    table.add_row("ingest, s", f"{report.ingest_seconds:.1f}")
+    size = (
+        f"{report.dataset}: {counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
+    )
+    left_out = f"Without judgement, left out: {', '.join(report.unjudged)}" if report.unjudged else ""
+    return Group(Text(size, style="bold"), table, *filter(None, [left_out]))
+
+
+def answers_text(report: AnswersReport) -> RenderableType:
+    """Return the metrics of all questions and of each kind, the judge's scores and the failures."""
+    about = [name for name in KINDS if any(row[name] is not None for row in report.by_kind.values())]
+    kinds = [_shares("kind", report.by_kind, about)] if any(report.by_kind) else []
+    judged = [Text(f"judged: {name} {value:.4f}") for name, value in (report.judge or {}).items()]
+    failures = [
+        Text(f"{one['id']}: {one['question']}\n  {'; '.join(one['problems'])}\n  → {one['said']}")
+        for one in report.failures
+    ]
+    by = Text(f"Answers by {report.llm or 'no model: quotes'}")
+    return Group(metrics_text(report), *kinds, by, *judged, *failures)
+
+
+def passages_text(report: PassagesReport) -> RenderableType:
+    """Return the share of questions with the answer in the first passages, a column for each variant."""
+    ways = report.variants
+    table = _table("in the first", [way.name for way in ways])
+    for count in ways[0].shares:
+        table.add_row(counted(count, "passage"), *(f"{way.shares[count]:.2f}" for way in ways))
+    for count in ways[0].words:
+        table.add_row(f"words of {count}", *(f"{way.words[count]:.0f}" for way in ways))
+    table.add_row("parents", *(f"{way.merged_up:.2f}" for way in ways))
+    table.add_row("ms a question", *(f"{way.ms_per_query['p50']:.1f}" for way in ways))
+    return Group(Text(f"{report.dataset}: {report.questions} questions", style="bold"), table)
+
+
+def memory_text(report: MemoryReport) -> RenderableType:
+    """Return the shares of all questions and of each category, sizes and times."""
+    size = f"{counted(report.conversations, 'conversation')}, {counted(report.turns, 'turn')}"
+    rows = {"all": report.chat, **report.chat["by_category"]}
+    times = ", ".join(f"{name} {value:.1f} ms" for name, value in report.ms_per_question.items())
+    return Group(
+        Text(f"{size}; {counted(report.left_out, 'question')} without evidence left out", style="bold"),
+        _shares("", rows, CHAT),
+        Text(f"a question: {times}"),
+        Text(f"a turn: {report.ms_per_turn:.1f} ms, {report.bytes_per_turn:,} bytes"),
+    )
+
+
+def talks_text(report: TalksReport) -> RenderableType:
+    """Return the counts by metric and kind of talk, and the failures."""
+    table = _table("", list(report.talks))
+    for metric in dict.fromkeys(name for found in report.talks.values() for name in found):
+        shares = [found.get(metric) for found in report.talks.values()]
+        cells = [f"{share['count']} of {share['of']}" if share else "-" for share in shares]
+        table.add_row(metric.replace("_", " "), *cells)
+    return Group(table, *map(Text, report.failures))
+
+
+def experiment_shape(result: ExperimentResult) -> dict[str, object]:
+    """Return what `--json` prints of an experiment: means and intervals, no scores of single questions."""
+    return {
+        "experiment": result.experiment,
+        "title": result.title,
+        "dataset": result.dataset,
+        "configurations": [
+            {
+                "name": one.name,
+                "metrics": {name: one.interval(name)[0] for name in one.metrics},
+                "intervals": {name: one.interval(name)[1:] for name in one.metrics},
+                "ms_per_query": {"p50": one.ms_p50, "p95": one.ms_p95},
+                "words": one.words,
+            }
+            for one in result.configurations
+        ],
+        "comparisons": list(result.comparisons),
+    }
+
+
+def experiment_text(result: ExperimentResult) -> RenderableType:
+    """Return the metrics of the configurations, and how each differs from the first."""
+    first = result.configurations[0]
+    table = _table("", [*first.metrics, "ms"])
+    signs = {(one.a, one.metric): SIGNS[one.verdict] for one in result.comparisons}
+    for one in result.configurations:
+        cells = [f"{one.interval(name)[0]:.3f}{signs.get((one.name, name), ' ')}" for name in first.metrics]
+        table.add_row(one.name, *cells, f"{one.ms_p50:.0f}")
+    title = f"{result.experiment}. {result.title}: {result.dataset}, {len(first.scores)} questions"
+    note = f"▲ better, ▼ worse than '{first.name}' (paired bootstrap, Holm); no mark: noise"
+    return Group(Text(title, style="bold"), table, Text(note, style="dim"))
