@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evals.chunks import SECTIONS, ChunkCorpus
 from evals.datasets import Document, load_corpus
@@ -135,16 +135,16 @@ def index_of(store: DocumentStore, *, names: dict[str, str] | None = None, secon
     documents = sections.documents()
     if names is None:
         names = {
-            section.node_id: f"{info.source}#{_headings(section)}"
+            section.node_id: f"{info.source}#{_headings(section.metadata)}"
             for info in documents
             for section in sections.document(info.source).sections
         }
     return Indexed(names, len(documents), sections.statistics().sentences, seconds)
 
 
-def _headings(section: Section) -> str:
+def _headings(metadata: Mapping[str, Any]) -> str:
     """Join a section's headings; text before the first heading has none, although its path has the title."""
-    return " > ".join(section.metadata["heading_path"] if section.metadata["level"] else ())
+    return " > ".join(metadata["heading_path"] if metadata["level"] else ())
 
 
 def dataset_name(folder: Path) -> str:
