@@ -8,7 +8,7 @@ from itertools import product
 from math import log2
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evals.metrics import auroc, mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
@@ -52,6 +52,7 @@ def textbook_ndcg(ranking: Sequence[str], relevant: dict[str, int], k: int) -> f
     return dcg / ideal_dcg if ideal_dcg else 0.0
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(documents, judgements, cutoffs)
 def test_ndcg_is_the_textbooks(ranking: list[str], relevant: dict[str, int], k: int) -> None:
     value = ndcg_at(ranking, relevant, k)
