@@ -63,6 +63,9 @@ NOT_ALLOWED = "The user did not allow this call. Nothing was changed."
 AGAIN = "This call was made already, and its result stands above. Call another tool, or answer."
 NO_TOOL = "There is no tool '{name}'. There are {names}."
 NOTHING_LEFT = "There is no room for more results: answer from what was read."
+MOST_STEPS = 8  # calls of tools for an answer
+RESULT_TOKENS = 4_000  # of results that the model reads
+TIMEOUT_S = 60.0  # of a run
 NO_MODEL = "The agent needs a language model that chooses its tools, and none is connected."
 
 
@@ -171,13 +174,13 @@ class _Run:
     replies: int = 0
 
     def __post_init__(self) -> None:
-        settings, limits = self.read.athena.settings, self.read.parts.limits
+        limits = self.read.parts.limits
         self.turn = self.read.turn
-        self.steps_left = settings.agent_steps
-        self.seconds = settings.agent_timeout_s
+        self.steps_left = MOST_STEPS
+        self.seconds = TIMEOUT_S
         self.deadline = time.monotonic() + self.seconds
         room = limits.context_window - limits.max_answer_tokens
-        self.tokens_left = min(settings.agent_tokens, room // 2)
+        self.tokens_left = min(RESULT_TOKENS, room // 2)
         self.for_others = self.tokens_left // OTHERS
         persona = self.read.parts.persona
         offered = [tool.tool for tool in self.tools.values()]

@@ -1,35 +1,39 @@
-"""Athena: what programs, the pages, the command line and the evaluation talk to.
-
-A facade over the parts that the settings ask for. Each is made at its first use, so that a command pays only
-for what it needs: an ingest that has nothing to do imports neither LlamaIndex nor a model.
-"""
+"""Athena: what programs, the pages, the command line and the evaluation talk to."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from athena import reading, searching, stores, warming
-from athena.loading import load_settings, part
-from athena.memory_assembly import MemoryAssembly
-from athena.models import Given
-from athena.parts import Parts
+from athena import reading, warming
+from athena.components import (
+    NO_BUDGET,
+    Components,
+    build_components,
+    build_search,
+    retrieval_options,
+    with_settings,
+)
+from athena.lazy import Lazy
+from athena.loading import load_settings, options_of
+from athena.models import Given, Models, is_remote
 from athena.settings import Settings
+from athena.stores import manifest_of, require_index
 from pipeline.answering.recollection import filled_in, memories_named
-from pipeline.options import ChatOptions, PriceOptions
+from pipeline.options import ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.stores.globs import Globs, as_globs, as_scope
-from pipeline.words import counted, well_formed
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
     from athena.streams import AnswerStream, AsyncAnswerStream
+    from memory.after import AfterAnswers
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
@@ -41,9 +45,15 @@ if TYPE_CHECKING:
     from pipeline.llamaindex.retriever import HybridRetriever
     from pipeline.messages import Message
     from pipeline.models.base import CrossEncoder, Encoder
-    from pipeline.options import RetrievalOptions
+    from pipeline.retrieve import HybridSearch
     from pipeline.steps.events import ChatEvent
-    from readers.errors import ReaderError
+    from pipeline.steps.tracing import TurnTracer
+    from pipeline.stores.base import DocumentStore, Manifest
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.keys import Keys
+    from pipeline.stores.memories import Memories
+    from pipeline.stores.private import PrivateConversations
+    from readers.cutting import SentenceCutter
 
 
 def open_athena(
@@ -53,16 +63,16 @@ def open_athena(
     encoder: BaseEmbedding | Encoder | None = None,
     reranker: CrossEncoder | None = None,
 ) -> Athena:
-    """Athena over the index in `settings.data_dir`; nothing is read before it is needed.
+    """Return Athena over the index in `settings.data_dir`; nothing is read before it is needed.
 
-    Without settings, those of the environment and `.env`. Models that are given take the place of those that
-    the settings name (`pipeline/models/given.py` says what they may be).
+    Without settings, those of the environment and `.env` hold. Models that are given take the place of those
+    that the settings name (`pipeline/models/given.py` lists which objects may be given).
     """
-    return Athena(settings or load_settings(), Given(llm, encoder, reranker))
+    return Athena(build_components(settings or load_settings(), Given(llm, encoder, reranker)))
 
 
 class Asking(TypedDict, total=False):
-    """How `Athena.chat` and what is made of it may be told to ask."""
+    """The options of `ask`, `stream` and `chat`."""
 
     conversation_id: str | None
     llm: str | LLM | None
@@ -74,12 +84,13 @@ class Asking(TypedDict, total=False):
     agent: ChatAgent | None
 
 
-class Athena(Parts):
-    """The assembled parts and what is done with them; safe to use from several threads."""
+class Athena:
+    """The components and what is done with them; safe to use from several threads."""
 
-    def __init__(self, settings: Settings, given: Given | None = None) -> None:
-        super().__init__(settings, given)
-        self._remembering = MemoryAssembly(self)
+    def __init__(self, components: Components) -> None:
+        self.components = components
+        self.serving = False  # whether the process goes on for many answers
+        self._after_answers = Lazy(self._make_after_answers)
         self._ingesting: list[None] = []  # one for each run
 
     def __enter__(self) -> Self:
@@ -88,11 +99,93 @@ class Athena(Parts):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # -- components ---------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in use."""
+        return self.components.settings
+
+    def use(self, settings: Settings) -> None:
+        """Use other settings from the next question on; answers that are being written end as they began."""
+        self.components = with_settings(self.components, settings)
+
+    @property
+    def models(self) -> Models:
+        """The models in use, and why they were chosen."""
+        return self.components.models
+
+    @property
+    def encoder(self) -> Encoder:
+        """The embedding model."""
+        return self.models.encoder()[0]
+
+    @property
+    def manifest(self) -> Manifest:
+        """The description of an index that would be made now."""
+        return manifest_of(self.encoder)
+
+    @property
+    def store(self) -> DocumentStore:
+        """The documents, sections and sentences."""
+        return self.components.stores.documents()
+
+    @property
+    def conversations(self) -> Conversations:
+        """The stored conversations."""
+        return self.components.stores.conversations()
+
+    @property
+    def private_conversations(self) -> PrivateConversations:
+        """The conversations that are kept in this process alone."""
+        return self.components.private_conversations()
+
+    @property
+    def memories(self) -> Memories:
+        """The stored memories of all users."""
+        return self.components.stores.memories()
+
+    @property
+    def keys(self) -> Keys:
+        """The API keys."""
+        return self.components.stores.keys()
+
+    @property
+    def persona(self) -> Persona:
+        """Who answers, and in what tone."""
+        return self.components.persona()
+
+    @property
+    def tracer(self) -> TurnTracer | None:
+        """The exporter of finished turns as traces, where there is one."""
+        return self.components.tracer()
+
+    @property
+    def options(self) -> RetrievalOptions:
+        """The options of a search, as the settings have them."""
+        return retrieval_options(self.settings)
+
+    @property
+    def hybrid_search(self) -> HybridSearch:
+        """The search over the index, with the settings' language model for hypotheses."""
+        return build_search(self.components, self.models.language_model()[0])
+
+    @property
+    def retriever(self) -> HybridRetriever:
+        """The same search as LlamaIndex's retriever, for a program of LlamaIndex's parts."""
+        from pipeline.llamaindex.retriever import HybridRetriever
+
+        return HybridRetriever(self.hybrid_search)
+
+    def sentence_cutter(self) -> SentenceCutter:
+        """Return what cuts sections into sentences no longer than the embedding model reads."""
+        return reading.make_cutter(self.encoder)
+
     # -- what is indexed ----------------------------------------------------------------------------
 
     @property
     def ingesting(self) -> bool:
-        """Whether documents are being indexed here: what is not read yet is not found."""
+        """Whether this process is indexing documents."""
         return bool(self._ingesting)
 
     def ingest(
@@ -103,20 +196,16 @@ class Athena(Parts):
         rebuild: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
-        unfinished: frozenset[str] = frozenset(),
     ) -> IngestReport:
         """Bring the index up to date with the documents at and below `paths`.
 
-        `should_stop` is asked by more than one thread. Files at `unfinished` real paths are being written:
-        they are left as they are indexed.
+        `should_stop` is called by more than one thread.
         """
         from pipeline.ingest import ingest
 
         self._ingesting.append(None)
         try:
-            with closing(
-                reading.make_reader(self.settings, self.sentence_cutter, unfinished=unfinished)
-            ) as reader:
+            with closing(reading.make_reader(self.settings, self.sentence_cutter)) as reader:
                 report = ingest(
                     _listed(paths),
                     store=self.store,
@@ -139,23 +228,24 @@ class Athena(Parts):
         paths: Path | str | Iterable[Path | str],
         *,
         stop: threading.Event,
-        tell: Callable[[IngestReport], None],
-        fail: Callable[[AthenaError], None],
-        known: Iterable[ReaderError] = (),
+        on_report: Callable[[IngestReport], None],
+        on_error: Callable[[AthenaError], None],
     ) -> None:
-        """Ingest what changes at and below `paths` until `stop` is set, and what had changed before.
+        """Ingest the documents at and below `paths` now and after every change, until `stop` is set.
 
-        `tell` gets the report of each ingest that did anything, with a problem once; `fail` gets an error, as
-        that another process is writing, once: it is tried again. Problems that are `known` were told before.
+        `on_report` gets the report of each ingest that changed the index or met a new problem; `on_error`
+        gets an error once, while the ingest is repeated.
         """
-        from athena.folder_watch import FolderWatch
+        from athena.folder_watch import watch_folders
 
-        def ingest(changed: Sequence[Path], unfinished: frozenset[str]) -> IngestReport:
-            return self.ingest(changed, unfinished=unfinished, should_stop=stop.is_set)
-
-        folders = [Path(path) for path in _listed(paths)]
-        apart = self.settings.data_dir
-        FolderWatch(folders, ingest=ingest, apart=apart, tell=tell, fail=fail, known=known).run(stop)
+        watch_folders(
+            [Path(path) for path in _listed(paths)],
+            ingest=lambda changed: self.ingest(changed, should_stop=stop.is_set),
+            data_dir=self.settings.data_dir,
+            stop=stop,
+            on_report=on_report,
+            on_error=on_error,
+        )
 
     def delete_document(self, source: str) -> None:
         """Remove a document from the index; raises `UnknownDocument`."""
@@ -163,9 +253,9 @@ class Athena(Parts):
             writing.delete(source)
 
     def delete_with_file(self, source: str) -> bool:
-        """Remove a document from the index, and its file where it is ours; whether a file was deleted.
+        """Remove a document from the index, and its file where it was uploaded; return whether a file was.
 
-        Raises `UnknownDocument`. Another's file stays, and comes back when its folder is indexed again.
+        Raises `UnknownDocument`. A file of another folder stays: the next ingest of that folder indexes it.
         """
         from pipeline.ingesting import uploads
         from pipeline.ingesting.documents import paths_of
@@ -183,40 +273,22 @@ class Athena(Parts):
         `serving`, also counts the words of the documents, by which spelling is corrected.
         """
         self.serving = self.serving or serving
-        jobs: list[Callable[[], object]] = []
-        if self.models.embeds_here:
-            jobs.append(lambda: self.encoder.encode_query(""))
+        if self.models.given.encoder is None and not is_remote(self.settings):
+            warming.run_ahead(lambda: self.encoder.encode_query(""))
         if serving:
             warming.serve_many()
-        if serving and self.settings.spelling:
-            jobs.append(lambda: self.store.sentences.vocabulary())
-        warming.run_ahead(jobs)
+            warming.run_ahead(lambda: self.store.sentences.vocabulary())
 
     # -- finding ------------------------------------------------------------------------------------
 
-    @property
-    def retriever(self) -> HybridRetriever:
-        """The same search as LlamaIndex's retriever, to put into a program of LlamaIndex's parts."""
-        from pipeline.llamaindex.retriever import HybridRetriever
-
-        return HybridRetriever(self.hybrid_search)
-
     def search(self, query: str, *, paths: Globs | None = None) -> Retrieval:
-        """Passages for a query, as many as `top_k` says whatever their length; its steps have all ranks."""
-        stores.require_index(self.settings, self.store)
-        options = self.options.but(paths=_well_formed(paths), context_tokens=searching.NO_BUDGET)
+        """Return the `top_k` best passages for a query, whatever their length; the steps have all ranks."""
+        require_index(self.settings, self.store)
+        options = self.options.but(paths=_well_formed(paths), context_tokens=NO_BUDGET)
         return self.hybrid_search.search(query, options=options, ranks=None)
 
-    def search_many(self, queries: Iterable[str], *, paths: Globs | None = None) -> list[Retrieval]:
-        """What `search` finds for each query, in their order; as many at a time as there are cores."""
-        stores.require_index(self.settings, self.store)
-        search = self.hybrid_search
-        options = self.options.but(paths=_well_formed(paths), context_tokens=searching.NO_BUDGET)
-        with ThreadPoolExecutor() as pool:
-            return list(pool.map(lambda query: search.search(query, options=options, ranks=None), queries))
-
     def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
-        """What became of one section in a search of `search`, or in a new one for a question."""
+        """Return why a section is, or is not, among the passages of a retrieval or of a question."""
         from pipeline.finding.why import why
 
         retrieval = self.hybrid_search.search(searched, ranks=None) if isinstance(searched, str) else searched
@@ -236,32 +308,34 @@ class Athena(Parts):
         private: bool = False,
         agent: ChatAgent | None = None,
     ) -> ChatRecipe:
-        """A chat bound to one conversation, or to a new one, with another persona or user on request.
+        """Return a chat bound to one conversation, or to a new one.
 
-        Without `paths` it asks the documents that the conversation's scope means; a new one gets its scope
-        from them. `llm` is the name of a model or the model itself.
-        A `private` one is kept in this process alone, and nothing of it is remembered. An `agent` chooses its
-        tools before it answers (`from agent import open_agent`); without a language model it is not asked.
+        Without `paths` it asks the documents that the conversation's scope means; a new conversation gets its
+        scope from them. `llm` is a model or the name of one. A `private` conversation is kept in this process
+        alone, and nothing of it is remembered. An `agent` (`from agent import open_agent`) chooses its tools
+        before it answers, where there is a language model.
         """
+        from athena.memory_assembly import memory_in_chat
         from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
 
-        stores.require_index(self.settings, self.store)
+        require_index(self.settings, self.store)
         model, choice = self.models.language_model(llm)
         private = private or (conversation_id or "") in self.private_conversations
         user = user or self.settings.user
+        memory = self.memory_of(user, persona=persona)
         parts = ChatParts(
-            hybrid_search=self.hybrid_search_over(self.store, model),
+            hybrid_search=build_search(self.components, model),
             options=_within(options or self.options, paths),
             llm=model,
             choice=choice,
             conversations=self.private_conversations if private else self.conversations,
             persona=persona or self.persona,
-            limits=part(self.settings, ChatOptions),
+            limits=options_of(self.settings, ChatOptions),
             listeners=(self.tracer.record,) if self.tracer and not private else (),
             user=user,
-            memory=self._remembering.in_chat(user, persona=persona, private=private),
-            prices=part(self.settings, PriceOptions),
+            memory=memory_in_chat(self.components, memory, self._after_answers(), private=private),
+            prices=options_of(self.settings, PriceOptions),
             agent=agent,
         )
         return ChatRecipe(parts, conversation_id)
@@ -269,22 +343,22 @@ class Athena(Parts):
     def ask(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
     ) -> Answer:
-        """The answer to a question, in a new conversation or in that of `conversation_id`.
+        """Return the answer to a question, in a new conversation or in that of `conversation_id`.
 
-        `history` takes the place of what was said before. Raises the `AthenaError` that ended it.
+        `history` takes the place of the conversation's turns. Raises the `AthenaError` that ended the answer.
         """
         return self.stream(question, history=history, **asking).answer
 
     async def aask(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
     ) -> Answer:
-        """`ask` in a thread; it ends where the task is cancelled."""
+        """Run `ask` in a thread; cancelling the task stops the answer."""
         return await self.astream(question, history=history, **asking).answer()
 
     def stream(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
     ) -> AnswerStream:
-        """The same answer while it is made: its events, or its text."""
+        """Return the same answer while it is made: its events, or its text."""
         from athena.streams import AnswerStream
 
         def run(stop: threading.Event) -> Iterator[ChatEvent]:
@@ -295,7 +369,7 @@ class Athena(Parts):
     def astream(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
     ) -> AsyncAnswerStream:
-        """`stream` for `async for`."""
+        """Return `stream` for `async for`."""
         from athena.streams import AsyncAnswerStream
 
         return AsyncAnswerStream(self.stream(question, history=history, **asking))
@@ -303,27 +377,30 @@ class Athena(Parts):
     def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
         """Store the reader's rating of an answer: 1, -1, or None to take it back, with a comment.
 
-        Raises `UnknownConversation` where the answer is not stored any more.
+        It also moves the importance of the memories of that turn. Raises `UnknownConversation` where the
+        answer is not stored any more.
         """
         conversations = self.private_conversations if private else self.conversations
         conversations.set_feedback(turn_id, value, word)
         if not private:
             user = conversations.get(conversations.conversation_of(turn_id)).info.user
-            self._remembering.rated(user, turn_id, value)
+            self.memory_of(user).rated(turn_id, value)
 
     # -- remembering --------------------------------------------------------------------------------
 
     @property
     def memory(self) -> UserMemory:
-        """What is remembered of the settings' user."""
+        """The memory of the settings' user."""
         return self.memory_of()
 
     def memory_of(self, user: str | None = None, *, persona: Persona | None = None) -> UserMemory:
-        """What is remembered of a user, by default the settings'; with another persona on request."""
-        return self._remembering.memory_of(user or self.settings.user, persona=persona)
+        """Return the memory of a user, by default the settings'; with another persona on request."""
+        from athena.memory_assembly import user_memory
+
+        return user_memory(self.components, user or self.settings.user, persona=persona)
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
-        """The answer with what the memories say that its text names, and what came to mind for it, by id."""
+        """Return the answer with the texts of the memories that it names, and the recalled texts by id."""
         ids = (*answer.recalled, *answer.related, *memories_named(answer.text))
         if not ids:
             return answer, {}
@@ -332,37 +409,34 @@ class Athena(Parts):
         return shown, {known: texts[known] for known in (*answer.recalled, *answer.related) if known in texts}
 
     def filled_in(self, text: str, *, user: str | None = None) -> str:
-        """A stored text with what the memories say now that it names; forgotten ones are said to be that."""
+        """Return a stored text with the present texts of the memories that it names."""
         ids = memories_named(text)
         return filled_in(text, self.memory_of(user).texts(ids)) if ids else text
 
-    def banner(self) -> str:
-        """One line on what is connected."""
-        documents, sentences = self.store.sections.documents(), self.store.sections.statistics().sentences
-        model = self.models.language_model()[1]
-        answering = model.name or "no language model: answers are quotes"
-        return f"{counted(len(documents), 'document')}, {counted(sentences, 'sentence')}; {answering}"
-
-    # -- looking after itself -----------------------------------------------------------------------
+    # -- ending -------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Do what is left to do after answers."""
-        self._remembering.finish()
+        """Finish the jobs that are left after answers: what is still to be remembered."""
+        if (after := self._after_answers.made) is not None:
+            after.finish()
 
     def close(self) -> None:
-        """Do what is left to do after answers, and release files and connections."""
+        """Finish what is left, and release files and connections, also where a step fails."""
         with ExitStack() as last:
-            for name in ("tracer", "store", "memories", "conversations", "keys"):
-                last.callback(self._release, name)
+            if (tracer := self.components.tracer.made) is not None:
+                last.callback(tracer.close)
+            last.callback(self.components.stores.close)
             self.finish()
 
-    def _release(self, name: str) -> None:
-        if self.__dict__.get(name) is not None:
-            self.__dict__[name].close()
+    def _make_after_answers(self) -> AfterAnswers:
+        """The jobs after answers: in the background where this process serves, else when it closes."""
+        from memory.after import AfterAnswers
+
+        return AfterAnswers(background=self.serving)
 
 
 def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:
-    """The paths, of which there may be one: its letters are none, though `/` would be a folder."""
+    """Return the paths as a list, also where there is one."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 

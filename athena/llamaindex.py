@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from athena.agent_memory import agent_memory
 from pipeline.llamaindex.retriever import HybridRetriever
 from readers.llamaindex import MarkdownReader, PunktSentenceParser
 
-__all__ = ["HybridRetriever", "MarkdownReader", "PunktSentenceParser", "agent_memory"]
+__all__ = ["HybridRetriever", "MarkdownReader", "PunktSentenceParser"]

@@ -1,8 +1,13 @@
-"""Settings of flags, the environment, `.env` and the Settings page, and the parts that the pipeline takes."""
+"""Load the settings from flags, the environment, `.env` and `settings.json`, in this order of precedence.
+
+`settings.json` in the data folder holds what was chosen on the Settings page; only its owner may read it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
@@ -10,72 +15,87 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_settings import DotEnvSettingsSource
+from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
-from athena.chosen import CHANGEABLE, chosen_file, read_chosen
-from athena.settings import Settings
+from athena.settings import Origin, Settings
 from pipeline.errors import ConfigurationError
-from pipeline.given_files import check_given
+from pipeline.given_files import check_given, read_given
 from pipeline.options import Options
 from pipeline.redaction import SECRET_NAME, hide, redacted, without_password
 
-Part = TypeVar("Part", bound=Options)
+Kind = TypeVar("Kind", bound=Options)
 
-NEAR = 0.8  # of two names: a letter or two are wrong
-SETTINGS_LIST = "The README lists all settings."
+FILE_NAME = "settings.json"
+CHANGEABLE = ("llm", "ollama_url", "openai_base_url", "openai_api_key", "hyde", "persona", "memory")
+"""The settings that the page can change; other names in the file are ignored."""
+KEY, KEY_SERVER = "openai_api_key", "openai_base_url"
+OLLAMA_KEY, OLLAMA_SERVER = "OLLAMA_API_KEY", "ollama_url"
+
+NEAR = 0.8  # similarity of two names of which one is probably a slip
+SETTINGS_LIST = "docs/settings.md lists all settings."
 CORRECT_IT = "Correct it in the environment, in .env or on the command line."
-KEY, KEYS_SERVER = "openai_api_key", "openai_base_url"
-OLLAMA_KEY, OLLAMA_KEYS_SERVER = "OLLAMA_API_KEY", "ollama_url"
 
 
-def load_settings(**given: Any) -> Settings:
-    """The settings of the environment and `.env`, with those given on top and the page's choices below.
+def load_settings(**flags: Any) -> Settings:
+    """Return the settings; `flags` have precedence over all other sources.
 
-    Raises `ConfigurationError`, also for a name that is no setting's.
+    Raises:
+        ConfigurationError: a value is invalid, a file cannot be read, or a name is no setting's.
     """
-    for name in given:
+    for name in flags:
         if name not in Settings.model_fields:
             raise ConfigurationError(f"There is no setting '{name:.80}'.{_meant(name)}", SETTINGS_LIST)
-    _refuse_slips()
-    settings = _without_nul(_made(given, CORRECT_IT))
-    chosen = read_chosen(settings.data_dir)
-    return with_chosen(settings, chosen) if chosen else settings
+    origins = _read_origins(flags)
+    settings = _validated(flags, origins, fix=CORRECT_IT)
+    choices = read_choices(settings.data_dir)
+    return with_choices(settings, choices) if choices else settings
 
 
-def with_chosen(settings: Settings, chosen: Mapping[str, Any], *, fix: str = "") -> Settings:
-    """The settings with these choices of the Settings page, and no others, wherever nothing else is set.
+def with_choices(settings: Settings, choices: Mapping[str, Any], *, fix: str = "") -> Settings:
+    """Return the settings with these choices of the Settings page in place of the earlier ones.
 
-    What flags, the environment and `.env` set stays, and stays `model_fields_set`. A key that they set is
-    sent to no server but the one that they name. Raises `ConfigurationError`, with another `fix` on request.
+    Values of flags, the environment and `.env` stay. Raises `ConfigurationError`, with `fix` as its advice.
     """
-    free = {name: value for name, value in chosen.items() if name in changeable(settings)}
-    defaults = {name: Settings.model_fields[name].default for name in changeable(settings)}
-    fix = fix or f"Correct or delete it in '{chosen_file(settings.data_dir)}'."
-    made = _without_nul(_made(dict(settings) | defaults | free, fix))
-    return Settings.model_construct(_fields_set=set(set_outside(settings)), **dict(made))
+    free = changeable(settings)
+    chosen = {name: value for name, value in choices.items() if name in free}
+    origins: dict[str, Origin] = {
+        name: settings.origin(name) for name in Settings.model_fields if name not in free
+    }
+    origins |= dict.fromkeys(chosen, "settings page")
+    kept = {name: getattr(settings, name) for name in origins if origins[name] not in ("default",)}
+    fix = fix or f"Correct or delete it in '{settings.data_dir / FILE_NAME}'."
+    return _validated(kept | chosen, origins, fix=fix)
 
 
 def changeable(settings: Settings) -> frozenset[str]:
-    """The settings that the page may change: those that neither flags nor environment nor `.env` set.
+    """Return the names that the Settings page may change: no flag, no variable and no `.env` sets them.
 
-    Nor the address of a server for which they set a key: Ollama's client sends its own to any address.
+    Where one of these sets a key, the page may not change the address of the server that gets the key.
     """
-    fixed = set_outside(settings)
-    of_keys = {KEYS_SERVER} if KEY in fixed else set()
+    fixed = {name for name in CHANGEABLE if settings.origin(name) not in ("settings page", "default")}
+    if KEY in fixed:
+        fixed.add(KEY_SERVER)
     if os.environ.get(OLLAMA_KEY):
-        of_keys.add(OLLAMA_KEYS_SERVER)
-    return frozenset(CHANGEABLE) - fixed - of_keys
+        fixed.add(OLLAMA_SERVER)
+    return frozenset(CHANGEABLE) - fixed
 
 
-def set_outside(settings: Settings) -> frozenset[str]:
-    """What flags, the environment and `.env` set; a line that they leave empty sets nothing."""
-    return frozenset(name for name in settings.model_fields_set if getattr(settings, name) != "")
+def options_of(settings: Settings, kind: type[Kind], **changes: Any) -> Kind:
+    """Return the options of one kind with the values of the settings, and with these changes."""
+    return kind(**settings.model_dump(include=set(kind.model_fields)) | changes)
 
 
-def _made(given: Mapping[str, Any], fix: str) -> Settings:
+# -- sources ------------------------------------------------------------------------------------------------
+
+
+def _read_origins(flags: Mapping[str, Any]) -> dict[str, Origin]:
+    """Return which source sets each name that a source sets; raise for names that look like slips."""
     try:
-        _check_env_file()
-        settings = Settings(**given)
+        with suppress(FileNotFoundError):
+            check_given(Path(str(Settings.model_config["env_file"])))
+        env_file = DotEnvSettingsSource(Settings)
+        _refuse_slips({*os.environ, *env_file.env_vars})
+        origins: dict[str, Origin] = dict.fromkeys(env_file(), ".env")
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
@@ -85,27 +105,28 @@ def _made(given: Mapping[str, Any], fix: str) -> Settings:
         raise ConfigurationError(
             f"Cannot read '.env': {error.strerror or error}.", "Make it readable, or start elsewhere."
         ) from error
+    origins |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
+    return origins | dict.fromkeys(flags, "command line")
+
+
+def _validated(values: Mapping[str, Any], origins: Mapping[str, Origin], *, fix: str) -> Settings:
+    """Return the settings with these values above the environment's; raise `ConfigurationError`."""
+    try:
+        settings = Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(["ATHENA", *map(str, first["loc"])]).upper()
         entered = "this" if SECRET_NAME.search(name) else without_password(repr(first["input"]))
         reason = redacted(f"{first['msg'][0].lower()}{first['msg'][1:]}")
         raise ConfigurationError(f"{name} cannot be {entered:.80}: {reason}.", fix) from error
+    settings._origins = dict(origins)
     hide(dict(settings))
     return settings
 
 
-def _refuse_slips() -> None:
-    """Raise where a variable of the environment or of `.env` looks like a setting's name, and is none.
-
-    Others that begin alike are somebody else's business: scripts, tests and containers have some, too.
-    """
-    try:
-        _check_env_file()
-        names = {*os.environ, *DotEnvSettingsSource(Settings).env_vars}
-    except (OSError, UnicodeDecodeError):  # said where the settings are made
-        names = {*os.environ}
-    for variable in sorted(names):
+def _refuse_slips(variables: set[str]) -> None:
+    """Raise for a variable whose name is nearly a setting's; other names may belong to other programs."""
+    for variable in sorted(variables):
         prefix, _, name = variable.lower().partition("_")
         if prefix != "athena" or name.startswith("test_") or name in Settings.model_fields:
             continue
@@ -114,29 +135,60 @@ def _refuse_slips() -> None:
 
 
 def _meant(name: str, *, prefix: str = "") -> str:
-    """The setting that was probably meant, as a question; "" where none is near."""
+    """Return the setting that was probably meant, as a question; "" where none is near."""
     near = get_close_matches(name.lower(), Settings.model_fields, n=1, cutoff=NEAR)
     if not near:
         return ""
     return f" Did you mean {prefix}{near[0].upper()}?" if prefix else f" Did you mean '{near[0]}'?"
 
 
-def _check_env_file() -> None:
-    """Raise `OSError` where `.env` is there and cannot be read to its end."""
-    with suppress(FileNotFoundError):
-        check_given(Path(str(Settings.model_config["env_file"])))
+# -- settings.json ------------------------------------------------------------------------------------------
 
 
-def _without_nul(settings: Settings) -> Settings:
-    """The settings; raises where a path has a character that none can have."""
-    for name, value in settings:
-        if isinstance(value, Path) and "\0" in str(value):
-            raise ConfigurationError(
-                f"ATHENA_{name.upper()} has a NUL character in it.", "Name a path without one."
-            )
-    return settings
+def read_choices(data_dir: Path) -> dict[str, Any]:
+    """Return the choices by the settings' names, {} where none was made; raise `ConfigurationError`."""
+    path = data_dir / FILE_NAME
+    try:
+        values = json.loads(read_given(path, encoding="utf-8-sig"))["values"].items()
+        return {name: value for name, value in values if name in CHANGEABLE}
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot read '{path}': {error.strerror or error}.", "Make it readable for the user of Athena."
+        ) from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigurationError(
+            f"Cannot read '{path}': it is not as the Settings page writes it.",
+            "Correct it, or delete it and choose again.",
+        ) from error
 
 
-def part(settings: Settings, kind: type[Part], **given: Any) -> Part:
-    """The options of one kind as the settings have them, with those given on top."""
-    return kind(**settings.model_dump(include=set(kind.model_fields)) | given)
+def write_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
+    """Write these choices in place of all others; raise `ConfigurationError` where that is impossible."""
+    path = data_dir / FILE_NAME
+    text = json.dumps({"values": dict(values)}, ensure_ascii=False, indent=1) + "\n"
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(  # readable by its owner alone
+            "w", dir=data_dir, prefix=f".{FILE_NAME}-", encoding="utf-8", delete=False
+        ) as file:
+            try:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except OSError:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot write '{path}': {error.strerror or error}.",
+            "Make the data folder writable, or set ATHENA_DATA_DIR to one that is.",
+        ) from error
+
+
+def can_be_written(data_dir: Path) -> bool:
+    """Return whether choices can be written to a data folder, which may not exist yet."""
+    existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
+    return os.access(existing, os.W_OK)

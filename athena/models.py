@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from athena.loading import part
-from athena.once import made_once
+from athena.lazy import Lazy
+from athena.loading import options_of
 from athena.settings import Settings
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import EncoderOptions, LanguageModelOptions
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-
-LOCAL_EMBEDDINGS = ("bundled", "sentence-transformers")
+REMOTE = ("ollama/", "openai/")  # how the names of models on a server begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,80 +28,75 @@ class Given:
     reranker: CrossEncoder | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Models:
-    """The models that were given, or that the settings name; safe to use from several threads."""
+    """The models that were given, or that the settings name, each with the reason for its choice."""
 
-    def __init__(self, settings: Settings, given: Given | None = None) -> None:
-        self.lock = threading.RLock()
-        hide(dict(settings))
-        self._settings = settings
-        self._given = given or Given()
-        self._cross_encoder: tuple[CrossEncoder | None, ModelChoice] | None = None
-
-    def use(self, settings: Settings) -> None:
-        """Go on with other settings: what they change is made again at its next use, and nothing else."""
-        hide(dict(settings))
-        with self.lock:
-            before, self._settings = self._settings, settings
-            same_server = part(before, EncoderOptions) == part(settings, EncoderOptions)
-            if before.embedding_model != settings.embedding_model or not (same_server or self._encodes_here):
-                self.__dict__.pop("encoder", None)
-            if before.cross_encoder != settings.cross_encoder:
-                self._cross_encoder = None
-
-    @made_once
-    def encoder(self) -> tuple[Encoder, ModelChoice]:
-        """The embedding model and why."""
-        if self._given.encoder is not None:
-            from pipeline.models.given import encoder_of
-
-            return encoder_of(self._given.encoder)
-        from pipeline.models.embedding import choose_encoder
-
-        return choose_encoder(self._settings.embedding_model, options=part(self._settings, EncoderOptions))
-
-    @property
-    def embeds_here(self) -> bool:
-        """True where this process computes the embeddings."""
-        return self.encoder[1].provider in LOCAL_EMBEDDINGS
-
-    @property
-    def _encodes_here(self) -> bool:
-        """The same, without making an embedding model."""
-        return "encoder" not in self.__dict__ or self.embeds_here
-
-    def cross_encoder(self) -> tuple[CrossEncoder | None, ModelChoice]:
-        """The cross-encoder and why it was chosen; None where there is none."""
-        if self._given.reranker is not None:
-            reranker = self._given.reranker
-            return reranker, ModelChoice("cross-encoder", reranker.name, "given", "given by the program")
-        from pipeline.models.cross_encoder import find_cross_encoder
-
-        if self._cross_encoder is None:
-            self._cross_encoder = find_cross_encoder(self._settings.cross_encoder)
-        return self._cross_encoder
+    settings: Settings
+    given: Given
+    encoder: Lazy[tuple[Encoder, ModelChoice]]
+    cross_encoder: Lazy[tuple[CrossEncoder | None, ModelChoice]]
 
     def language_model(self, wanted: str | LLM | None = None) -> tuple[LLM | None, ModelChoice]:
-        """The language model that is wanted, by its name or as it is, and why; None where there is none.
+        """Return the wanted language model, a name or a model, and why it was chosen.
 
-        By default the given one, else the settings'.
+        Without `wanted`, it is the given one, else the settings'. The model is None where there is none.
         """
         if wanted in (None, ""):
-            wanted = self._settings.llm if self._given.llm is None else self._given.llm
+            wanted = self.settings.llm if self.given.llm is None else self.given.llm
         if isinstance(wanted, str):
             from pipeline.models.llm import choose_language_model
 
-            return choose_language_model(wanted, options=self._llm_options)
+            return choose_language_model(wanted, options=options_of(self.settings, LanguageModelOptions))
         from pipeline.models.given import language_model_of
 
         return language_model_of(wanted)
 
     def language_models(self) -> list[str]:
-        """The names to pick from: `ollama/NAME`, `openai/NAME`, and `none` at the end."""
+        """Return the names to pick from: `ollama/NAME`, `openai/NAME`, and `none` at the end."""
         from pipeline.models.llm import list_language_models
 
-        return list_language_models(options=self._llm_options)
+        return list_language_models(options=options_of(self.settings, LanguageModelOptions))
 
-    @property
-    def _llm_options(self) -> LanguageModelOptions:
-        return part(self._settings, LanguageModelOptions)
+
+def build_models(settings: Settings, given: Given, *, before: Models | None = None) -> Models:
+    """Return the models for the settings; those of `before` that the settings leave alone are kept."""
+    hide(dict(settings))
+    encoder = Lazy(lambda: _encoder(settings, given))
+    cross_encoder = Lazy(lambda: _cross_encoder(settings, given))
+    if before is not None and _same_encoder(before.settings, settings):
+        encoder = before.encoder
+    if before is not None and before.settings.cross_encoder == settings.cross_encoder:
+        cross_encoder = before.cross_encoder
+    return Models(settings, given, encoder, cross_encoder)
+
+
+def is_remote(settings: Settings) -> bool:
+    """Return whether a server computes the embeddings."""
+    return settings.embedding_model.startswith(REMOTE)
+
+
+def _same_encoder(before: Settings, after: Settings) -> bool:
+    if before.embedding_model != after.embedding_model:
+        return False
+    same_server = options_of(before, EncoderOptions) == options_of(after, EncoderOptions)
+    return same_server or not is_remote(after)
+
+
+def _encoder(settings: Settings, given: Given) -> tuple[Encoder, ModelChoice]:
+    if given.encoder is not None:
+        from pipeline.models.given import encoder_of
+
+        return encoder_of(given.encoder)
+    from pipeline.models.embedding import choose_encoder
+
+    return choose_encoder(settings.embedding_model, options=options_of(settings, EncoderOptions))
+
+
+def _cross_encoder(settings: Settings, given: Given) -> tuple[CrossEncoder | None, ModelChoice]:
+    if given.reranker is not None:
+        choice = ModelChoice("cross-encoder", given.reranker.name, "given", "given by the program")
+        return given.reranker, choice
+    from pipeline.models.cross_encoder import find_cross_encoder
+
+    return find_cross_encoder(settings.cross_encoder)

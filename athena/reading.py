@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 MEGABYTE = 1_000_000
+CONVERTED = 5  # times as large as a file of text may be: a file of another format
+MAX_UPLOAD_FILES = 2_000  # in one zip
+MAX_UPLOAD_MB = 100  # that a zip may unpack to
 UPLOADS = "uploads"
 """The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
 changing_files = threading.RLock()
@@ -34,21 +37,16 @@ def make_cutter(encoder: Encoder) -> SentenceCutter:
     return SentenceCutter(encoder.count_tokens, max_tokens=max(8, encoder.max_tokens - 2))
 
 
-def make_reader(
-    settings: Settings, cutter: Callable[[], SentenceCutter], *, unfinished: frozenset[str] = frozenset()
-) -> MarkdownCorpus:
+def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> MarkdownCorpus:
     """Finds documents, reads or converts them, and cuts them; the cutter is made with the first of them."""
     from readers.corpus import MarkdownCorpus
 
     return MarkdownCorpus(
         cutter,
         max_bytes=int(settings.max_file_mb * MEGABYTE),
-        max_converted_bytes=int(settings.max_converted_mb * MEGABYTE),
-        convert_seconds=settings.convert_timeout_s,
+        max_converted_bytes=int(CONVERTED * settings.max_file_mb * MEGABYTE),
         formats=formats_named(settings.formats),
         whole_folder=settings.data_dir / UPLOADS,
-        unfinished=unfinished,
-        language=settings.language,
     )
 
 
@@ -72,9 +70,11 @@ def upload_limits(settings: Settings) -> UploadLimits:
     from readers.formats import FORMATS
 
     return UploadLimits(
-        max_files=settings.max_upload_files,
-        max_total_bytes=int(settings.max_upload_mb * MEGABYTE),
-        of_a_file=FileLimits(int(settings.max_file_mb * MEGABYTE), int(settings.max_converted_mb * MEGABYTE)),
+        max_files=MAX_UPLOAD_FILES,
+        max_total_bytes=MAX_UPLOAD_MB * MEGABYTE,
+        of_a_file=FileLimits(
+            int(settings.max_file_mb * MEGABYTE), int(CONVERTED * settings.max_file_mb * MEGABYTE)
+        ),
         suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )
 
@@ -82,7 +82,7 @@ def upload_limits(settings: Settings) -> UploadLimits:
 def language_warning(languages: Mapping[str, int], models: Models) -> tuple[str, ...]:
     """A warning where documents, counted by ISO 639-1 code, are in none that the bundled model knows."""
     others = sorted(languages.keys() - {ENGLISH})
-    if not others or models.encoder[1].provider != "bundled":
+    if not others or models.encoder()[1].provider != "bundled":
         return ()
     number = counted(sum(languages[code] for code in others), "document")
     return (

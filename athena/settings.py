@@ -1,40 +1,40 @@
-"""Every setting: its type, default, unit and one line on what it does. Values only, no behaviour.
+"""Every setting: its type, default, unit, and one line on what it does.
 
-Each is also an environment variable `ATHENA_<NAME>` and a line in `.env`; flags of the command line win.
-The pipeline's options are inherited from the models that it takes them as, so that none is written twice.
+Each is also an environment variable `ATHENA_<NAME>` and a line in `.env`. The options that the pipeline and
+the memory take are inherited from their models, so that none is written twice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 import pipeline
-from memory.options import MemoryOptions
+from memory.options import MemorySettings
 from pipeline.options import (
     DEFAULT_USER,
-    ChatOptions,
-    Count,
-    EncoderOptions,
-    LanguageModelOptions,
+    GenerationOptions,
+    ModelServerSettings,
     Port,
     PriceOptions,
     SearchOptions,
-    Seconds,
     ServerOptions,
-    Share,
 )
 from readers.formats import formats_named
 
-Megabytes = Annotated[float, Field(gt=0, le=1_000_000)]
+MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
+
+Origin = Literal["command line", "environment", ".env", "settings page", "default"]
+"""Where a setting's value comes from; a program that calls `load_settings` counts as a command line."""
 
 
 def _formats(setting: str) -> str:
-    """The setting as it is; raises where it names no format."""
+    """Return the setting; raise where it names an unknown format."""
     try:
         formats_named(setting)
     except ValueError as error:
@@ -42,28 +42,39 @@ def _formats(setting: str) -> str:
     return setting
 
 
-MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
+def _no_nul(path: Path) -> Path:
+    """Return the path; raise where it has a character that no path can have."""
+    if "\0" in str(path):
+        raise PydanticCustomError("nul", "It has a NUL character in it")
+    return path
+
+
+Place = Annotated[Path, AfterValidator(_no_nul)]
 
 
 class Settings(
     ServerOptions,
-    EncoderOptions,
-    LanguageModelOptions,
+    ModelServerSettings,
+    GenerationOptions,
     PriceOptions,
     SearchOptions,
-    ChatOptions,
-    MemoryOptions,
+    MemorySettings,
     BaseSettings,
 ):
     """All settings of one process; frozen."""
 
     model_config = SettingsConfigDict(
-        env_prefix="ATHENA_", env_file=".env", extra="ignore", frozen=True, allow_inf_nan=False
+        env_prefix="ATHENA_",
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        allow_inf_nan=False,
     )
 
     # Where things are
-    data_dir: Path = Field(Path(".athena"), description="folder of the index, conversations and uploads")
-    corpus: Path = Field(MANUALS, description="the Markdown folder that `make run` indexes")
+    data_dir: Place = Field(Path(".athena"), description="folder of the index, conversations and uploads")
+    corpus: Place = Field(MANUALS, description="the Markdown folder that `make run` indexes")
     store: Literal["embedded", "server"] = Field(
         "embedded", description="embedded (files in the data folder) or server (MongoDB and Weaviate)"
     )
@@ -73,16 +84,9 @@ class Settings(
         "md",
         description="what is read of folders: md, txt, ipynb, html, rst, pdf, docx, pptx, xlsx, epub, or all",
     )
-    language: str = Field(
-        "auto",
-        pattern=r"^(auto|[a-z]{2})$",
-        description="language of the documents: an ISO 639-1 code, or auto, which detects it",
+    max_file_mb: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+        10.0, description="largest file of text that is read, MB; of other formats five times that"
     )
-    max_file_mb: Megabytes = Field(10.0, description="largest file of text that is read, MB")
-    max_converted_mb: Megabytes = Field(50.0, description="largest file of other formats, MB")
-    convert_timeout_s: Seconds = Field(60.0, description="seconds that converting a file may take")
-    max_upload_files: Count = Field(2000, description="most files in one uploaded zip")
-    max_upload_mb: Megabytes = Field(100.0, description="most that an uploaded zip may unpack to, MB")
 
     # Models
     embedding_model: str = Field(
@@ -98,16 +102,12 @@ class Settings(
     hyde: Literal["auto", "on", "off"] = Field(
         "auto", description="hypothetical answer as part of the dense query; auto = when a model is connected"
     )
-    hyde_timeout_s: Seconds = Field(20.0, description="seconds given to the hypothesis")
-    answerable_threshold: Share | None = Field(
-        None, description="probability below which Athena abstains; default: the calibrated one"
-    )
 
-    # Chatting and watching
+    # Chatting
     user: str = Field(
         DEFAULT_USER, min_length=1, description="whose conversations and memories; a name, no protection"
     )
-    persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
+    persona: Place | None = Field(None, description="TOML file with name, greeting, tone and system header")
     phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
     # The agent
@@ -115,17 +115,11 @@ class Settings(
         "",
         description="functions that the agent may call, module:function,…; =reads after one that only reads",
     )
-    mcp_servers: Path | None = Field(
+    mcp_servers: Place | None = Field(
         None, description="JSON file of MCP servers whose tools the agent may call"
     )
-    agent_steps: Count = Field(8, description="most calls of tools for an answer")
-    agent_tokens: Count = Field(4000, description="most tokens of their results that the model reads")
-    agent_timeout_s: Seconds = Field(60.0, description="seconds that an agent's run may take")
 
     # Serving
-    watch: bool = Field(
-        False, description="while it serves, index what changes in the corpus, if one is set, and the uploads"
-    )
     host: str = Field("127.0.0.1", description="address that the app listens on")
     port: Port = Field(8501, description="port that the app listens on")
     allowed_hosts: str = Field(
@@ -137,7 +131,10 @@ class Settings(
     doors: Literal["none", "api", "mcp", "all"] = Field(
         "none", description="what other programs may use: api (HTTP and OpenAI's protocol), mcp, all or none"
     )
-    doors_a_minute: Count = Field(60, description="requests a minute that a key may make")
-    doors_at_once: Count = Field(4, description="requests of a key that are answered at once")
-    doors_max_mb: Megabytes = Field(1.0, description="largest body of a request, MB")
-    doors_patience_s: Seconds = Field(20.0, description="seconds that a client may take to send a request")
+
+    _origins: Mapping[str, Origin] = PrivateAttr(default_factory=dict)
+
+    def origin(self, name: str) -> Origin:
+        """Return where a setting's value comes from."""
+        outside: Origin = "command line" if name in self.model_fields_set else "default"
+        return self._origins.get(name, outside)

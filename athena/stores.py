@@ -1,12 +1,14 @@
-"""Which store: the embedded one in the data folder, or the servers; and the conversations beside it."""
+"""Which store: files in the data folder, or MongoDB and Weaviate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from athena.loading import part
+from athena.lazy import Lazy
+from athena.loading import options_of
 from athena.settings import Settings
 from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.errors import ConfigurationError, StoreError
@@ -18,83 +20,53 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories
-    from pipeline.stores.migration import Migration
-    from pipeline.stores.server import ServerAddresses, ServerStore
-
-Opened = TypeVar("Opened", bound="Closes")
-Report = Callable[[str, int, int], None]  # what, done, total
-
-
-class Closes(Protocol):
-    """A store that is closed at the end."""
-
-    def close(self) -> None:
-        """Release files and connections."""
-
-
-def _ignore(what: str, done: int, total: int) -> None:
-    """Report nothing."""
-
 
 SPLITTER = "punkt-1"
 """Names how sections are cut into sentences; an index of another one has to be rebuilt."""
 
 
-def manifest_of(encoder: Encoder) -> Manifest:
-    """What an index made now is made with."""
-    return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The parts of one store, each opened at its first use."""
+
+    documents: Lazy[DocumentStore]
+    conversations: Lazy[Conversations]
+    memories: Lazy[Memories]
+    keys: Lazy[Keys]
+
+    def close(self) -> None:
+        """Release files and connections of the parts that were opened, also where one of them fails."""
+        with ExitStack() as last:
+            for part in (self.documents, self.memories, self.conversations, self.keys):
+                if part.made is not None:
+                    last.callback(part.made.close)
 
 
-def open_store(settings: Settings, manifest: Manifest) -> DocumentStore:
-    """The documents, sections and sentences."""
-    if settings.store == "server":
-        return _server_store()(server_addresses(settings), manifest=manifest)
-    from pipeline.stores.embedded import EmbeddedStore
-
-    return EmbeddedStore(settings.data_dir, manifest=manifest)
-
-
-def open_conversations(settings: Settings) -> Conversations:
-    """The conversations, in the same store."""
-    if settings.store == "server":
-        _server_store()
-        from pipeline.stores.server.conversations import ServerConversations
-
-        return ServerConversations(server_addresses(settings))
-    from pipeline.stores.embedded.conversations import EmbeddedConversations
-    from pipeline.stores.embedded.database import FILE_NAME
-
-    return EmbeddedConversations(settings.data_dir / FILE_NAME)
+def build_stores(settings: Settings, manifest: Callable[[], Manifest]) -> Stores:
+    """Return the store that the settings choose; `manifest` describes an index that would be made now."""
+    match settings.store:
+        case "server":
+            return _server_stores(settings, manifest)
+        case "embedded":
+            return _embedded_stores(settings, manifest)
 
 
 def open_keys(settings: Settings) -> Keys:
-    """The keys of other programs, in the same store."""
-    if settings.store == "server":
-        _server_store()
-        from pipeline.stores.server.keys import ServerKeys
+    """Return the API keys alone; the caller closes them."""
 
-        return ServerKeys(server_addresses(settings))
-    from pipeline.stores.embedded.database import FILE_NAME
-    from pipeline.stores.embedded.keys import EmbeddedKeys
+    def no_manifest() -> Manifest:
+        raise StoreError("The keys have no manifest.")
 
-    return EmbeddedKeys(settings.data_dir / FILE_NAME)
+    return build_stores(settings, no_manifest).keys()
 
 
-def open_memories(settings: Settings) -> Memories:
-    """The memories of all users, in the same store."""
-    if settings.store == "server":
-        _server_store()
-        from pipeline.stores.server.memories import ServerMemories
-
-        return ServerMemories(server_addresses(settings))
-    from pipeline.stores.embedded.database import FILE_NAME
-    from pipeline.stores.embedded.memories import EmbeddedMemories
-
-    return EmbeddedMemories(settings.data_dir / FILE_NAME)
+def manifest_of(encoder: Encoder) -> Manifest:
+    """Return the description of an index that is made with an embedding model."""
+    return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:
-    """Nothing; raises `StoreError` where nothing was ever indexed."""
+    """Raise `StoreError` where nothing was ever indexed."""
     if store.sections.manifest() is None:
         where = "the servers" if settings.store == "server" else f"'{settings.data_dir}'"
         raise StoreError(
@@ -102,46 +74,51 @@ def require_index(settings: Settings, store: DocumentStore) -> None:
         )
 
 
-def server_addresses(settings: Settings) -> ServerAddresses:
-    """Where MongoDB and Weaviate are; raises `ConfigurationError`."""
-    _server_store()
-    from pipeline.stores.server import ServerAddresses
+def _embedded_stores(settings: Settings, manifest: Callable[[], Manifest]) -> Stores:
+    """One SQLite file and the indexes beside it."""
+    from pipeline.stores.embedded.database import FILE_NAME
 
-    return part(settings, ServerAddresses)
+    file = settings.data_dir / FILE_NAME
 
+    def documents() -> DocumentStore:
+        from pipeline.stores.embedded import EmbeddedStore
 
-def copy_to(
-    target: str, settings: Settings, manifest: Manifest, *, force: bool = False, report: Report | None = None
-) -> Migration:
-    """Copy documents, conversations and memories into `target`, "embedded" or "server", from the other."""
-    from pipeline.stores import migration
+        return EmbeddedStore(settings.data_dir, manifest=manifest())
 
-    report = report or _ignore
-    into = settings.model_copy(update={"store": target})
-    other = settings.model_copy(update={"store": "server" if target == "embedded" else "embedded"})
-    with ExitStack() as opened:
+    def conversations() -> Conversations:
+        from pipeline.stores.embedded.conversations import EmbeddedConversations
 
-        def pair(open_one: Callable[[Settings], Opened]) -> tuple[Opened, Opened]:
-            return opened.enter_context(closing(open_one(other))), opened.enter_context(
-                closing(open_one(into))
-            )
+        return EmbeddedConversations(file)
 
-        return migration.Migration(
-            migration.copy_documents(
-                *pair(lambda chosen: open_store(chosen, manifest)), force=force, report=report
-            ),
-            migration.copy_conversations(*pair(open_conversations), report=report),
-            migration.copy_memories(*pair(open_memories), report=report),
-        )
+    def memories() -> Memories:
+        from pipeline.stores.embedded.memories import EmbeddedMemories
+
+        return EmbeddedMemories(file)
+
+    def keys() -> Keys:
+        from pipeline.stores.embedded.keys import EmbeddedKeys
+
+        return EmbeddedKeys(file)
+
+    return Stores(Lazy(documents), Lazy(conversations), Lazy(memories), Lazy(keys))
 
 
-def _server_store() -> type[ServerStore]:
-    """The server store's class; raises `ConfigurationError` with what to install."""
+def _server_stores(settings: Settings, manifest: Callable[[], Manifest]) -> Stores:
+    """MongoDB and Weaviate; raises `ConfigurationError` where their drivers are not installed."""
     try:
-        from pipeline.stores.server import ServerStore
+        from pipeline.stores.server import ServerAddresses, ServerStore
+        from pipeline.stores.server.conversations import ServerConversations
+        from pipeline.stores.server.keys import ServerKeys
+        from pipeline.stores.server.memories import ServerMemories
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"ATHENA_STORE=server needs the package '{error.name}', which is not installed.",
             "Install the extra: `pip install 'athena-docs[server]'`.",
         ) from error
-    return ServerStore
+    addresses = options_of(settings, ServerAddresses)
+    return Stores(
+        Lazy(lambda: ServerStore(addresses, manifest=manifest())),
+        Lazy(lambda: ServerConversations(addresses)),
+        Lazy(lambda: ServerMemories(addresses)),
+        Lazy(lambda: ServerKeys(addresses)),
+    )

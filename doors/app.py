@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from athena.settings import Settings
 from athena.stores import open_keys
-from doors.entrance import Entrance, Limits
+from doors.entrance import PATIENCE_S, Entrance, Limits
 from doors.keys import require_key
 from doors.refusals import MCP
 from pipeline.errors import ConfigurationError
@@ -62,8 +62,8 @@ def open_doors(settings: Settings, athena: Callable[[], Athena], *, page: bool =
 def _opened(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> Doors:
     from doors.patience import close_silent
 
-    close_silent(settings.doors_patience_s)
-    limits = Limits(a_minute=settings.doors_a_minute, at_once=settings.doors_at_once)
+    close_silent(PATIENCE_S)
+    limits = Limits(a_minute=60, at_once=4)
     routes = [Route("/health", _health)]
     lifespans: list[Lifespan] = []
     if settings.doors in ("api", "all"):

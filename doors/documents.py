@@ -11,8 +11,8 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import ConfigDict, Field, StrictBool, StrictInt
 from starlette.concurrency import run_in_threadpool
 
+from athena.components import NO_BUDGET
 from athena.reading import UPLOADS, changing_files, upload_limits
-from athena.searching import NO_BUDGET
 from athena.shapes import AnswerOut, SearchOut
 from athena.stores import require_index
 from doors.asking import MODEL, Asked, answers

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from athena import Athena
 
 MINUTE_S = 60.0
+MAX_MB = 1.0  # of a body
+PATIENCE_S = 20.0  # for a whole request
 MEGABYTE = 1_000_000
 
 
@@ -54,14 +56,14 @@ class Limits:
             raise Refusal(
                 429,
                 f"This is more than {self._a_minute} requests in a minute.",
-                f"Wait {wait} s, or raise ATHENA_DOORS_A_MINUTE.",
+                f"Wait {wait} s.",
                 retry_s=wait,
             )
         if uses.open >= self._at_once:
             raise Refusal(
                 429,
                 f"{self._at_once} requests are being answered already.",
-                "Wait for one to end, or raise ATHENA_DOORS_AT_ONCE.",
+                "Wait for one to end.",
                 retry_s=1,
             )
         uses.sent.append(now)
@@ -106,26 +108,25 @@ class Entrance:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """All of the body; raises `Refusal` where it is too large, or does not come."""
-        settings = self._athena().settings
-        most = int(settings.doors_max_mb * MEGABYTE)
+        most = int(MAX_MB * MEGABYTE)
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and int(announced) > most:
-            raise _too_large(settings.doors_max_mb)
+            raise _too_large(MAX_MB)
         body = bytearray()
         try:
-            async with asyncio.timeout(settings.doors_patience_s):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     message = await receive()
                     body += message.get("body", b"")
                     if len(body) > most:
-                        raise _too_large(settings.doors_max_mb)
+                        raise _too_large(MAX_MB)
                     if not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError as error:
             raise Refusal(
                 408,
-                f"The request did not come within {settings.doors_patience_s:g} s.",
-                "Send it faster, or raise ATHENA_DOORS_PATIENCE_S.",
+                f"The request did not come within {PATIENCE_S:g} s.",
+                "Send it faster.",
             ) from error
 
 
@@ -133,7 +134,7 @@ def _too_large(most_mb: float) -> Refusal:
     return Refusal(
         413,
         f"The request is larger than {most_mb:g} MB.",
-        "Send less, or raise ATHENA_DOORS_MAX_MB.",
+        "Send less.",
     )
 
 

@@ -16,7 +16,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, Rerank
+from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, Rerank
 from athena.cli.progress import counter
 from athena.cli.running import err, failing_clearly, opened, out, print_json, show
 from pipeline.words import counted
@@ -45,7 +45,6 @@ def retrieval(
     run: Annotated[Path | None, typer.Option(help="Also write the ranking as a TREC run.")] = None,
     corpus: Corpus = None,
     alpha: Alpha = None,
-    candidates: Candidates = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
     llm: Llm = None,
@@ -55,7 +54,7 @@ def retrieval(
     """Rank the documents for every question and compare with the judgements."""
     from evals.retrieval import evaluate_retrieval
 
-    flags = {"alpha": alpha, "candidates": candidates, "hyde": hyde, "rerank": rerank, "llm": llm}
+    flags = {"alpha": alpha, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
         result = evaluate_retrieval(athena, folder, split=split, run=run, corpus=corpus, report=report)
     show(as_json, asdict(result), lambda: metrics_text(result))

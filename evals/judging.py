@@ -12,6 +12,7 @@ from pipeline.answer import Answer, Retrieval, Verdict
 from pipeline.answering.citations import without_markers
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
+from pipeline.options import ChatOptions
 from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
         retrieval,
         store=athena.store,
         encoder=athena.encoder,
-        limit=athena.settings.quotes,
+        limit=ChatOptions().quotes,
         cross_encoder=athena.hybrid_search.cross_encoder,
     )
     return [Shown(quote.shown, quote.citation.source, quote.unit.folded) for quote in quotes]

@@ -6,13 +6,14 @@ import tempfile
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from athena import stores
 from athena.assistant import Athena
-from athena.once import made_once
+from athena.components import build_components
+from athena.lazy import Borrowed
+from athena.stores import build_stores
 from evals.datasets import Document
 from evals.indexing import index_documents
 from pipeline.errors import AthenaError
@@ -68,20 +69,11 @@ class PlayedAthena(Athena):
     """An Athena with its own conversations and memories, over the documents and models of another one."""
 
     def __init__(self, live: Athena, settings: Settings, *, documents: DocumentStore) -> None:
-        super().__init__(settings)
-        self.models = live.models
+        own = build_components(settings, live.models.given)
+        stores = replace(own.stores, documents=Borrowed(documents))
+        super().__init__(replace(own, models=live.models, stores=stores))
         self.at = 0.0  # its present time
-        self._documents = documents
         self.conversations.clock = lambda: self.at
-
-    @made_once
-    def store(self) -> DocumentStore:
-        """The document store of the other Athena."""
-        return self._documents
-
-    def _release(self, name: str) -> None:
-        if name != "store":
-            super()._release(name)
 
     def reply_to(self, question: str, *, user: str, conversation_id: str | None = None) -> Reply:
         """Ask in a conversation, or privately in a new one."""
@@ -120,7 +112,8 @@ def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
         documents = live.store
         if documents.sections.manifest() is None:
             elsewhere = settings.model_copy(update={"data_dir": folder / "documents"})
-            documents = opened.enter_context(closing(stores.open_store(elsewhere, live.manifest)))
+            other = build_stores(elsewhere, lambda: live.manifest)
+            documents = opened.enter_context(closing(other.documents()))
             index_documents(live, [EMPTY], store=documents)
         yield opened.enter_context(closing(PlayedAthena(live, settings, documents=documents)))
 

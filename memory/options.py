@@ -24,30 +24,29 @@ OTHER_THRESHOLD = 0.8
 """For a model that was not calibrated: rather recall too little."""
 
 
-class MemoryOptions(Options):
-    """What is remembered, and how it is recalled."""
+class MemorySettings(Options):
+    """The options of the memory that are settings, too."""
 
     memory: PresetName = Field(
         "inject", description="what is remembered: none, short_term, agent, inject, generative or graph"
     )
-    memory_tokens: PositiveInt = Field(500, description="token budget of the memories in the prompt")
-    memory_recency_weight: NonNegativeFloat = Field(0.25, description="weight of a memory's last use")
-    memory_importance_weight: NonNegativeFloat = Field(0.25, description="weight of a memory's importance")
-    memory_relevance_weight: NonNegativeFloat = Field(
-        1.0, description="weight of a memory's similarity to the message"
-    )
     memory_relevance: Relevance = Field(
         "cosine", description="similarity: the cosine, or 1/(1+d) with the vectors' distance d"
-    )
-    memory_threshold: Share | None = Field(
-        None, description="least cosine of a recalled memory; default: that of the embedding model"
     )
     memory_stm_size: PositiveInt = Field(
         10, description="generative preset: short-term memories before the oldest move on"
     )
-    memory_ltm_size: PositiveInt = Field(
-        1_000, description="generative preset: long-term memories before the least important are summarised"
-    )
+
+
+class MemoryOptions(MemorySettings):
+    """What is remembered, and how it is recalled."""
+
+    memory_tokens: PositiveInt = 500  # of the memories in the prompt
+    memory_recency_weight: NonNegativeFloat = 0.25  # of a memory's last use
+    memory_importance_weight: NonNegativeFloat = 0.25
+    memory_relevance_weight: NonNegativeFloat = 1.0  # of a memory's similarity to the message
+    memory_threshold: Share | None = None  # least cosine of a recalled memory; None: the embedding model's
+    memory_ltm_size: PositiveInt = 1_000  # long-term memories before the least important are summarised
 
     def threshold_for(self, embedding_model: str) -> float:
         """Return the least cosine of a recalled memory."""

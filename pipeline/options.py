@@ -1,7 +1,7 @@
-"""Every option of the pipeline, with its default, unit and one line on what it does.
+"""Every option of the pipeline, with its default and unit.
 
-`athena/settings.py` is composed of these models: each field is a setting of the same name there. They stand
-together, apart from the code that uses them, so that reading the settings imports none of it.
+A field with a description is a setting of the same name: `athena/settings.py` inherits the models that have
+them. They stand apart from the code that uses them, so that reading the settings imports none of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ DEFAULT_USER = "local"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(gt=0, le=1_000_000_000)]  # more means nothing, and overflows somewhere
-CountOrNone = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(gt=0, le=65_535)]
 Price = Annotated[float, Field(ge=0, le=1_000_000)]  # of 1,000 tokens, in any currency
@@ -69,29 +68,29 @@ class ServerOptions(Options):
     weaviate_url: str = Field(
         "http://127.0.0.1:8080", description="where Weaviate answers; https for TLS", repr=False
     )
-    weaviate_grpc_host: str = Field("", description="host of Weaviate's gRPC port; default: that of its URL")
     weaviate_grpc_port: Port = Field(50051, description="Weaviate's gRPC port")
     weaviate_api_key: Key = Field("", description="key of Weaviate, where it wants one", repr=False)
-    weaviate_prefix: str = Field("Athena", description="how the names of Weaviate's collections begin")
     weaviate_replicas: Count = Field(
         1, description="servers of Weaviate's cluster that keep a copy of everything"
-    )
-    weaviate_shards: CountOrNone = Field(
-        0, description="parts of each collection in Weaviate; 0 = one a server of its cluster"
     )
     weaviate_quantizer: Literal["none", "rq", "bq"] = Field(
         "none", description="vectors in Weaviate's memory: none (32 bits a number), rq (8) or bq (1)"
     )
 
 
-class ModelServerOptions(Options):
-    """Where the servers of models are, and how long they may take."""
+class ModelServerSettings(Options):
+    """Where the servers of models are, and how long they may be silent."""
 
     ollama_url: str = Field(OLLAMA_URL, description="where Ollama answers", repr=False)
     openai_api_key: Key = Field("", description="key of OpenAI or of a compatible server", repr=False)
     openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server", repr=False)
-    connect_timeout_s: Seconds = Field(3.0, description="seconds to reach a model's server")
     request_timeout_s: Seconds = Field(120.0, description="seconds without a token before giving up")
+
+
+class ModelServerOptions(ModelServerSettings):
+    """The same with what is no setting."""
+
+    connect_timeout_s: Seconds = 3.0  # to reach a model's server
 
     @property
     def openai_url(self) -> str:
@@ -102,9 +101,7 @@ class ModelServerOptions(Options):
 class EncoderOptions(ModelServerOptions):
     """What an embedding model may need besides its name."""
 
-    embedding_threads: Annotated[int, Field(ge=0, le=1024)] = Field(
-        0, description="embedding sessions; 0 = one a core"
-    )
+    embedding_threads: Annotated[int, Field(ge=0, le=1024)] = 0  # embedding sessions; 0 = one a core
 
 
 class GenerationOptions(Options):
@@ -112,18 +109,17 @@ class GenerationOptions(Options):
 
     context_window: Count = Field(8192, description="tokens of prompt and answer (Ollama's num_ctx)")
     max_answer_tokens: Count = Field(1024, description="longest generated answer, tokens")
-    answer_timeout_s: Seconds = Field(900.0, description="seconds that a whole answer may take")
+    think: bool = Field(False, description="let Ollama's models think first; thoughts are shown apart")
 
 
 class LanguageModelOptions(GenerationOptions, ModelServerOptions):
     """What a language model may need besides its name."""
 
-    temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.1, description="sampling temperature")
-    think: bool = Field(False, description="let Ollama's models think first; thoughts are shown apart")
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.1  # of sampling
 
 
 def _price_table(text: str) -> str:
-    """The table as it is; raises where it is none."""
+    """Return the table unchanged; raise where a row is not a name and two prices."""
     for row in filter(str.strip, text.split(";")):
         try:
             _, price_in, price_out = row.split()
@@ -136,51 +132,45 @@ def _price_table(text: str) -> str:
 
 
 class PriceOptions(Options):
-    """What a language model costs; where no price is set, there is no cost, which is not a cost of 0."""
+    """What language models cost; a model without a price has no cost, which is not a cost of 0."""
 
-    price_in: Price | None = Field(None, description="price of 1,000 tokens that a language model reads")
-    price_out: Price | None = Field(None, description="price of 1,000 tokens that a language model writes")
     prices: Annotated[str, AfterValidator(_price_table)] = Field(
-        "", description="other prices by model: `NAME IN OUT; NAME IN OUT`, as of `openai/gpt-5 0.00125 0.01`"
+        "",
+        description="price of 1,000 tokens read and written, by model: `NAME IN OUT; NAME IN OUT`, "
+        "as of `openai/gpt-5 0.00125 0.01`",
     )
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
-        """The cost of some tokens of a model, by its full name; None where one of its prices is not set."""
-        price_in, price_out = self.price_in, self.price_out
+        """Return the cost of a model's tokens; None where the model, by its full name, has no price."""
         for row in filter(str.strip, self.prices.split(";")):
-            name, *of_model = row.split()
+            name, price_in, price_out = row.split()
             if name == model:
-                price_in, price_out = map(float, of_model)
-        if price_in is None or price_out is None:
-            return None
-        return (tokens_in * price_in + tokens_out * price_out) / 1000
+                return (tokens_in * float(price_in) + tokens_out * float(price_out)) / 1000
+        return None
 
 
 class SearchOptions(Options):
-    """The options of a search that a user may set."""
+    """The options of a search that are settings, too."""
 
     alpha: Share = Field(0.5, description="0 = BM25 only, 1 = dense only")
-    candidates: Count = Field(100, description="length of lists of sections; of sentences twice that")
-    spelling: bool = Field(True, description="correct words that the documents have in another spelling")
-    merge_up: bool = Field(True, description="put a parent in the place of its sections that were found")
-    rerank: bool = Field(True, description="rerank with the cross-encoder where one is available")
     top_k: Count = Field(8, description="most passages that an answer may rest on")
     context_tokens: Count = Field(2500, description="token budget of the passages in the prompt")
 
 
 class RetrievalOptions(SearchOptions):
-    """Every option of one search; the settings' `hyde` has a third value, auto."""
+    """Every option of one search: how lists are searched, fused, merged, reranked and cut."""
 
-    hyde: bool = Field(False, description="search with a hypothetical answer, where a model writes one")
-    paths: str | tuple[str, ...] | None = Field(
-        None, description="search only in sources that match this glob, or one of several"
-    )
+    hyde: bool = False  # search with a hypothetical answer, where a model writes one
+    candidates: Count = 100  # length of lists of sections; of sentences twice that
+    spelling: bool = True  # correct words that the documents have in another spelling
+    merge_up: bool = True  # put a parent in the place of its sections that were found
+    rerank: bool = True  # with the cross-encoder, where one is available
+    paths: str | tuple[str, ...] | None = None  # search only in sources that match one of these globs
 
 
 class ChatOptions(GenerationOptions):
-    """How long the parts of a conversation's prompt, and the quotes without a model, may be."""
+    """How long the parts of a conversation's prompt, the answer, and the quotes without a model may be."""
 
-    history_tokens: Count = Field(2000, description="token budget of the conversation in the prompt")
-    quotes: Count = Field(
-        8, description="most passages quoted when no model is connected, folded ones among them"
-    )
+    history_tokens: Count = 2000  # of the conversation in the prompt
+    quotes: Count = 8  # most passages quoted without a model, folded ones among them
+    answer_timeout_s: Seconds = 900.0  # for a whole answer

@@ -31,7 +31,7 @@ MEMORY = 1_500_000_000
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
 """Audit events of Python that end the process: a converter has no reason for them."""
-TOO_MUCH = "it takes too much time (ATHENA_CONVERT_TIMEOUT_S) or memory, or has too much text"
+TOO_MUCH = "it takes too much time or memory, or has too much text"
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
 """Elements of HTML that are not the text of a page."""
 

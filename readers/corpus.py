@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readers.errors import ReaderError
 from readers.files import FileLimits, FoundFiles, Source, find_files, read_source
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
 from readers.includes import IncludeBudget
@@ -18,7 +17,6 @@ if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no M
     from readers.cutting import SentenceCutter
     from readers.levels import Section, Sentence
 
-BEING_WRITTEN = "it is being written"
 AUTO = "auto"
 
 
@@ -27,7 +25,7 @@ class MarkdownCorpus:
     """Reads files of at most `max_bytes`, or `max_converted_bytes` of formats that are converted.
 
     Of folders, files of these `formats` are read; of `whole_folder`, all that can be. `make_cutter` is called
-    for the first document. Files at `unfinished` real paths are being written: they are problems. `language`
+    for the first document. `language`
     is the ISO 639-1 code of all documents, or "auto". `close` ends the process that converts.
     """
 
@@ -38,17 +36,12 @@ class MarkdownCorpus:
     convert_seconds: float = 60.0
     formats: frozenset[str] = MARKDOWN_ONLY
     whole_folder: Path | None = None
-    unfinished: frozenset[str] = frozenset()
     language: str = AUTO
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         """Return the files at and below `path`; of a folder also files whose source is `known`."""
         whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
-        found = find_files([path], limits=self._limits, formats=EVERY if whole else self.formats, known=known)
-        for file in [file for file in found.files if str(file.path) in self.unfinished]:
-            found.problems.append(ReaderError(file.source, reason=BEING_WRITTEN, fix="Ingest again."))
-            found.files.remove(file)
-        return found
+        return find_files([path], limits=self._limits, formats=EVERY if whole else self.formats, known=known)
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """Return a file's text with its included files, or converted to Markdown; raises `ReaderError`.

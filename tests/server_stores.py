@@ -79,7 +79,7 @@ def is_open(host: str, port: int) -> bool:
 
 @contextmanager
 def server_addresses() -> Iterator[ServerAddresses]:
-    """A database and a prefix of one's own, removed afterwards."""
+    """A database of its own, with collections called like it, removed afterwards."""
     require_servers()
     from pipeline.stores.server import ServerAddresses
 
@@ -89,7 +89,6 @@ def server_addresses() -> Iterator[ServerAddresses]:
         mongodb_database=f"athena_test_{name}",
         weaviate_url=WEAVIATE_URL,
         weaviate_grpc_port=WEAVIATE_GRPC_PORT,
-        weaviate_prefix=f"Test{name}",
     )
     yield addresses
     remove(addresses)

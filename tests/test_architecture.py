@@ -132,7 +132,6 @@ LLAMA_ADAPTERS = (
     "agent/images.py",
     "agent/protocol.py",
     "agent/agent.py",
-    "athena/agent_memory.py",
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
     "pipeline/models/given.py",

@@ -119,7 +119,6 @@ def test_every_documented_setting_in_the_env_file_reaches_the_app() -> None:
         "ATHENA_MONGODB_URL",
         "ATHENA_MONGODB_DATABASE",
         "ATHENA_WEAVIATE_URL",
-        "ATHENA_WEAVIATE_GRPC_HOST",
         "ATHENA_WEAVIATE_GRPC_PORT",
         "ATHENA_WEAVIATE_API_KEY",
         "ATHENA_CORPUS",

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from athena.reading import MAX_UPLOAD_MB
 from athena.settings import Settings
 from pipeline.answering.persona import load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.models.llm import require_model_name
+from ui.background import indexing
 from ui.ports import require_free, url_of
-from ui.watched import watched
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -34,7 +34,7 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     options = dict(_flatten(tomllib.loads(OPTIONS_FILE.read_text(encoding="utf-8"))))
     options["server.address"] = settings.host
     options["server.port"] = settings.port
-    options["server.maxUploadSize"] = max(1, round(settings.max_upload_mb))
+    options["server.maxUploadSize"] = MAX_UPLOAD_MB
     if settings.user_header:
         from ui.shared.process import PROXY_USER
 
@@ -42,10 +42,18 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     return options
 
 
-def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = False, page: bool = True) -> None:
-    """Serve the app until it is interrupted, whatever the working folder; `say` is told its address.
+def serve(
+    settings: Settings,
+    *,
+    say: Callable[[str], None],
+    ingest: bool = False,
+    watch: bool = False,
+    page: bool = True,
+) -> None:
+    """Serve the app until it is interrupted; call `say` with its address.
 
-    With `ingest` the corpus is indexed meanwhile. Without its `page`, it is the doors alone.
+    With `ingest` the corpus is indexed meanwhile, with `watch` also after every change of its files. Without
+    `page` only the API is served.
 
     Raises:
         ConfigurationError: the port is taken, or cannot be listened on; the settings name no language model;
@@ -54,7 +62,7 @@ def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = Fals
     require_model_name(settings.llm)
     require_free(settings.host, settings.port)
     if not page:
-        serve_doors(settings, say=say, ingest=ingest)
+        serve_doors(settings, say=say, ingest=ingest, watch=watch)
         return
     try:
         import streamlit
@@ -65,12 +73,12 @@ def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = Fals
     from ui.shared import process
 
     process.use_settings(settings)
-    app = streamlit.App(APP_FILE, **serving(settings, ingest=ingest))
+    app = streamlit.App(APP_FILE, **serving(settings, ingest=ingest, watch=watch))
     say(f"Athena is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
     app.run(config=streamlit_options(settings))
 
 
-def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool) -> None:
+def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool, watch: bool) -> None:
     """Serve the doors alone, without Streamlit."""
     if settings.doors == "none":
         raise ConfigurationError(
@@ -85,10 +93,8 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool)
         import uvicorn  # of the same extra as the doors
 
         athena.warm_up(serving=True)
-        if ingest:
-            threading.Thread(target=athena.ingest, args=([settings.corpus],), daemon=True).start()
         say(f"Athena's doors are at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
-        with watched(settings, lambda: athena, ingest=ingest):
+        with indexing(lambda: athena, ingest=ingest, watch=watch):
             uvicorn.run(
                 app,
                 host=settings.host,

@@ -20,11 +20,11 @@ from athena import load_settings
 from athena.settings import Settings
 from doors.app import Doors, open_doors
 from pipeline.redaction import guard_output
+from ui.background import indexing
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
 from ui.ports import IDENTITY, PROGRAM
 from ui.shared import process
-from ui.watched import watched
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 SERVER = "window.__streamlit = { BACKEND_BASE_URL: new URL('./', window.location.href).href };"
@@ -40,10 +40,10 @@ class Serving(TypedDict):
     lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]]
 
 
-def serving(settings: Settings | None = None, *, ingest: bool = False) -> Serving:
+def serving(settings: Settings | None = None, *, ingest: bool = False, watch: bool = False) -> Serving:
     """The guard, by these settings or those of the environment, and the address that names the program.
 
-    With `ingest` the corpus is indexed as soon as the app listens.
+    With `ingest` the corpus is indexed as soon as the app listens, with `watch` after every change, too.
     """
     settings = settings or load_settings()
     guard_output()
@@ -52,7 +52,7 @@ def serving(settings: Settings | None = None, *, ingest: bool = False) -> Servin
     return {
         "middleware": [guard, Middleware(DoorsFirst, doors=doors)],
         "routes": [Route(IDENTITY, _identity), *page_routes()],
-        "lifespan": partial(_serving, settings=settings, doors=doors, ingest=ingest),
+        "lifespan": partial(_serving, doors=doors, ingest=ingest, watch=watch),
     }
 
 
@@ -70,17 +70,14 @@ class DoorsFirst:
 
 
 @asynccontextmanager
-async def _serving(
-    _: streamlit.App, *, settings: Settings, doors: Doors, ingest: bool
-) -> AsyncIterator[None]:
+async def _serving(_: streamlit.App, *, doors: Doors, ingest: bool, watch: bool) -> AsyncIterator[None]:
     logging.getLogger(SESSION_LOG).disabled = True  # it warns of work outside of any session
     if ingest:
         from ui.documents.indexing import index_corpus
 
         index_corpus()
-    watching = watched(settings, process.opened, ingest=ingest)
     async with doors.lifespan():
-        with watching:
+        with indexing(process.opened, ingest=False, watch=watch):
             yield
 
 

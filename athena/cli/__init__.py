@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from athena.cli import ask, backup, chat, doctor, ingest, mcp, migrate, mission, pull, search, serve, usage
+from athena.cli import ask, backup, chat, doctor, ingest, mcp, migrate, mission, search, serve, usage
 from athena.cli.keys import app as keys
 from athena.cli.memory import app as memory
+from athena.cli.running import err
 from athena.cli.terminal import HarmlessLines, standard_streams
-from athena.warming import look_for_garbage_rarely
+from athena.warming import collect_garbage_rarely
 from pipeline.notices import NOTICES
 from pipeline.redaction import guard_output
 
@@ -25,25 +26,24 @@ app = typer.Typer(
 )
 for command in (
     ingest.ingest,
-    search.search,
+    serve.serve,
     ask.ask,
     chat.chat,
+    search.search,
     mission.mission,
     doctor.doctor,
-    pull.pull,
-    migrate.migrate,
     backup.backup,
-    serve.serve,
-    usage.usage,
+    migrate.migrate,
     mcp.mcp,
+    usage.usage,
 ):
     app.command()(command)
+app.add_typer(memory, name="memory")
+app.add_typer(keys, name="keys")
 if find_spec("evals"):
     from evals.commands import app as evaluate
 
     app.add_typer(evaluate, name="eval")
-app.add_typer(memory, name="memory")
-app.add_typer(keys, name="keys")
 
 
 @app.callback()
@@ -57,22 +57,24 @@ def _options(
     show_notices()
 
 
+class NoticeLines(logging.Handler):
+    """Prints each notice for the user as a line, whatever else is logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a notice."""
+        err.print(record.getMessage(), style="yellow", markup=False)
+
+
 def show_notices() -> None:
-    """Print what a user should know although nothing failed, a line each."""
-    from athena.cli.running import err
-
-    class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            err.print(record.getMessage(), style="yellow", markup=False)
-
+    """Print what a user should know although nothing failed."""
     logger = logging.getLogger(NOTICES)
-    logger.handlers, logger.propagate = [Lines()], False
-    logger.setLevel(logging.INFO)  # whatever else is logged
+    logger.handlers, logger.propagate = [NoticeLines()], False
+    logger.setLevel(logging.INFO)
 
 
 def main() -> None:
-    """The console script."""
-    look_for_garbage_rarely()
+    """Run the command line."""
+    collect_garbage_rarely()
     guard_output()
     with standard_streams():
-        typer.main.get_command(app)()  # `app()` would put its own printing of tracebacks before ours
+        typer.main.get_command(app)()  # `app()` would print tracebacks its own way before ours

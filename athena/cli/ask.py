@@ -23,9 +23,8 @@ from athena.cli.options import (
     Private,
     Rerank,
     User,
-    Verbatim,
 )
-from athena.cli.running import as_set, check_private, err, flush, opened, show
+from athena.cli.running import check_private, err, flush, opened, show
 from pipeline.errors import ModelUnavailable
 from pipeline.stores.globs import as_globs
 from pipeline.words import harmless
@@ -43,7 +42,6 @@ def ask(
     llm: Llm = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
-    verbatim: Verbatim = False,
     user: User = None,
     private: Private = False,
     agent: Agent = False,
@@ -59,7 +57,6 @@ def ask(
         Unanswered,
         answer_text,
         ask_quietly,
-        watch_agent,
         watch_answer,
         without_failure,
     )
@@ -72,7 +69,7 @@ def ask(
     if image and not image.is_file():  # a pipe may never end
         raise typer.BadParameter("it is not a regular file.", param_hint="--image")
     check_private(private, conversation)
-    flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "spelling": as_set(verbatim), "user": user}
+    flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "user": user}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
         quiet = redirect_stdout(sys.stderr) if as_json else nullcontext()  # tools may print
@@ -82,7 +79,7 @@ def ask(
         try:
             if asked is not None:
                 with quiet:
-                    answer = watch_agent(chat, question, err)
+                    answer = watch_answer(chat, question, err)
             else:
                 answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
         except Unanswered as failed:

@@ -21,11 +21,14 @@ def backup(
 
     Put it back as `athena.sqlite` in an empty data folder: the index of words is made again from it.
     """
+    from pipeline.stores.embedded import EmbeddedStore
+
     with opened(data_dir) as athena:
         if athena.settings.store == "server":
             raise ConfigurationError(
                 "The servers are not backed up from here.",
                 "See docs/server.md: use mongodump and Weaviate's backup.",
             )
-        athena.embedded_store.database.backup(file)
+        assert isinstance(athena.store, EmbeddedStore)  # noqa: S101  (the settings chose it)
+        athena.store.database.backup(file)
     show(as_json, {"backup": str(file), "bytes": file.stat().st_size}, lambda: f"Saved as '{file}'.")

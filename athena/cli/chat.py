@@ -24,7 +24,6 @@ def chat(
     with opened(data_dir, llm=llm, user=user) as athena:
         athena.serving = True
         recipe = athena.chat(conversation_id=conversation, private=private)
-        err.print(athena.banner(), style="dim")
         before = athena.conversations.get(conversation).turns if conversation else ()
         noted = any(has_model_note(turn.answer.notices) for turn in before)
         while question := _read_question():

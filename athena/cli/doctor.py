@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -25,7 +24,7 @@ def doctor(
 
     with opened(data_dir) as athena:
         diagnosis = diagnose(athena)
-    show(as_json, asdict(diagnosis), lambda: doctor_text(diagnosis))
+    show(as_json, diagnosis, lambda: doctor_text(diagnosis))
     if not diagnosis.ok:
         raise typer.Exit(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,7 +58,7 @@ def ingest(
             )
         _show(report, as_json=as_json)
         if watch:
-            _watch(athena, chosen, report, as_json=as_json)
+            _watch(athena, chosen, as_json=as_json)
             return
     if report.problems:
         reached = report.added or report.changed or report.unchanged
@@ -66,11 +66,11 @@ def ingest(
 
 
 def _show(report: IngestReport, *, as_json: bool) -> None:
-    show(as_json, asdict(report), lambda: ingest_text(report))
+    show(as_json, report, lambda: ingest_text(report))
     flush()
 
 
-def _watch(athena: Athena, paths: list[str], before: IngestReport, *, as_json: bool) -> None:
+def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
     """Index what changes until Ctrl-C, or until the system asks the process to end."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -78,9 +78,8 @@ def _watch(athena: Athena, paths: list[str], before: IngestReport, *, as_json: b
     athena.watch(
         paths,
         stop=stop,
-        known=before.problems,
-        tell=lambda report: _show(replace(report, unchanged=[]), as_json=as_json),
-        fail=say_error,
+        on_report=lambda report: _show(replace(report, unchanged=[]), as_json=as_json),
+        on_error=say_error,
     )
 
 

@@ -15,7 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir, Llm, User
-from athena.cli.running import opened, out, show
+from athena.cli.running import opened, show
+from memory.shapes import found_shape, memory_shape, said_shape, turn_shape
+from memory.times import local_day
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.words import harmless
@@ -48,8 +50,6 @@ def list_(
     history: History = False, user: User = None, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """List what is remembered, the pinned first, then the latest."""
-    from memory.shapes import memory_shape
-
     with memory_of(user, data_dir) as memory:
         kept = memory.list(history=history)
         show(as_json, [memory_shape(item) for item in kept], lambda: memories_text(kept))
@@ -65,8 +65,6 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search the facts, by recency, importance and relevance, and the messages."""
-    from memory.shapes import found_shape, turn_shape
-
     _refuse_empty(query, "search for")
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
@@ -84,8 +82,6 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Remember something, word for word."""
-    from memory.shapes import memory_shape
-
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
         kept = [memory.get(item) for item in (*step.added, *step.known)]
@@ -104,8 +100,6 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Change a memory's text; its id stays, its old text is erased."""
-    from memory.shapes import memory_shape
-
     with memory_of(user, data_dir) as memory:
         edited = memory.edit(memory_id, text)
         show(as_json, memory_shape(edited), lambda: memories_text([edited], whole=True))
@@ -120,8 +114,6 @@ def pin(
     as_json: AsJson = False,
 ) -> None:
     """Protect a memory from being summarised or forgotten by age."""
-    from memory.shapes import memory_shape
-
     with memory_of(user, data_dir) as memory:
         pinned = memory.pin(memory_id, pinned=not unpin)
         show(as_json, memory_shape(pinned), lambda: memories_text([pinned], whole=True))
@@ -141,8 +133,6 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Forget facts, what was made of them, and messages."""
-    from memory.shapes import memory_shape, said_shape
-
     if sum([bool(ids), search is not None, older_than is not None, everything]) != 1:
         raise typer.BadParameter("say what: ids, --search QUERY, --older-than DAYS or --all.")
     if search is not None:
@@ -152,14 +142,12 @@ def forget(
             ids or (), search=search or "", older_than=older_than, everything=everything
         )
         if not yes:
-            gone = [memory_shape(item) for item in found.memories]
-            gone += map(said_shape, found.turns)
+            gone = [*map(memory_shape, found.memories), *map(said_shape, found.turns)]
             show(as_json, {"would_forget": gone}, lambda: would_forget_text(found))
             return
         memory.forget(found)
-        done = [*found.ids, *map(said_shape, found.turns)]
-        number = len(found.ids) + len(found.turn_ids)
-        show(as_json, {"forgotten": done}, lambda: f"{number} forgotten.")
+        forgotten = [*found.ids, *map(said_shape, found.turns)]
+        show(as_json, {"forgotten": forgotten}, lambda: f"{len(forgotten)} forgotten.")
 
 
 @app.command()
@@ -209,6 +197,29 @@ def import_(
         show(as_json, {"imported": number}, lambda: f"{number} imported." if number else nothing)
 
 
+@app.command()
+def graph(
+    to: Annotated[Literal["neo4j"], typer.Option(help="Where the graph is written.")] = "neo4j",
+    url: Annotated[str, typer.Option(help="Where Neo4j answers.")] = "bolt://127.0.0.1:7687",
+    neo4j_user: Annotated[str, typer.Option(help="Neo4j's user.")] = "neo4j",
+    password: Annotated[
+        str, typer.Option(envvar="ATHENA_NEO4J_PASSWORD", help="Neo4j's password.", show_default=False)
+    ] = "",
+    database: Annotated[str, typer.Option(help="Neo4j's database.")] = "neo4j",
+    user: User = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the entities and relations to Neo4j, in place of those written before."""
+    from pipeline.stores.neo4j import Neo4jAddress, export_graph
+
+    with opened(data_dir, user=user) as athena:
+        known = athena.memories.load(athena.settings.user)
+        entities, relations = export_graph(known, Neo4jAddress(url, neo4j_user, password, database))
+    done = {"to": to, "entities": entities, "relations": relations}
+    show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")
+
+
 def _refuse_empty(text: str, what: str) -> None:
     if not any(map(str.isalnum, text)):
         raise typer.BadParameter(f"there is nothing to {what} in it.")
@@ -232,11 +243,10 @@ def found_text(found: Sequence[FoundMemory], said: Sequence[FoundTurn]) -> Rende
     """Return found facts and messages as tables."""
     if not (found or said):
         return Text("Nothing is remembered about that.", style="dim")
-    facts = _table("score", "relevance", "id", "memory", "")
+    facts = _table("score", "id", "memory", "")
     for item in found:
         notes = Text(", ".join(_notes(item.memory)), "dim")
-        scores = f"{item.score:.2f}", f"{item.relevance:.2f}"
-        facts.add_row(*scores, item.memory.id[:8], Text(_line(item.memory.text)), notes)
+        facts.add_row(f"{item.score:.2f}", item.memory.id[:8], Text(_line(item.memory.text)), notes)
     tables = [facts] if found else []
     return Group(*tables, *([_said_table([item.turn for item in said])] if said else []))
 
@@ -253,25 +263,19 @@ def added_text(step: Kept, kept: Sequence[Memory]) -> RenderableType:
     return Text("\n".join(lines))
 
 
-def would_forget_text(forgotten: Forgetting) -> RenderableType:
+def would_forget_text(found: Forgetting) -> RenderableType:
     """Return what would be forgotten, and how to confirm it."""
-    if not forgotten:
+    if not found:
         return Text("There is nothing to forget.", style="dim")
-    if forgotten.memories:
-        out.print(memories_text(forgotten.memories))
-    if forgotten.turns:
-        out.print(_said_table(forgotten.turns))
-        out.print("Messages are deleted with their answers.")
-    if forgotten.said_in:
-        out.print(
-            "The messages in which they were said are deleted, too. Others may say the same: they stay."
-        )
-    return Text("Nothing is forgotten yet: add --yes.", style="yellow")
+    lines: list[RenderableType] = [memories_text(found.memories)] if found.memories else []
+    if found.turns:
+        lines += [_said_table(found.turns), Text("Messages are deleted with their answers.")]
+    if found.said_in:
+        lines.append(Text("The messages that said it are deleted, too; others that say the same stay."))
+    return Group(*lines, Text("Nothing is forgotten yet: add --yes.", style="yellow"))
 
 
 def _said_table(turns: Sequence[Turn]) -> Table:
-    from memory.times import local_day
-
     table = _table("said", "by", "message")
     for turn in turns:
         table.add_row(local_day(turn.at), Text(turn.who), Text(_line(turn.text)))
@@ -291,8 +295,6 @@ def _line(text: str) -> str:
 
 
 def _day(memory: Memory) -> str:
-    from memory.times import local_day
-
     until = f" to {local_day(memory.ended_at)}" if memory.ended_at is not None else ""
     return local_day(memory.created_at) + until
 
@@ -305,26 +307,3 @@ def _notes(memory: Memory) -> list[str]:
         "not trusted": not memory.trusted,
     }
     return [name for name, holds in notes.items() if holds]
-
-
-@app.command()
-def graph(
-    to: Annotated[Literal["neo4j"], typer.Option(help="Where the graph is written.")] = "neo4j",
-    url: Annotated[str, typer.Option(help="Where Neo4j answers.")] = "bolt://127.0.0.1:7687",
-    neo4j_user: Annotated[str, typer.Option(help="Neo4j's user.")] = "neo4j",
-    password: Annotated[
-        str, typer.Option(envvar="ATHENA_NEO4J_PASSWORD", help="Neo4j's password.", show_default=False)
-    ] = "",
-    database: Annotated[str, typer.Option(help="Neo4j's database.")] = "neo4j",
-    user: User = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write the entities and relations that you spoke of to Neo4j, in the place of those written before."""
-    from pipeline.stores.neo4j import Neo4jAddress, export_graph
-
-    with opened(data_dir, user=user) as athena:
-        known = athena.memories.load(athena.settings.user)
-        entities, relations = export_graph(known, Neo4jAddress(url, neo4j_user, password, database))
-    done = {"to": to, "entities": entities, "relations": relations}
-    show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")

@@ -1,8 +1,8 @@
-"""`athena migrate`: from one store to the other."""
+"""`athena migrate`: copy everything from one store into the other."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -16,28 +16,40 @@ if TYPE_CHECKING:
 
 
 def migrate(
-    to: Annotated[
-        Literal["embedded", "server"],
-        typer.Option(help="The store that is to have them."),
-    ],
-    force: Annotated[bool, typer.Option(help="Write over documents that read otherwise there.")] = False,
+    to: Annotated[Literal["embedded", "server"], typer.Option(help="The store to copy into.")],
+    force: Annotated[bool, typer.Option(help="Overwrite documents that differ there.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy documents, conversations and memories to the other store; nothing is embedded again."""
+    """Copy documents, conversations and memories into the other store; nothing is embedded again."""
     from athena.cli.progress import counter
-    from athena.stores import copy_to
+    from athena.stores import build_stores
+    from pipeline.stores import migration
 
-    with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
-        done = copy_to(to, athena.settings, athena.manifest, force=force, report=report)
-    show(as_json, asdict(done), lambda: migration_text(done, to))
+    other = "server" if to == "embedded" else "embedded"
+    with opened(data_dir) as athena, counter(err, quiet=as_json) as count:
+        report = count or _ignore
+        source, target = (
+            build_stores(athena.settings.model_copy(update={"store": name}), lambda: athena.manifest)
+            for name in (other, to)
+        )
+        with closing(source), closing(target):
+            done = migration.Migration(
+                migration.copy_documents(source.documents(), target.documents(), force=force, report=report),
+                migration.copy_conversations(source.conversations(), target.conversations(), report=report),
+                migration.copy_memories(source.memories(), target.memories(), report=report),
+            )
+    show(as_json, done, lambda: migration_text(done, to))
+
+
+def _ignore(what: str, done: int, total: int) -> None:
+    """Report nothing."""
 
 
 def migration_text(done: Migration, to: str) -> str:
-    """How much was copied, and how to use it."""
-    documents, conversations = (
-        counted(done.documents, "document"),
-        counted(done.conversations, "conversation"),
-    )
-    copied = f"{documents}, {conversations} and the memories of {counted(done.memories, 'user')} copied."
+    """Return how much was copied, and how to use it."""
+    documents = counted(done.documents, "document")
+    conversations = counted(done.conversations, "conversation")
+    users = counted(done.memories, "user")
+    copied = f"{documents}, {conversations} and the memories of {users} copied."
     return f"{copied}\nUse them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."

@@ -15,10 +15,8 @@ PathGlobs = Annotated[
     typer.Option("--path", help="Search only in sources that match this glob, or one of several: repeat it."),
 ]
 Alpha = Annotated[float | None, typer.Option(min=0, max=1, help="0 = BM25 only, 1 = dense only.")]
-Candidates = Annotated[int | None, typer.Option(min=1, help="Length of each candidate list.")]
 Hyde = Annotated[bool | None, typer.Option("--hyde/--no-hyde", help="Search with a hypothetical answer")]
 Rerank = Annotated[bool | None, typer.Option("--rerank/--no-rerank", help="Rerank with the cross-encoder.")]
-Verbatim = Annotated[bool, typer.Option("--verbatim", help="Search for the words as they are written.")]
 Llm = Annotated[str | None, typer.Option("--llm", help="auto, none, ollama/NAME or openai/NAME.")]
 User = Annotated[
     str | None, typer.Option("--user", help="Whose conversations and memories; a name, no protection.")

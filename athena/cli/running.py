@@ -57,12 +57,9 @@ def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
     given = {name: flag for name, flag in {"data_dir": data_dir, **flags}.items() if flag is not None}
     if "hyde" in given:
         given["hyde"] = "on" if given["hyde"] else "off"
+    if given.pop("rerank", True) is False:
+        given["cross_encoder"] = "none"
     return load_settings(**given)
-
-
-def as_set(verbatim: bool) -> bool | None:
-    """The setting `spelling` that `--verbatim` means; None leaves it as it is set."""
-    return False if verbatim else None
 
 
 def check_private(private: bool, conversation: str | None) -> None:

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from athena.cli.answers import showing_results
-from athena.cli.options import Alpha, AsJson, Candidates, DataDir, Hyde, Llm, PathGlobs, Rerank, Verbatim
-from athena.cli.running import as_set, opened, show
+from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, PathGlobs, Rerank
+from athena.cli.running import opened, show
 from pipeline.answer import with_page
 from pipeline.stores.globs import as_globs
 from readers.dialects import display
@@ -36,10 +36,8 @@ def search(
     path: PathGlobs = None,
     why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: what became of this section?")] = None,
     alpha: Alpha = None,
-    candidates: Candidates = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
-    verbatim: Verbatim = False,
     llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -52,11 +50,9 @@ def search(
     flags = {
         "top_k": top_k,
         "alpha": alpha,
-        "candidates": candidates,
         "hyde": hyde,
         "rerank": rerank,
         "llm": llm,
-        "spelling": as_set(verbatim),
     }
     with opened(data_dir, **flags) as athena:
         athena.warm_up()

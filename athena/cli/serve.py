@@ -16,6 +16,9 @@ def serve(
     ingest: Annotated[
         bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Index the corpus again whenever its files change.")
+    ] = False,
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="The chat, or the doors alone (ATHENA_DOORS).")
     ] = True,
@@ -25,4 +28,5 @@ def serve(
     from ui.launch import serve as serve_app
 
     with failing_clearly():
-        serve_app(settings_with(data_dir, host=host, port=port), say=out.print, ingest=ingest, page=page)
+        settings = settings_with(data_dir, host=host, port=port)
+        serve_app(settings, say=out.print, ingest=ingest, watch=watch, page=page)

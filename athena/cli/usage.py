@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,7 +36,7 @@ def usage(
     with opened(data_dir) as athena:
         begun = None if since is None else read_date(since, name="--since", begin=True)
         found = counted(athena.conversations, user=user, since=begun)
-    show(as_json, asdict(found), lambda: usage_text(found))
+    show(as_json, found, lambda: usage_text(found))
 
 
 def usage_text(report: UsageReport) -> RenderableType:
@@ -46,10 +45,7 @@ def usage_text(report: UsageReport) -> RenderableType:
     if report.total.estimated:
         notes.append("~ counted here: the model's server did not report all tokens.")
     if report.total.unpriced:
-        notes.append(
-            f"{report.total.unpriced:,} without a price: set ATHENA_PRICE_IN and ATHENA_PRICE_OUT, or "
-            "ATHENA_PRICES."
-        )
+        notes.append(f"{report.total.unpriced:,} without a price: set ATHENA_PRICES.")
     named = {"model": report.by_model, "day": report.by_day, "user": report.by_user}
     tables = [_table(name, rows) for name, rows in named.items()]
     return Group(*tables, *map(Text, notes)) if report.total.turns else Text("Nothing was asked.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from athena.searching import NO_BUDGET
+from athena.components import NO_BUDGET
 from athena.stores import require_index
 from athena.tools.cutting import ROOM, Lines, cut_lines, fitting, size
 from athena.tools.places import Place, place_of, title_of

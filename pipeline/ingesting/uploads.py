@@ -102,7 +102,7 @@ def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
                 raise UploadRefused(problem, "Rename one of them.")
             content = read(most := limits.of_a_file.of(name))
             if len(content) > most:
-                fix = "Divide the file, or raise ATHENA_MAX_FILE_MB or ATHENA_MAX_CONVERTED_MB."
+                fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
                 raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
         except UploadRefused as error:
             refused.append(str(error))
@@ -110,7 +110,7 @@ def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
         size += len(content)
         if size > limits.max_total_bytes or len(contents) >= limits.max_files:
             limit = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
-            fix = "Upload it in parts, or raise ATHENA_MAX_UPLOAD_FILES or ATHENA_MAX_UPLOAD_MB."
+            fix = "Upload it in parts."
             raise UploadTooLarge(f"The upload has more than {limit}.", fix)
         contents[name] = content
         taken |= {folded, *(f"{parent}/" for parent in above)}

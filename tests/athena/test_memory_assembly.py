@@ -1,4 +1,4 @@
-"""The memory of an Athena is released when it closes."""
+"""Closing releases everything, also where a step fails."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from athena.assistant import Athena
-from athena.memory_assembly import MemoryAssembly
+from athena import open_athena
 from athena.settings import Settings
 from pipeline.stores.embedded.memories import EmbeddedMemories
 
@@ -15,17 +14,16 @@ from pipeline.stores.embedded.memories import EmbeddedMemories
 def test_closing_releases_everything_although_something_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    athena = open_athena(Settings(data_dir=tmp_path))
     closed: list[object] = []
 
-    def broken(_: MemoryAssembly) -> None:
+    def broken() -> None:
         raise ZeroDivisionError
 
-    athena = Athena(Settings(data_dir=tmp_path))
     assert athena.memories is not None
     with monkeypatch.context() as patch:
-        patch.setattr(MemoryAssembly, "finish", broken)
+        patch.setattr(athena, "finish", broken)
         patch.setattr(EmbeddedMemories, "close", lambda memories: closed.append(memories))
         with pytest.raises(ZeroDivisionError):
             athena.close()
-    athena.close()
     assert len(closed) == 1

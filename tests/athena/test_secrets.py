@@ -107,7 +107,6 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Machine:
         "PYTHONPATH": str(ROOT),
         "ATHENA_CROSS_ENCODER": "none",
         "ATHENA_OLLAMA_URL": "http://127.0.0.1:9",
-        "ATHENA_CONNECT_TIMEOUT_S": "1",
         "OTEL_EXPORTER_OTLP_HEADERS": f"api_key={TRACES_KEY}",
     }
     machine = Machine(folder, environment)

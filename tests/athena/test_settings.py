@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,24 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from athena import Athena, load_settings
-from athena.loading import part
+from athena import load_settings, open_athena
+from athena.loading import (
+    CHANGEABLE,
+    FILE_NAME,
+    can_be_written,
+    changeable,
+    options_of,
+    read_choices,
+    with_choices,
+    write_choices,
+)
 from athena.missions import has_mission
 from athena.settings import Settings
-from pipeline.errors import ConfigurationError
+from athena.settings_changes import drafted
+from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.options import RetrievalOptions
+from pipeline.redaction import MARK
+from scripts.settings_page import page
 
 ROOT = Path(__file__).parents[2]
 FIELDS = Settings.model_fields
@@ -29,22 +41,13 @@ GOOD: dict[str, tuple[str, Any]] = {
     "mongodb_url": ("mongodb://u:p@db/", "mongodb://u:p@db/"),
     "mongodb_database": ("manuals", "manuals"),
     "weaviate_url": ("https://vectors", "https://vectors"),
-    "weaviate_grpc_host": ("grpc.vectors", "grpc.vectors"),
     "weaviate_grpc_port": ("443", 443),
     "weaviate_api_key": ("k", "k"),
-    "weaviate_prefix": ("Manuals", "Manuals"),
     "weaviate_replicas": ("3", 3),
-    "weaviate_shards": ("6", 6),
     "weaviate_quantizer": ("rq", "rq"),
     "formats": ("md,pdf", "md,pdf"),
-    "language": ("de", "de"),
     "max_file_mb": ("2.5", 2.5),
-    "max_converted_mb": ("20", 20.0),
-    "convert_timeout_s": ("5", 5.0),
-    "max_upload_files": ("3", 3),
-    "max_upload_mb": ("7", 7.0),
     "embedding_model": ("ollama/nomic", "ollama/nomic"),
-    "embedding_threads": ("2", 2),
     "cross_encoder": ("none", "none"),
     "llm": ("none", "none"),
     "ollama_url": ("http://127.0.0.1:9", "http://127.0.0.1:9"),
@@ -52,35 +55,16 @@ GOOD: dict[str, tuple[str, Any]] = {
     "openai_base_url": ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
     "context_window": ("4096", 4096),
     "max_answer_tokens": ("77", 77),
-    "answer_timeout_s": ("60", 60.0),
-    "temperature": ("0", 0.0),
     "think": ("true", True),
-    "price_in": ("0.5", 0.5),
-    "price_out": ("1.5", 1.5),
     "prices": ("openai/a 0.1 0.2; ollama/b 0 0", "openai/a 0.1 0.2; ollama/b 0 0"),
-    "connect_timeout_s": ("1.5", 1.5),
     "request_timeout_s": ("9", 9.0),
     "hyde": ("off", "off"),
-    "hyde_timeout_s": ("4", 4.0),
     "alpha": ("1", 1.0),
-    "candidates": ("12", 12),
-    "spelling": ("false", False),
-    "merge_up": ("false", False),
-    "rerank": ("false", False),
     "top_k": ("3", 3),
     "context_tokens": ("900", 900),
-    "answerable_threshold": ("0.25", 0.25),
-    "history_tokens": ("100", 100),
-    "quotes": ("2", 2),
     "memory": ("agent", "agent"),
     "memory_relevance": ("distance", "distance"),
     "memory_stm_size": ("5", 5),
-    "memory_ltm_size": ("50", 50),
-    "memory_tokens": ("90", 90),
-    "memory_recency_weight": ("0.5", 0.5),
-    "memory_importance_weight": ("0.5", 0.5),
-    "memory_relevance_weight": ("2", 2.0),
-    "memory_threshold": ("0.5", 0.5),
     "user": ("ada", "ada"),
     "persona": ("persona.toml", Path("persona.toml")),
     "phoenix_url": ("http://127.0.0.1:6006", "http://127.0.0.1:6006"),
@@ -88,45 +72,26 @@ GOOD: dict[str, tuple[str, Any]] = {
     "port": ("9000", 9000),
     "allowed_hosts": ("docs.example, wiki.example", "docs.example, wiki.example"),
     "user_header": ("X-Forwarded-User", "X-Forwarded-User"),
-    "watch": ("true", True),
     "doors": ("all", "all"),
-    "doors_a_minute": ("600", 600),
-    "doors_at_once": ("8", 8),
-    "doors_max_mb": ("2", 2.0),
-    "doors_patience_s": ("5", 5.0),
     "tools": ("weather:forecast=reads", "weather:forecast=reads"),
     "mcp_servers": ("servers.json", Path("servers.json")),
-    "agent_steps": ("4", 4),
-    "agent_tokens": ("2000", 2000),
-    "agent_timeout_s": ("30", 30.0),
 }
 
 BAD = {
     "formats": "md,doc",
-    "language": "German",
     "max_file_mb": "0",
-    "max_upload_files": "-1",
-    "embedding_threads": "-1",
     "context_window": "many",
-    "temperature": "2.1",
     "think": "perhaps",
     "hyde": "sometimes",
     "alpha": "1.01",
-    "candidates": "0",
-    "answerable_threshold": "2",
-    "rerank": "maybe",
     "top_k": "2.5",
     "port": "0",
     "user_header": "X User",
     "doors": "http",
     "memory": "everything",
     "memory_relevance": "some",
-    "memory_tokens": "0",
-    "memory_recency_weight": "-1",
-    "memory_relevance_weight": "inf",
-    "user": "",
-    "connect_timeout_s": "nan",
-    "price_in": "-1",
+    "memory_stm_size": "0",
+    "request_timeout_s": "nan",
     "prices": "openai/a 0.1",
 }
 
@@ -137,6 +102,7 @@ def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("ATHENA_")]:
         monkeypatch.delenv(name)
+    monkeypatch.delenv("OLLAMA_API_KEY", raising=False)
 
 
 def test_the_examples_are_of_all_settings() -> None:
@@ -189,9 +155,9 @@ def test_a_bad_flag_is_named_too() -> None:
         load_settings(alpha=7)
 
 
-def test_a_part_has_the_values_of_the_settings_and_those_given() -> None:
+def test_options_have_the_values_of_the_settings_and_the_changes() -> None:
     settings = Settings(alpha=0.2, hyde="off", openai_api_key="sk-secret")
-    options = part(settings, RetrievalOptions, hyde=settings.hyde != "off")
+    options = options_of(settings, RetrievalOptions, hyde=settings.hyde != "off")
     assert (options.alpha, options.hyde, options.paths) == (0.2, False, None)
     assert not [name for name in options.model_dump() if "key" in name]  # they are stored with each answer
     with pytest.raises(ValidationError):
@@ -223,13 +189,14 @@ def test_nothing_listens_to_others_unless_told() -> None:
     assert Settings().host == "127.0.0.1"
 
 
-def test_the_page_of_settings_lists_each_with_its_default() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\|\s*`(ATHENA_\w+)`\s*\|\s*([^|]*?)\s*\|", page, re.MULTILINE))
-    assert set(rows) == {f"ATHENA_{name.upper()}" for name in FIELDS}
-    for name, field in FIELDS.items():
-        default = "" if field.default is None else str(field.default).removeprefix(f"{ROOT}/")
-        assert default.lower() in rows[f"ATHENA_{name.upper()}"].lower(), name
+def test_the_page_of_settings_is_the_generated_one() -> None:
+    written = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    assert written == page(), "run scripts/settings_page.py"
+    assert all(f"`ATHENA_{name.upper()}`" in written for name in FIELDS)
+
+
+def test_there_are_at_most_forty() -> None:
+    assert len(FIELDS) <= 40
 
 
 def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,11 +228,140 @@ def test_a_pipe_in_the_place_of_the_first_page_is_no_mission(tmp_path: Path) -> 
 def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread.name))
-    Athena(Settings(embedding_model="ollama/nomic", ollama_url="http://127.0.0.1:9")).warm_up()
+    open_athena(Settings(embedding_model="ollama/nomic", ollama_url="http://127.0.0.1:9")).warm_up()
     assert started == []
-    Athena(Settings()).warm_up(serving=True)
+    open_athena(Settings()).warm_up(serving=True)
     assert started == ["warm-up"] * 2  # the model, and the documents' words for spelling
-    Athena(Settings(store="server")).warm_up()
+    open_athena(Settings(store="server")).warm_up()
     assert started == ["warm-up"] * 3
-    Athena(Settings(store="server")).warm_up(serving=True)
+    open_athena(Settings(store="server")).warm_up(serving=True)
     assert started == ["warm-up"] * 5
+
+
+# -- settings.json ------------------------------------------------------------------------------------------
+
+
+def test_choices_come_back_and_only_their_owner_may_read_them(tmp_path: Path) -> None:
+    assert read_choices(tmp_path / "data") == {}
+    write_choices(tmp_path / "data", {"hyde": "on", "openai_api_key": "sk-9"})
+    path = tmp_path / "data" / FILE_NAME
+    path.chmod(0o644)
+    write_choices(tmp_path / "data", {"hyde": "off"})
+    assert read_choices(tmp_path / "data") == {"hyde": "off"}
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [found.name for found in path.parent.iterdir()] == [FILE_NAME]
+
+
+def test_each_value_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_choices(Path(".athena"), {"hyde": "on", "memory": "none", "llm": "ollama/a", "persona": "p.toml"})
+    Path(".env").write_text("ATHENA_HYDE=off\nATHENA_TOP_K=3\n", encoding="utf-8")
+    monkeypatch.setenv("ATHENA_TOP_K", "4")
+    settings = load_settings(llm="none")
+    assert (settings.hyde, settings.top_k, settings.llm, settings.memory) == ("off", 4, "none", "none")
+    origins = {name: settings.origin(name) for name in ("hyde", "top_k", "llm", "memory", "port")}
+    assert origins == {
+        "hyde": ".env", "top_k": "environment", "llm": "command line", "memory": "settings page",
+        "port": "default",
+    }  # fmt: skip
+    assert changeable(settings) == frozenset(CHANGEABLE) - {"hyde", "llm"}
+
+
+def test_an_empty_line_of_the_environment_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "")
+    write_choices(Path(".athena"), {"openai_api_key": "sk-chosen-1"})
+    settings = load_settings()
+    assert settings.openai_api_key == "sk-chosen-1"
+    assert with_choices(settings, {}).openai_api_key == ""
+
+
+def test_the_data_folder_that_a_flag_names_is_read() -> None:
+    write_choices(Path("elsewhere"), {"memory": "none"})
+    assert load_settings().memory == "inject"
+    assert load_settings(data_dir=Path("elsewhere")).memory == "none"
+
+
+def test_other_settings_in_the_file_are_ignored() -> None:
+    write_choices(Path(".athena"), {"host": "0.0.0.0", "memory": "none"})
+    assert (load_settings().host, load_settings().memory) == ("127.0.0.1", "none")
+
+
+def test_a_key_of_the_environment_goes_to_no_server_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_choices(Path(".athena"), {"openai_base_url": "http://127.0.0.1:9/v1"})
+    assert load_settings().openai_base_url == "http://127.0.0.1:9/v1"
+    monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "sk-of-the-environment")
+    settings = load_settings()
+    assert settings.openai_base_url == ""
+    assert "openai_base_url" not in changeable(settings)
+
+
+def test_a_key_of_ollama_goes_to_no_server_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_choices(Path(".athena"), {"ollama_url": "http://127.0.0.1:9"})
+    monkeypatch.setenv("OLLAMA_API_KEY", "key-of-the-environment")
+    settings = load_settings()
+    assert settings.ollama_url == FIELDS["ollama_url"].default
+    assert drafted(settings, {"ollama_url": "http://127.0.0.1:10"}).ollama_url == settings.ollama_url
+
+
+def test_a_key_goes_to_no_other_server_than_it_was_chosen_for() -> None:
+    settings = load_settings()
+    write_choices(settings.data_dir, {"openai_base_url": "http://127.0.0.1:9/v1", "openai_api_key": "sk-one"})
+    assert drafted(settings, {"hyde": "on"}).openai_api_key == "sk-one"
+    moved = drafted(settings, {"openai_base_url": "http://127.0.0.1:10/v1"})
+    assert (moved.openai_base_url, moved.openai_api_key) == ("http://127.0.0.1:10/v1", "")
+    both = {"openai_base_url": "http://127.0.0.1:10/v1", "openai_api_key": "sk-two"}
+    assert drafted(settings, both).openai_api_key == "sk-two"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"hyde": "maybe"}, "ATHENA_HYDE cannot be 'maybe': "),
+        ({"llm": "gpt"}, "ATHENA_LLM is 'gpt', which names no model."),
+        ({"persona": "a\0b"}, "ATHENA_PERSONA cannot be "),
+        ({"persona": "nowhere.toml"}, "ATHENA_PERSONA: cannot read 'nowhere.toml'"),
+    ],
+)
+def test_bad_choices_get_the_environments_errors(changes: dict[str, object], problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        drafted(load_settings(), changes)
+    assert caught.value.problem.startswith(problem)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"values": []}', "\udcff"])
+def test_a_damaged_file_is_named(text: str) -> None:
+    Path(".athena").mkdir()
+    (Path(".athena") / FILE_NAME).write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ConfigurationError, match=r"Cannot read '\.athena/settings\.json'"):
+        load_settings()
+
+
+def test_a_bad_value_names_the_file_and_a_bad_key_is_not_shown() -> None:
+    write_choices(Path(".athena"), {"hyde": "many"})
+    with pytest.raises(ConfigurationError, match=r"ATHENA_HYDE cannot be 'many'.*settings\.json"):
+        load_settings()
+    Path(".athena", FILE_NAME).write_text(json.dumps({"values": {"openai_api_key": ["sk-31415926535"]}}))
+    with pytest.raises(ConfigurationError) as caught:
+        load_settings()
+    assert "31415926535" not in str(caught.value)
+
+
+def test_a_chosen_key_is_redacted() -> None:
+    write_choices(Path(".athena"), {"openai_api_key": "sk-2718281828"})
+    assert "2718281828" not in repr(load_settings())
+    assert str(AthenaError("The server said sk-2718281828.")) == f"The server said {MARK}."
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    with pytest.raises(ConfigurationError, match=r"Cannot write .*settings\.json"):
+        write_choices(in_the_way / "data", {"hyde": "on"})
+    assert can_be_written(tmp_path / "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE_NAME)
+    with pytest.raises(ConfigurationError, match="not a regular file"):
+        read_choices(tmp_path)

@@ -33,7 +33,6 @@ def processes(tmp_path: Path) -> Iterator[tuple[str, str]]:
             "mongodb_database": servers.mongodb_database,
             "weaviate_url": servers.weaviate_url,
             "weaviate_grpc_port": str(servers.weaviate_grpc_port),
-            "weaviate_prefix": servers.weaviate_prefix,
             "llm": "none",
         }
         yield tuple(stack.enter_context(_process(tmp_path / name, settings)) for name in ("one", "two"))  # type: ignore[misc]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from athena.chosen import FILE_NAME
+from athena.loading import FILE_NAME
 from tests.browser.conftest import Opener, serving
 from tests.browser.looks import looked_at
 from tests.browser.pages import App

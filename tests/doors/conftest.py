@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 
 from athena import Athena, open_athena
+from athena.models import Models
 from athena.settings import Settings
 from pipeline.models.base import ModelChoice
 from pipeline.stores.keys import RIGHTS, new_key
@@ -75,7 +76,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             athena.ingest([tmp_path / "manuals"])
             if llm is not None:
                 choice = ModelChoice("language model", "fake", "local", "here")
-                monkeypatch.setattr(athena.models, "language_model", lambda *_: (llm, choice))
+                monkeypatch.setattr(Models, "language_model", lambda *_: (llm, choice))
             return Served(athena, stack.enter_context(_server(athena)), stack)
 
         yield served

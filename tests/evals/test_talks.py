@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from athena.assistant import Athena
+from athena import Athena, open_athena
 from athena.settings import Settings
 from evals.chats import evaluate_conversations
 from evals.conversations import Asked, Conversation
@@ -28,11 +27,8 @@ TALKS = Path(__file__).parents[2] / "evals" / "data" / "memory" / "talks"
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Athena]:
-    athena = Athena(Settings(data_dir=tmp_path, llm="none", rerank=False))
-    choice = SimpleNamespace(name="", fix="")
-    athena.models = SimpleNamespace(  # type: ignore[assignment]
-        encoder=(FakeEncoder(), None), language_model=lambda *_: (None, choice)
-    )
+    settings = Settings(data_dir=tmp_path, llm="none", cross_encoder="none")
+    athena = open_athena(settings, encoder=FakeEncoder())
     yield athena
     athena.close()
 

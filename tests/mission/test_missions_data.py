@@ -64,7 +64,7 @@ def test_ten_strangers_ask_in_each_level() -> None:
 def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
     """For every question, with the bundled model and no other: enough to win without a language model."""
     ranking = tmp_path / "missions.run"
-    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", rerank=False)
+    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", cross_encoder="none")
     with closing(open_athena(settings)) as athena:
         evaluate_retrieval(athena, DATA, run=ranking, corpus=MANUALS)
     first: dict[str, set[str]] = {}
@@ -79,7 +79,7 @@ def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_first_words_lead_to_a_quote_with_the_way_on(tmp_path: Path) -> None:
     """Without a language model, and without a click."""
-    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", rerank=False)
+    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", cross_encoder="none")
     with closing(open_athena(settings)) as athena:
         athena.ingest([MANUALS])
 

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_path_security_middleware import PathSecurityMiddleware
 
 from athena import Athena
+from athena.reading import MAX_UPLOAD_MB
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from tests.contrast import LEAST_CONTRAST, channels, contrast
@@ -35,10 +36,10 @@ def test_the_scripts_folder_hides_no_package() -> None:
 
 
 def test_options_follow_the_settings() -> None:
-    options = streamlit_options(Settings(host="127.0.0.2", port=9000, max_upload_mb=7))
+    options = streamlit_options(Settings(host="127.0.0.2", port=9000))
     assert options["server.address"] == "127.0.0.2"
     assert options["server.port"] == 9000
-    assert options["server.maxUploadSize"] == 7
+    assert options["server.maxUploadSize"] == MAX_UPLOAD_MB
 
 
 def test_loopback_and_no_statistics_by_default() -> None:

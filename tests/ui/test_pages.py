@@ -23,6 +23,7 @@ from pipeline.answering.replies import NO_MODEL
 from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.records import Step
+from pipeline.stores.embedded import EmbeddedStore
 from tests import made_answers
 from tests.made_files import notebook
 from tests.ui.conftest import VALVES, answered, component_data, quoted, texts
@@ -428,7 +429,8 @@ def test_a_damaged_member_of_a_zip_is_named_and_the_others_can_be_added(athena: 
 
 
 def test_an_outdated_index_says_so_and_is_indexed_again(athena: Athena, run_app: Run) -> None:
-    with athena.embedded_store.database.write() as connection:
+    assert isinstance(athena.store, EmbeddedStore)
+    with athena.store.database.write() as connection:
         connection.execute(
             "UPDATE manifest SET recipe = 0, fingerprint = ''"
         )  # as one made before they were kept
@@ -625,7 +627,7 @@ def test_what_the_server_indexes_at_its_start_is_shown_while_it_serves(
     original = empty_athena.ingest
     monkeypatch.setattr(empty_athena, "ingest", ingest)
     monkeypatch.setattr("ui.shared.process.opened", lambda: empty_athena)
-    empty_athena.settings = empty_athena.settings.model_copy(update={"corpus": tmp_path / "manuals"})
+    empty_athena.use(empty_athena.settings.model_copy(update={"corpus": tmp_path / "manuals"}))
     (tmp_path / "manuals").mkdir()
     (tmp_path / "manuals" / "fan.md").write_text("# Fan\n\nThe fan hums.\n", encoding="utf-8")
     app = run_app(empty_athena, page="documents")

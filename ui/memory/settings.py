@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from athena.chosen import can_be_written, read_chosen
+from athena.loading import can_be_written, read_choices
 from memory.options import PRESETS
 from ui.shared import fields, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -34,7 +34,7 @@ def _presets() -> None:
     """Draw the choice of the preset, which holds for everybody who uses this program."""
     settings = process.settings()
     can_write = can_be_written(settings.data_dir)
-    shown = fields.Shown(settings, read_chosen(settings.data_dir), can_write, (), _reset)
+    shown = fields.Shown(settings, read_choices(settings.data_dir), can_write, (), _reset)
     st.subheader("What is remembered", anchor=False)
     st.markdown(FOR_EVERYBODY)
     with st.container(key="presets"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from athena.chosen import can_be_written, read_chosen
+from athena.loading import can_be_written, read_choices
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
 from ui.conversation.model_picker import NO_MODEL, look_for_models, models
@@ -61,7 +61,7 @@ def _for_everybody() -> dict[str, Any]:
     """Draw the settings of the server; what was changed of them."""
     settings = process.settings()
     can_write = can_be_written(settings.data_dir)
-    shown = fields.Shown(settings, read_chosen(settings.data_dir), can_write, models()[1], _reset)
+    shown = fields.Shown(settings, read_choices(settings.data_dir), can_write, models()[1], _reset)
     st.subheader("This server", anchor=False)
     st.markdown(with_code(FOR_EVERYBODY))
     if not can_write:
@@ -72,8 +72,7 @@ def _for_everybody() -> dict[str, Any]:
         for item in fields.SERVERS:
             changes |= fields.field(item, shown)
     _connection(changes)
-    rerank, hyde = fields.SEARCH
-    changes |= fields.field(rerank, shown)
+    (hyde,) = fields.SEARCH
     _cross_encoder()
     for item in (hyde, *fields.ANSWERS):
         changes |= fields.field(item, shown)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 EMPTY = "Nothing was asked yet. Each answer is counted here, with its tokens where a language model wrote it."
 NO_PRICE = (
-    "of these asked a language model that has no price: set `ATHENA_PRICE_IN` and `ATHENA_PRICE_OUT` to what "
-    "1,000 tokens cost, or `ATHENA_PRICES` by model. From then on each turn keeps its cost."
+    "of these asked a language model that has no price: set `ATHENA_PRICES` to what "
+    "1,000 tokens of each model cost. From then on each turn keeps its cost."
 )
 ESTIMATED = "~ was counted here, as the model's server did not report all tokens."
 PLOTTED = {"Turns": "turns", "Tokens in": "tokens_in", "Tokens out": "tokens_out", "Cost": "cost",

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from athena.chosen import Chosen
-from athena.loading import KEY, OLLAMA_KEY, OLLAMA_KEYS_SERVER, changeable, set_outside
+from athena.loading import KEY, OLLAMA_KEY, OLLAMA_SERVER, changeable
 from athena.settings import Settings
 from athena.settings_changes import require_workable
 from memory.options import PRESETS
@@ -21,8 +20,7 @@ from pipeline.redaction import without_password
 from ui.shared.state import kept
 from ui.shared.words import plain, with_code
 
-Kind = Literal["model", "text", "secret", "switch", "number", "choice", "radio"]
-MOST_QUOTES = 50
+Kind = Literal["model", "text", "secret", "choice", "radio"]
 VARIABLE = re.compile(r"(ATHENA_[A-Z_]+)(?:=(\w+))?")
 
 
@@ -57,14 +55,10 @@ SERVERS = (
           "in the data folder, for the owner of this server alone, and never shown again."),
 )  # fmt: skip
 SEARCH = (
-    Field("rerank", "switch", "Rerank with the cross-encoder",
-          "Reads the question beside each passage and orders them again: better order, slower search."),
     Field("hyde", "choice", "HyDE", "Lets the model imagine an answer and searches for what resembles it. "
           "`auto` does so when a model is connected.", options=("auto", "on", "off")),
 )  # fmt: skip
 ANSWERS = (
-    Field("quotes", "number", "Quotes",
-          "The most passages that an answer without a model quotes, folded ones among them."),
     Field("persona", "text", "Persona", "A TOML file on this server with the name, greeting and tone of who "
           "answers.", placeholder="Path of the file"),
 )  # fmt: skip
@@ -88,7 +82,7 @@ class Shown:
     """What fields are drawn with."""
 
     settings: Settings
-    chosen: Chosen
+    chosen: Mapping[str, Any]
     can_write: bool
     models: Sequence[str]
     on_reset: Callable[[str], None]
@@ -123,12 +117,12 @@ def _origin(item: Field, shown: Shown) -> None:
                   on_click=shown.on_reset, args=(item.name,))  # fmt: skip
 
 
-def origin_of(item: Field, settings: Settings, chosen: Chosen) -> str:
+def origin_of(item: Field, settings: Settings, chosen: Mapping[str, Any]) -> str:
     """Where a setting's value comes from, in words."""
-    if item.name in set_outside(settings):
-        return f"Set by `{item.variable}`: it cannot be changed here."
+    if (origin := settings.origin(item.name)) not in ("settings page", "default"):
+        return f"Set by `{item.variable}` ({origin}): it cannot be changed here."
     if item.name not in changeable(settings):
-        key = OLLAMA_KEY if item.name == OLLAMA_KEYS_SERVER else f"ATHENA_{KEY.upper()}"
+        key = OLLAMA_KEY if item.name == OLLAMA_SERVER else f"ATHENA_{KEY.upper()}"
         return f"Belongs to the key that `{key}` sets: it cannot be changed here."
     return "Chosen here." if item.name in chosen else f"Default: `{_default(item)}`."
 
@@ -153,10 +147,6 @@ def _control(item: Field, shown: Shown) -> dict[str, Any]:
                 **common, options=names, index=names.index(str(now)), format_func=_model_label,
                 accept_new_options=True, help="Not in the list? Type ollama/NAME or openai/NAME.",
             )  # fmt: skip
-        case "switch":
-            value = st.toggle(**common, value=bool(now))
-        case "number":
-            value = st.number_input(**common, min_value=1, max_value=MOST_QUOTES, value=min(now, MOST_QUOTES))
         case "choice":
             value = st.segmented_control(**common, options=item.options, default=now, required=True)
         case "radio":
@@ -178,7 +168,7 @@ def shown_value(item: Field, now: object) -> object:
         return ""
     if item.kind == "text":
         return "" if now is None else without_password(str(now))
-    return min(int(str(now)), MOST_QUOTES) if item.kind == "number" else now
+    return now
 
 
 def _model_label(name: str) -> str:

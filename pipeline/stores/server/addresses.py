@@ -35,15 +35,16 @@ class ServerAddresses(ServerOptions):
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
                 "Give it with its scheme and port: http://localhost:8080 is one.",
             )
-        if self.weaviate_port == self.weaviate_grpc_port and self.grpc_host == self.weaviate.hostname:
+        if self.weaviate_port == self.weaviate_grpc_port:
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} and {WEAVIATE_GRPC_SETTING} name the same port, {self.weaviate_port}.",
                 "Weaviate answers HTTP at one port and gRPC at another: give both.",
             )
         if not _PREFIX.fullmatch(self.weaviate_prefix):
             raise ConfigurationError(
-                f"ATHENA_WEAVIATE_PREFIX cannot be '{self.weaviate_prefix}'.",
-                "Use letters and digits, beginning with a capital letter.",
+                f"ATHENA_MONGODB_DATABASE cannot be '{self.mongodb_database}': Weaviate's collections are "
+                "called like it.",
+                "Use letters, digits and _, beginning with a letter.",
             )
         return self
 
@@ -65,7 +66,12 @@ class ServerAddresses(ServerOptions):
     @property
     def grpc_host(self) -> str:
         """The host of Weaviate's gRPC port."""
-        return self.weaviate_grpc_host or self.weaviate.hostname or ""
+        return self.weaviate.hostname or ""
+
+    @property
+    def weaviate_prefix(self) -> str:
+        """How the names of Weaviate's collections begin: as the database in MongoDB, without `_`."""
+        return "".join(word[:1].upper() + word[1:] for word in self.mongodb_database.split("_"))
 
     @property
     def secrets(self) -> tuple[str, ...]:

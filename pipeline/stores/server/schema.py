@@ -24,9 +24,9 @@ from weaviate.util import generate_uuid5
 
 from pipeline.analysis import lexical_terms
 from pipeline.nodes import Node
-from pipeline.options import ServerOptions
 from pipeline.stores.base import LEVELS, Level, NewDocument
 from pipeline.stores.metadata import sentence_metadata
+from pipeline.stores.server.addresses import ServerAddresses
 
 # BM25 as tantivy, the embedded store's engine, has it.
 BM25_K1 = 1.2
@@ -41,12 +41,12 @@ Properties = Mapping[str, Any]
 NodeObject = DataObject[Properties, None]
 
 
-def collection_names(options: ServerOptions, build: str) -> dict[Level, str]:
+def collection_names(options: ServerAddresses, build: str) -> dict[Level, str]:
     """The names of a build's collections, by level."""
     return {level: f"{options.weaviate_prefix}_{build}_{level}" for level in LEVELS}
 
 
-def create_collections(client: WeaviateClient, options: ServerOptions, build: str) -> None:
+def create_collections(client: WeaviateClient, options: ServerAddresses, build: str) -> None:
     """Create the collections of a build that do not exist yet."""
     for level, name in collection_names(options, build).items():
         if not client.collections.exists(name):
@@ -94,19 +94,17 @@ def _of_sentence(node: Node, section: Node) -> dict[str, Any]:
     }
 
 
-def _create(client: WeaviateClient, name: str, level: Level, options: ServerOptions) -> None:
+def _create(client: WeaviateClient, name: str, level: Level, options: ServerAddresses) -> None:
     quantizers = Configure.VectorIndex.Quantizer
     quantizer: Mapping[str, Callable[[], Any]] = {
         "none": quantizers.none,
         "rq": quantizers.rq,
         "bq": quantizers.bq,
     }
-    shards = options.weaviate_shards
     client.collections.create(
         name,
         properties=_PROPERTIES[level],
         replication_config=Configure.replication(factor=options.weaviate_replicas),
-        sharding_config=Configure.sharding(desired_count=shards) if shards else None,
         inverted_index_config=Configure.inverted_index(
             bm25_k1=BM25_K1, bm25_b=BM25_B, stopwords_preset=StopwordsPreset.NONE
         ),

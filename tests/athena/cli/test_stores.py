@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from athena import cli, load_settings
-from athena.stores import server_addresses as addresses_of
+from athena.loading import options_of
 from pipeline.errors import ConfigurationError
 from tests.server_stores import server_addresses
 
@@ -37,7 +37,6 @@ def test_an_index_moves_to_the_servers_and_back(
         monkeypatch.setenv("ATHENA_MONGODB_DATABASE", addresses.mongodb_database)
         monkeypatch.setenv("ATHENA_WEAVIATE_URL", addresses.weaviate_url)
         monkeypatch.setenv("ATHENA_WEAVIATE_GRPC_PORT", str(addresses.weaviate_grpc_port))
-        monkeypatch.setenv("ATHENA_WEAVIATE_PREFIX", addresses.weaviate_prefix)
         moved = runner.invoke(cli.app, ["migrate", "--to", "server", "--json"])
         assert json.loads(moved.stdout)["documents"] == 1
         monkeypatch.setenv("ATHENA_STORE", "server")
@@ -82,8 +81,10 @@ def test_a_backup_is_searched_in_the_place_of_the_original(
 
 
 def test_a_url_that_cannot_be_is_said() -> None:
+    from pipeline.stores.server import ServerAddresses
+
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
-        addresses_of(load_settings(weaviate_url="weaviate:8080"))
+        options_of(load_settings(weaviate_url="weaviate:8080"), ServerAddresses)
 
 
 def test_the_password_stays_out_of_what_is_printed() -> None:

@@ -22,7 +22,7 @@ def test_the_row_of_an_alarm_brings_its_procedure(tmp_path: Path) -> None:
     for number in range(12):  # more pages about seals than passages are selected
         text = f"# Seal {number}\n\nA lost seal of kind {number} is a seal that was lost in store {number}.\n"
         (tmp_path / "docs" / f"seal-{number}.md").write_text(text)
-    settings = load_settings(data_dir=tmp_path / "index", llm="none", memory="none", merge_up=False)
+    settings = load_settings(data_dir=tmp_path / "index", llm="none", memory="none")
     with open_athena(settings) as athena:
         athena.ingest(tmp_path / "docs")
         found = athena.search("K-17 SEAL LOST")

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from opentelemetry import trace as global_trace
 
-from athena import Athena
+from athena import open_athena
 from athena.settings import Settings
 from pipeline import redaction
 from pipeline.answer import Answer
@@ -140,7 +140,7 @@ def test_the_check_asks_whether_traces_are_taken(end: str) -> None:
 
 def test_the_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pipeline.steps.tracing", None)
-    athena = Athena(Settings(data_dir=tmp_path, phoenix_url="http://127.0.0.1:9"))
+    athena = open_athena(Settings(data_dir=tmp_path, phoenix_url="http://127.0.0.1:9"))
     with pytest.raises(ConfigurationError, match=r"athena-docs\[tracing\]"):
         athena.tracer  # noqa: B018
 

@@ -50,7 +50,7 @@ def saved(games: Games, *lines: str, level: str = "ln2-tank") -> Game:
 
 def test_another_corpus_has_no_mission(athena: Athena, run_app: RunApp, tmp_path: Path) -> None:
     assert has_mission(athena.settings)
-    athena.settings = Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none", corpus=tmp_path)
+    athena.use(Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none", corpus=tmp_path))
     assert not has_mission(athena.settings)
     app = run_app(athena, page="mission", level="ln2-tank")
     assert "played with the manuals that come with Athena" in texts(app)

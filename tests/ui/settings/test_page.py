@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena, load_settings, open_athena
-from athena.chosen import FILE_NAME, read_chosen
+from athena.loading import FILE_NAME, read_choices
 from athena.settings_changes import change
 from pipeline.errors import ConfigurationError
 from tests.servers import OpenAIServer
@@ -28,7 +28,7 @@ def open_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     manuals.mkdir()
     (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
     (manuals / "tanks.md").write_text("# Tanks\n\nA cold LN2 tank may show OFFLINE, too.\n", encoding="utf-8")
-    opened = open_athena(load_settings(data_dir=tmp_path / "data", connect_timeout_s=1))
+    opened = open_athena(load_settings(data_dir=tmp_path / "data"))
     opened.ingest([manuals])
     yield opened
     opened.close()
@@ -47,28 +47,21 @@ def words(app: AppTest) -> str:
 def test_what_is_set_from_outside_cannot_be_changed(open_to_change: Athena, run_app: Run) -> None:
     app = run_app(open_to_change, page="settings")
     assert control(app, "text_input", "ollama_url").disabled
-    assert "Set by `ATHENA_OLLAMA_URL`: it cannot be changed here." in words(app)
-    assert not control(app, "number_input", "quotes").disabled
-    assert "Default: `8`." in words(app)
+    assert "Set by `ATHENA_OLLAMA_URL`" in words(app)
+    assert not control(app, "text_input", "persona").disabled
 
 
 def test_a_value_is_saved_used_and_reset(open_to_change: Athena, run_app: Run) -> None:
     app = run_app(open_to_change, page="settings")
     assert app.button(key="save").disabled
-    control(app, "number_input", "quotes").set_value(3).run()
-    assert "Not saved yet: Quotes (8 → 3)" in words(app)
-    assert open_to_change.settings.quotes == 8
+    control(app, "text_input", "openai_base_url").set_value("http://127.0.0.1:9/v1").run()
+    assert open_to_change.settings.openai_base_url == ""
     app.button(key="save").click().run()
-    assert open_to_change.settings.quotes == 3
-    assert read_chosen(open_to_change.settings.data_dir) == {"quotes": 3}
+    assert open_to_change.settings.openai_base_url == "http://127.0.0.1:9/v1"
+    assert read_choices(open_to_change.settings.data_dir) == {"openai_base_url": "http://127.0.0.1:9/v1"}
     assert "Chosen here." in words(app)
-    other = run_app(open_to_change, page="settings")  # another tab
-    assert control(other, "number_input", "quotes").value == 3
-    app.button(key="reset-quotes").click().run()
-    assert open_to_change.settings.quotes == 8
-    assert control(app, "number_input", "quotes").value == 8
-    other.run()
-    assert control(other, "number_input", "quotes").value == 8
+    app.button(key="reset-openai_base_url").click().run()
+    assert open_to_change.settings.openai_base_url == ""
 
 
 def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> None:
@@ -105,7 +98,7 @@ def test_what_is_no_address_is_refused_at_its_field(open_to_change: Athena, run_
     assert "ATHENA_OPENAI" not in "\n".join(item.value for item in (*app.error, *app.markdown))
     with pytest.raises(ConfigurationError, match="that is no address"):
         change(open_to_change, {"ollama_url": "localhost:11434"})
-    assert read_chosen(open_to_change.settings.data_dir) == {}
+    assert read_choices(open_to_change.settings.data_dir) == {}
 
 
 def test_saving_says_where_no_model_answers(open_to_change: Athena, run_app: Run) -> None:
@@ -142,5 +135,5 @@ def test_a_folder_that_can_only_be_read_says_so(
     monkeypatch.setattr(os, "access", access)
     app = run_app(open_to_change, page="settings")
     assert "can only be read: nothing can be changed here." in words(app)
-    assert control(app, "number_input", "quotes").disabled
+    assert control(app, "text_input", "persona").disabled
     assert control(app, "selectbox", "llm").disabled

@@ -38,12 +38,11 @@ def test_a_collection_is_whole_and_kept_once_by_default(store: ServerStore) -> N
 
 @pytest.mark.parametrize("quantizer", ["rq", "bq"])
 def test_the_settings_are_those_of_the_collections(addresses: ServerAddresses, quantizer: str) -> None:
-    given = addresses.but(weaviate_shards=2, weaviate_quantizer=quantizer)
+    given = addresses.but(weaviate_quantizer=quantizer)
     with closing(ServerStore(given)) as store:
         write(store, "a.md", {"A": ["Alpha."], "B": ["Beta."]})
         assert found(store, "alpha") and found(store, "beta")
         for config in configs(store):
-            assert config.sharding_config.desired_count == 2
             assert config.vector_config["default"].vector_index_config.quantizer is not None
 
 

@@ -143,5 +143,5 @@ def test_addresses_hide_their_secrets_and_refuse_nonsense() -> None:
             ServerAddresses(mongodb_url="mongodb://h", weaviate_url=url)
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_GRPC_PORT name the same port, 8080"):
         ServerAddresses(mongodb_url="mongodb://h", weaviate_url="http://h:8080", weaviate_grpc_port=8080)
-    with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_PREFIX"):
-        ServerAddresses(mongodb_url="mongodb://h", weaviate_prefix="my-store")
+    with pytest.raises(ConfigurationError, match="ATHENA_MONGODB_DATABASE"):
+        ServerAddresses(mongodb_url="mongodb://h", mongodb_database="my-store")

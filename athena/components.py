@@ -1,0 +1,165 @@
+"""Everything that one Athena is made of, as one record. Each component is made at its first use.
+
+So a command pays only for what it needs: an ingest with nothing to do imports neither LlamaIndex nor a model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from athena.lazy import Lazy
+from athena.loading import options_of
+from athena.models import Given, Models, build_models
+from athena.settings import Settings
+from athena.stores import Stores, build_stores, manifest_of
+from pipeline.errors import ConfigurationError
+from pipeline.options import RetrievalOptions
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
+    from memory.index import Indexes
+    from memory.turns import UserTurns
+    from pipeline.answering.persona import Persona
+    from pipeline.finding.hyde import Hypothesize
+    from pipeline.retrieve import HybridSearch
+    from pipeline.steps.tracing import TurnTracer
+    from pipeline.stores.private import PrivateConversations
+
+HYDE_TIMEOUT_S = 20.0
+MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
+NO_BUDGET = 10**9  # tokens, where passages are counted and not measured
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The components for one set of settings; safe to use from several threads."""
+
+    settings: Settings
+    models: Models
+    stores: Stores
+    private_conversations: Lazy[PrivateConversations]  # kept in this process alone
+    persona: Lazy[Persona]
+    tracer: Lazy[TurnTracer | None]
+    memory_indexes: Lazy[Indexes]
+    turns_of: Callable[[str], UserTurns]  # by user
+
+
+def build_components(settings: Settings, given: Given) -> Components:
+    """Return the components that the settings ask for, with the given models in place of theirs."""
+    models = build_models(settings, given)
+    stores = build_stores(settings, lambda: manifest_of(models.encoder()[0]))
+    return Components(
+        settings=settings,
+        models=models,
+        stores=stores,
+        private_conversations=Lazy(_private_conversations),
+        persona=_persona(settings),
+        tracer=Lazy(lambda: _tracer(settings)),
+        memory_indexes=_memory_indexes(stores, models),
+        turns_of=_turns_of(stores, models),
+    )
+
+
+def with_settings(components: Components, settings: Settings) -> Components:
+    """Return the components for other settings of models, search, memory and persona.
+
+    The stores stay open: where the data is, and with which model it is embedded, stays as it was.
+    """
+    models = build_models(settings, components.models.given, before=components.models)
+    changed = replace(components, settings=settings, models=models, persona=_persona(settings))
+    if models.encoder is components.models.encoder:
+        return changed
+    stores = components.stores
+    return replace(
+        changed, memory_indexes=_memory_indexes(stores, models), turns_of=_turns_of(stores, models)
+    )
+
+
+def build_search(components: Components, llm: LLM | None) -> HybridSearch:
+    """Return the search over the index; the language model, where there is one, writes its hypotheses."""
+    from pipeline.finding.verdict import calibrated
+    from pipeline.models.tokens import count_tokens
+    from pipeline.retrieve import HybridSearch
+
+    encoder = components.models.encoder()[0]
+    return HybridSearch(
+        store=components.stores.documents(),
+        encoder=encoder,
+        count_tokens=count_tokens,
+        options=retrieval_options(components.settings),
+        calibration=calibrated(encoder.name),
+        cross_encoder=components.models.cross_encoder()[0],
+        hypothesize=_hypothesizer(llm) if llm is not None and components.settings.hyde != "off" else None,
+    )
+
+
+def retrieval_options(settings: Settings) -> RetrievalOptions:
+    """Return the options of a search; with "auto" HyDE is on where a model is connected."""
+    return options_of(settings, RetrievalOptions, hyde=settings.hyde != "off")
+
+
+def _hypothesizer(llm: LLM) -> Hypothesize:
+    from pipeline.answering.prompts import hypothesis_prompt
+    from pipeline.models.generation import complete
+
+    def write(question: str, stop: threading.Event) -> str:
+        return complete(llm, hypothesis_prompt(question), timeout_s=HYDE_TIMEOUT_S, stop=stop)
+
+    return write
+
+
+def _private_conversations() -> PrivateConversations:
+    from pipeline.stores.private import PrivateConversations
+
+    return PrivateConversations()
+
+
+def _persona(settings: Settings) -> Lazy[Persona]:
+    def load() -> Persona:
+        from pipeline.answering.persona import load_persona
+
+        return load_persona(settings.persona)
+
+    return Lazy(load)
+
+
+def _tracer(settings: Settings) -> TurnTracer | None:
+    """Return the exporter of finished turns as traces; None without ATHENA_PHOENIX_URL."""
+    if not settings.phoenix_url:
+        return None
+    try:
+        from pipeline.steps.tracing import TurnTracer
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"ATHENA_PHOENIX_URL needs the package '{error.name}', which is not installed.",
+            "Install the extra: `pip install 'athena-docs[tracing]'`, or leave the setting empty.",
+        ) from error
+    return TurnTracer(settings.phoenix_url)
+
+
+def _memory_indexes(stores: Stores, models: Models) -> Lazy[Indexes]:
+    """The users' memories in this process."""
+
+    def make() -> Indexes:
+        from memory.index import Indexes
+
+        return Indexes(stores.memories(), encoder=lambda: models.encoder()[0])
+
+    return Lazy(make)
+
+
+def _turns_of(stores: Stores, models: Models) -> Callable[[str], UserTurns]:
+    """Return a function that returns a user's turns, and keeps those of the latest users."""
+
+    @lru_cache(MOST_USERS)
+    def turns_of(user: str) -> UserTurns:
+        from memory.turns import UserTurns
+
+        return UserTurns(stores.conversations(), user, encoder=lambda: models.encoder()[0])
+
+    return turns_of
