@@ -63,10 +63,6 @@ class ChunkCorpus(MarkdownCorpus):
         leaves = [build_sentences(one, [Block(Kind.PROSE, 0, len(one.text))]) for one in chunks]
         return chunks, [leaf for group in leaves for leaf in group]
 
-    def warnings(self, sections: Sequence[Section]) -> list[str]:  # noqa: ARG002
-        """No warnings: the Markdown is not parsed."""
-        return []
-
 
 def _parser(splitter: str, encoder: Encoder) -> NodeParser:
     """LlamaIndex's splitter by tokens, or by paragraphs, then sentences, then tokens ("recursive")."""

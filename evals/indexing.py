@@ -19,8 +19,9 @@ from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
 from pipeline.stores.embedded.schema import FORMAT
 from readers.cutting import SentenceCutter
-from readers.files import FoundFile, FoundFiles, Source
+from readers.files import FoundFile, FoundFiles
 from readers.levels import Section, Sentence, document_id, section_id
+from readers.source import Source
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -69,10 +70,6 @@ class BeirCorpus:
     ) -> tuple[list[Section], list[Sentence]]:
         """Return the document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
-
-    def warnings(self, sections: object) -> Sequence[str]:  # noqa: ARG002
-        """Return no warnings."""
-        return ()
 
 
 def index_documents(

@@ -15,14 +15,14 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from readers.errors import ReaderError
-from readers.files import FileLimits, Source, decoded, read_bytes
+from readers.files import FileLimits
 from readers.formats import INSTALL, TEXT, Format
+from readers.source import Source, decoded, read_bytes
 
 RECIPE = 1
 """Rises when the same file would become another text: files are then converted again."""
@@ -82,18 +82,17 @@ class FileConverter:
     def _answer(self, data: bytes, kind: Format) -> dict[str, str]:
         """Return the process's answer: the text and title, or the fault that ended it.
 
-        A line of JSON names the format and the length of the bytes that follow; so is the answer.
+        A line of JSON names the format and the length of the bytes that follow; the answer is such a line.
         """
         process = self._process = self._process or _start()
+        assert process.stdin and process.stdout  # noqa: S101 (both are pipes)
         timer, line = threading.Timer(self._seconds, process.kill), b""
         timer.daemon = True
         timer.start()
         with contextlib.suppress(BrokenPipeError):  # the process has ended: there is no line
-            if process.stdin and process.stdout:
-                order = {"format": kind.name, "bytes": len(data)}
-                process.stdin.write(json.dumps(order).encode() + b"\n" + data)
-                process.stdin.flush()
-                line = process.stdout.readline(12 * self._limits.text + 100_000)  # 12: a character in JSON
+            process.stdin.write(json.dumps({"format": kind.name, "bytes": len(data)}).encode() + b"\n" + data)
+            process.stdin.flush()
+            line = process.stdout.readline(12 * self._limits.text + 100_000)  # 12: a character in JSON
         timer.cancel()
         answer: dict[str, str] = json.loads(line) if line.endswith(b"\n") else {"fault": TOO_MUCH}
         if "fault" in answer:
@@ -123,43 +122,40 @@ def serve() -> None:
         answers.flush()
 
     sys.excepthook = lambda kind, *_: answer({"fault": kind.__name__})
-    convert = _prepare()
-    while line := sys.stdin.buffer.readline():
-        order = json.loads(line)
-        answer(convert(order["format"], sys.stdin.buffer.read(order["bytes"])))
-
-
-def _prepare() -> Callable[[str, bytes], dict[str, str | None]]:
-    """Set the limits of this process, and return the function that converts."""
-    from bs4 import BeautifulSoup
-    from markitdown import StreamInfo, converters
+    from markitdown import converters  # noqa: F401 (before files are forbidden)
 
     if sys.platform != "win32":
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-    def convert(format_name: str, data: bytes) -> dict[str, str | None]:
-        if format_name == "rst":
-            from readers.restructured import as_html
-
-            format_name, data = "html", as_html(data.decode("utf-8-sig", "replace"))
-        title = None
-        if format_name == "html":
-            page = BeautifulSoup(data, "html.parser")
-            title = page.title and page.title.get_text()
-            for part in page.select(NO_TEXT):
-                part.decompose()
-            data = str(page.find("main") or page).encode()
-        converter = getattr(converters, f"{format_name.capitalize()}Converter")()
-        made = converter.convert(BytesIO(data), StreamInfo(extension=f".{format_name}"))
-        pages = _CONTROL.sub("", made.markdown).strip("\f\n ").split("\f")
-        if len(pages) > 1:
-            pages = [f"<!-- page {number} -->\n\n{page}" for number, page in enumerate(pages, start=1)]
-        return {"text": "\n".join(pages), "title": title or made.title}
-
     sys.addaudithook(_forbid)
-    return convert
+    while line := sys.stdin.buffer.readline():
+        order = json.loads(line)
+        answer(_convert(order["format"], sys.stdin.buffer.read(order["bytes"])))
+
+
+def _convert(format_name: str, data: bytes) -> dict[str, str | None]:
+    """Return the text and the title of a file of a format, in the process that converts."""
+    from bs4 import BeautifulSoup
+    from markitdown import StreamInfo, converters
+
+    title = None
+    if format_name == "rst":
+        from readers.restructured import as_html
+
+        format_name, data = "html", as_html(data.decode("utf-8-sig", "replace"))
+    if format_name == "html":
+        page = BeautifulSoup(data, "html.parser")
+        title = page.title and page.title.get_text()
+        for part in page.select(NO_TEXT):
+            part.decompose()
+        data = str(page.find("main") or page).encode()
+    converter = getattr(converters, f"{format_name.capitalize()}Converter")()
+    made = converter.convert(BytesIO(data), StreamInfo(extension=f".{format_name}"))
+    pages = _CONTROL.sub("", made.markdown).strip("\f\n ").split("\f")
+    if len(pages) > 1:
+        pages = [f"<!-- page {number} -->\n\n{page}" for number, page in enumerate(pages, start=1)]
+    return {"text": "\n".join(pages), "title": title or made.title}
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:

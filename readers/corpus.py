@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readers.files import FileLimits, FoundFiles, Source, find_files, read_source
+from readers.files import FileLimits, FoundFiles, find_files
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
-from readers.includes import IncludeBudget
+from readers.includes import IncludeBudget, read_page
+from readers.source import Source
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
     from readers.converting import FileConverter
@@ -37,6 +38,7 @@ class MarkdownCorpus:
     formats: frozenset[str] = MARKDOWN_ONLY
     whole_folder: Path | None = None
     language: str = AUTO
+    _budget: IncludeBudget = field(default_factory=IncludeBudget, init=False)
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         """Return the files at and below `path`; of a folder also files whose source is `known`."""
@@ -51,7 +53,7 @@ class MarkdownCorpus:
         kind = format_of(path.name)
         if kind is not None and kind is not MARKDOWN:
             return self._converter.read(path, kind, source=source, known=known)
-        return read_source(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
+        return read_page(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
 
     def cut(
         self, text: str, *, source: str, own_lines: Sequence[int] = ()
@@ -64,29 +66,15 @@ class MarkdownCorpus:
         sections = read_sections(text, source=source, own_lines=own_lines, language=language)
         return sections, self._cutter.cut_all(sections)
 
-    def warnings(self, sections: Sequence[Section]) -> list[str]:
-        """Return a warning if a file has more headings and paragraphs than are read as Markdown."""
-        from readers.commonmark import MAX_BLOCKS
-
-        if sum(1 + len(section.blocks or ()) for section in sections) <= MAX_BLOCKS:
-            return []
-        return [
-            f"The text after {MAX_BLOCKS:,} headings and paragraphs is read as plain text: divide the file."
-        ]
-
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""
-        self.__dict__.pop("_budget", None)
+        self._budget = IncludeBudget()
         if "_converter" in self.__dict__:
             self._converter.close()
 
-    @cached_property
+    @property
     def _limits(self) -> FileLimits:
         return FileLimits(self.max_bytes, self.max_converted_bytes)
-
-    @cached_property
-    def _budget(self) -> IncludeBudget:
-        return IncludeBudget(self.max_bytes)
 
     @cached_property
     def _cutter(self) -> SentenceCutter:

@@ -55,7 +55,8 @@ class SentenceCutter:
         sentences = sentence_ends(str(section.metadata.get("language", "")))
         shown, base = section.metadata.get("shown", section.text), section.start_char_idx
         for block in section.blocks or ():
-            cuts = _cuts(block.kind, sentences)
+            coarse = {Kind.TABLE_ROW: (CELLS, sentences), Kind.CODE: (LINES,)}.get(block.kind, (sentences,))
+            cuts = (*coarse, CLAUSES, WORDS)
             first = max(0, block.start - base)  # the section may have lost blanks that the block has
             most = max(0, free) if block.kind is Kind.PROSE else 0
             for start, end in _parts(shown[first : block.end - base], sentences, most=most):
@@ -65,16 +66,6 @@ class SentenceCutter:
                         free -= 1
                         left, right = _trimmed(piece, *span)
                         yield Block(block.kind, first + start + left, first + start + right, block.header)
-
-
-def _cuts(kind: Kind, sentences: Cut) -> tuple[Cut, ...]:
-    """Where a block of a kind may be divided, the coarsest cuts first."""
-    match kind:
-        case Kind.TABLE_ROW:
-            return CELLS, sentences, CLAUSES, WORDS
-        case Kind.CODE:
-            return LINES, CLAUSES, WORDS
-    return sentences, CLAUSES, WORDS
 
 
 def _parts(block: str, sentences: Cut, *, most: int) -> Iterator[Span]:
@@ -95,11 +86,8 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 def _parsed(section: Section) -> Section:
     """Return a section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
-    suffix, known = (
-        PurePosixPath(section.metadata.get("source", "")).suffix,
-        section.metadata.get("shown", ""),
-    )
-    shown, items = parse_markdown(section.text, suffix=suffix, masked=known)
+    suffix = PurePosixPath(section.metadata.get("source", "")).suffix
+    shown, items = parse_markdown(section.text, suffix=suffix, masked=section.metadata.get("shown", ""))
     blocks = [item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end) for item in items]
     base = section.start_char_idx
     placed = tuple(replace(block, start=base + block.start, end=base + block.end) for block in blocks)

@@ -1,31 +1,23 @@
-"""Finds the files of documents and reads their text.
+"""Finds the files of documents.
 
-Folders are read recursively. Everything that is found and not read is recorded with the reason. Symbolic
+Folders are searched recursively. Everything that is found and not read is recorded with the reason. Symbolic
 links in folders are not followed, so that no circle is entered and nothing outside is read. A file that is
 named is read whatever its format.
 """
 
 from __future__ import annotations
 
-import codecs
-import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.errors import ReaderError
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, TEXT, format_of, not_chosen
 from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
-from readers.includes import IncludeBudget, expand
+from readers.source import check_file, unreadable
 
-BOM = "\ufeff"
-MARKED = {
-    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
-}  # fmt: skip
-"""Encodings that are read only with a byte order mark; the mark of UTF-32 begins with that of UTF-16."""
 MAX_DEPTH = 100  # folders in folders
 UNKNOWN_ENDING = "of unknown ending"
 
@@ -70,20 +62,6 @@ class FileLimits:
         return self.text if format_of(name) in (None, MARKDOWN, TEXT) else self.converted
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file's text, and the SHA-256 of its bytes and of what it includes (hexadecimal).
-
-    The byte order mark is not part of the text. `lines` has the file's own line (from 1) of each line of the
-    text, where files are included; `not_included` names files that would have been too much.
-    """
-
-    text: str
-    hash: str
-    lines: Sequence[int] = ()
-    not_included: Sequence[str] = ()
-
-
 def find_files(
     paths: Iterable[Path | str],
     *,
@@ -104,7 +82,7 @@ def find_files(
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except OSError as error:
-            search.problems.append(_unreadable(str(path), error))
+            search.problems.append(unreadable(str(path), error))
             continue
         if is_folder:
             search.walk(path)
@@ -138,16 +116,13 @@ class _Search:
                 with os.scandir(root / folder) as entries:
                     listing = sorted(entries, key=lambda entry: entry.name)
             except OSError as error:
-                self.problems.append(_unreadable(folder or root.name, error))
+                self.problems.append(unreadable(folder or root.name, error))
                 continue
             files = {entry.name for entry in listing if not entry.is_dir(follow_symlinks=False)}
-            own = [
-                read_ignore_file(root / folder / name, folder=folder)
-                for name in IGNORE_FILES
-                if name in files
-            ]
-            self.problems += [file.problem for file in own if file.problem]
-            ignoring = (*ignoring, *own)
+            for name in filter(files.__contains__, IGNORE_FILES):
+                patterns, problems = read_ignore_file(root / folder / name, folder=folder)
+                ignoring = (*ignoring, patterns)
+                self.problems += problems
             for entry in listing:
                 source = folder + entry.name + "/" * (entry.name not in files)
                 if reason := self._why_not(source, entry, ignoring):
@@ -167,9 +142,9 @@ class _Search:
                 self._leave_out(source, f"over {limit / 1_000_000:g} MB")
                 return
             _check_name(source)
-            _check_file(status, max_bytes=limit, source=source)
+            check_file(status, max_bytes=limit, source=source)
         except OSError as error:
-            self.problems.append(_unreadable(source, error))
+            self.problems.append(unreadable(source, error))
         except ReaderError as error:
             self.problems.append(error)
         else:
@@ -201,92 +176,3 @@ def _check_name(source: str) -> None:
     if len(lines := source.splitlines()) > 1:  # it would write lines of its own wherever it is cited
         reason = "its name has a line break"
         raise ReaderError(" ".join(lines), reason=reason, fix="Rename it and ingest again.")
-
-
-def read_source(
-    path: Path, *, max_bytes: int, source: str = "", budget: IncludeBudget | None = None
-) -> Source:
-    """The text of the file at `path`, with the files that it includes; errors call it `source`.
-
-    Included files count towards the `budget`, which the documents of one ingest share.
-
-    Raises:
-        ReaderError: missing, a link, unreadable, too large, binary, of an unknown encoding or empty.
-    """
-    source = source or path.name
-    data = read_bytes(path, max_bytes=max_bytes, source=source)
-    text, digest = decoded(data, source=source), hashlib.sha256(data)
-    if not text.strip():
-        raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
-    depth = source.count("/") if path.as_posix().endswith(f"/{source}") else 0
-
-    def read(target: Path) -> str:
-        data = read_bytes(target, max_bytes=max_bytes, source=target.name)
-        return decoded(data, source=target.name)
-
-    budget = budget or IncludeBudget(max_bytes)
-    expanded = expand(text, path=path, root=path.parents[depth], read=read, budget=budget)
-    if expanded is None:
-        return Source(text, digest.hexdigest())
-    digest.update("\0".join(["", *expanded.included]).encode())
-    return Source(expanded.text, digest.hexdigest(), expanded.lines, expanded.left_out)
-
-
-def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
-    """The bytes of a file of at most `max_bytes`; raises `ReaderError`.
-
-    `path` was absolute and without links when the file was found; one that has become a link is not read.
-    """
-    try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
-            status = os.fstat(file.fileno())
-            _check_file(status, max_bytes=max_bytes, source=source)
-            if os.path.realpath(path) != str(path) or not os.path.samestat(status, os.lstat(path)):
-                raise ReaderError(source, reason="it has become a link", fix="Ingest again.")
-            data = file.read(max_bytes + 1)
-    except OSError as error:
-        raise _unreadable(source, error) from error
-    if len(data) > max_bytes:  # it grew between the two calls
-        raise _too_large(source, len(data), max_bytes)
-    return data
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file as `open` does; for a pipe, without waiting for somebody who writes to it."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise ReaderError(source, reason="it is not a regular file", fix="Save its content as a file.")
-    if status.st_size > max_bytes:
-        raise _too_large(source, status.st_size, max_bytes)
-
-
-def decoded(data: bytes, *, source: str) -> str:
-    """The text of a file without a byte order mark; raises `ReaderError`.
-
-    Where all lines end with CR alone, as on old Macintoshes, they end with LF in the text.
-    """
-    encoding = next((name for mark, name in MARKED.items() if data.startswith(mark)), "utf-8")
-    try:
-        text = data.decode(encoding).removeprefix(BOM)
-    except UnicodeDecodeError as error:
-        reason = f"not {encoding.upper()} (byte 0x{data[error.start]:02X} at {error.start:,})"
-        raise ReaderError(source, reason=reason, fix="Save it as UTF-8 and ingest again.") from error
-    if "\0" in text:
-        reason = f"not text (NUL byte at {data.index(0):,})"
-        raise ReaderError(source, reason=reason, fix="Save it as UTF-8 text, or rename it.")
-    return text if "\n" in text else text.replace("\r", "\n")
-
-
-def _unreadable(source: str, error: OSError) -> ReaderError:
-    if isinstance(error, FileNotFoundError):
-        return ReaderError(source, reason="no such file or folder", fix="Check the path.")
-    reason = error.strerror or type(error).__name__
-    return ReaderError(source, reason=reason, fix="Make it readable, or leave it out.")
-
-
-def _too_large(source: str, size: int, max_bytes: int) -> ReaderError:
-    reason = f"{size:,} bytes, over the limit of {max_bytes:,}"
-    return ReaderError(source, reason=reason, fix="Divide it, or raise the limit in the settings.")

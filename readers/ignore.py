@@ -12,6 +12,7 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from readers.errors import ReaderError
+from readers.source import read_bytes
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both have a pattern for a file of their folder, the last one decides."""
@@ -28,8 +29,6 @@ class IgnoreFile:
     folder: str
     name: str
     spec: GitIgnoreSpec
-    problem: ReaderError | None
-    """The first error in the file, if there is one."""
 
 
 def ignored_by(files: tuple[IgnoreFile, ...], path: str) -> str:
@@ -44,19 +43,28 @@ def ignored_by(files: tuple[IgnoreFile, ...], path: str) -> str:
     return ""
 
 
-def read_ignore_file(path: Path, *, folder: str) -> IgnoreFile:
-    """Return the patterns of the ignore file at `path`, in a `folder` as in `IgnoreFile`."""
-    source, patterns, problem = folder + path.name, list[GitIgnoreSpecPattern](), None
+def read_ignore_file(path: Path, *, folder: str) -> tuple[IgnoreFile, list[ReaderError]]:
+    """Return the patterns of the ignore file at `path` in `folder`, and the first error in it, if any.
+
+    A file that is too large, or that is a link, has no patterns: git follows no link either.
+    """
+    source, patterns, problems = folder + path.name, list[GitIgnoreSpecPattern](), list[ReaderError]()
     try:
-        for number, line in enumerate(_lines(path, source=source), start=1):
-            try:
-                patterns.append(_pattern(line))
-            except ValueError as error:
-                reason = f"line {number} is not a pattern: {error}"
-                problem = problem or ReaderError(source, reason=reason, fix="Correct or remove it.")
+        data = read_bytes(path, max_bytes=MAX_BYTES, source=source)
     except ReaderError as error:
-        problem = error
-    return IgnoreFile(folder, path.name, GitIgnoreSpec(patterns, backend="simple"), problem)
+        data, problems = b"", [error]
+    # File names come with surrogates for bytes that are not UTF-8: patterns are read likewise.
+    lines = data.decode("utf-8-sig", "surrogateescape").splitlines()
+    for number, line in enumerate(lines[:MAX_LINES], start=1):
+        try:
+            patterns.append(_pattern(line))
+        except ValueError as error:
+            reason = f"line {number} is not a pattern: {error}"
+            problems.append(ReaderError(source, reason=reason, fix="Correct or remove it."))
+    if len(lines) > MAX_LINES:
+        reason = f"only its first {MAX_LINES:,} lines are used"
+        problems.append(ReaderError(source, reason=reason, fix="Name folders instead of files."))
+    return IgnoreFile(folder, path.name, GitIgnoreSpec(patterns, backend="simple")), problems[:1]
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern:
@@ -79,21 +87,3 @@ def _linear(regex: str) -> str:
     before, *parts = regex.split(_STAR)
     inner = [f"(?>{_STAR}?{part})" if "/" not in part.replace("[^/]", "") else _STAR + part for part in parts]
     return "".join([before, *inner[:-1], *(_STAR + part for part in parts[-1:])])
-
-
-def _lines(path: Path, *, source: str) -> list[str]:
-    """The lines of an ignore file; raises `ReaderError`."""
-    if path.is_symlink() or not path.is_file():  # git follows no link either: the target may be private
-        raise ReaderError(source, reason="it is a link, or no plain file", fix="Put a file there.")
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ReaderError(source, reason=reason, fix="Make it readable, or remove it.") from error
-    # File names come with surrogates for bytes that are not UTF-8: read patterns likewise.
-    lines = data.decode("utf-8-sig", "surrogateescape").splitlines()
-    if len(data) > MAX_BYTES or len(lines) > MAX_LINES:
-        reason = f"it has more than {MAX_BYTES:,} bytes or {MAX_LINES:,} lines, so none of it is used"
-        raise ReaderError(source, reason=reason, fix="Name folders instead of files.")
-    return lines

@@ -1,20 +1,22 @@
-"""Reads included files into a page, where a directive of its site generator names them.
+"""Reads pages with the files that they include, where a directive of their site generator names one.
 
-Only files in the root are included, none that is hidden or reached through a link. A directive whose file
-cannot be read stays as it is.
+`includes.tsv` has the directives. Only files in the root are included, none that is hidden or reached through
+a link. A directive whose file cannot be read stays as it is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.blocks import NEWLINE
 from readers.errors import ReaderError
+from readers.source import Source, decoded, read_bytes
 
 MAX_DEPTH = 4
 """How deep files include files."""
@@ -36,88 +38,83 @@ _FRONT_MATTER = re.compile(r"---\r?\n.*?\n---\r?\n", re.DOTALL)
 
 @dataclass(slots=True)
 class IncludeBudget:
-    """Limits of the pages of one ingest: each file is included once, and only a little of it again."""
+    """Characters that the pages of one ingest may still include of files that are `seen`: included before."""
 
-    most: int
-    """Characters of one page with its included files."""
     left: int = REPEATED
     seen: set[Path] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class Expanded:
-    """A page's text with its included files; `left_out` names those that would have been too much."""
+def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBudget | None = None) -> Source:
+    """Return the text of the page at `path` with the files that it includes; errors call it `source`.
 
-    text: str
-    lines: Sequence[int]
-    """The page's own line (from 1) of each line of the text."""
-    included: Sequence[str]
-    left_out: Sequence[str]
-
-
-def expand(
-    text: str, *, path: Path, root: Path, read: Callable[[Path], str], budget: IncludeBudget
-) -> Expanded | None:
-    """Return the text of the page at `path` with the files of `root` that it includes; None without any.
-
-    `read` returns a file's text or raises `ReaderError`.
+    Raises:
+        ReaderError: missing, a link, unreadable, too large, binary, of an unknown encoding or empty.
     """
-    budget.left += len(text)
-    page = _Page(Path(os.path.realpath(root)), read, budget, room=budget.most - len(text))
-    pieces = list(page.pieces(text, Path(os.path.realpath(path)), ()))
+    source = source or path.name
+    data = read_bytes(path, max_bytes=max_bytes, source=source)
+    text, digest = decoded(data, source=source), hashlib.sha256(data)
+    if not text.strip():
+        raise ReaderError(source, reason="the file is empty", fix="Write something into it, or remove it.")
+    depth = source.count("/") if path.as_posix().endswith(f"/{source}") else 0
+    page = _Page(Path(os.path.realpath(path.parents[depth])), max_bytes, budget or IncludeBudget(), len(text))
+    page.budget.left += len(text)
+    pieces = list(page.pieces(text, (Path(os.path.realpath(path)),)))
     if not page.included and not page.left_out:
-        return None
+        return Source(text, digest.hexdigest())
     lines, number = array("q", [1]), 1
     for piece, is_own in pieces:
         for _ in NEWLINE.finditer(piece):
             number += is_own
             lines.append(number)
-    return Expanded("".join(piece for piece, _ in pieces), lines, page.included, list(page.left_out))
+    digest.update("\0".join(["", *page.included]).encode())
+    return Source("".join(piece for piece, _ in pieces), digest.hexdigest(), lines, list(page.left_out))
 
 
 @dataclass(slots=True)
 class _Page:
-    """A page while it is expanded: there is `room` for so many more characters."""
+    """A page while it is expanded: it has `size` characters by now, and may have `most`."""
 
     root: Path
-    read: Callable[[Path], str]
+    most: int
     budget: IncludeBudget
-    room: int
+    size: int
     included: list[str] = field(default_factory=list)
     left_out: dict[str, None] = field(default_factory=dict)
 
-    def pieces(self, text: str, path: Path, above: tuple[Path, ...]) -> Iterator[tuple[str, bool]]:
-        """Yield the text in pieces, those of the text itself (True) and those included in it (False)."""
+    def pieces(self, text: str, above: tuple[Path, ...]) -> Iterator[tuple[str, bool]]:
+        """Yield the text in pieces, own ones (True) and included ones (False); `above` ends with its file."""
         position = 0
         for found in _DIRECTIVE.finditer(text):
-            part = self._part(found, path, (*above, path))
+            part = self._part(found, above)
             if part is not None:
                 yield text[position : found.start()], True
                 yield part, False
                 position = found.end()
         yield text[position:], True
 
-    def _part(self, found: re.Match[str], path: Path, above: tuple[Path, ...]) -> str | None:
+    def _part(self, found: re.Match[str], above: tuple[Path, ...]) -> str | None:
         """Return the text that a directive stands for; None if the directive stays."""
-        name, argument = str(found.lastgroup), found[(found.lastindex or 0) + 1]
+        generator, argument = str(found.lastgroup), found[(found.lastindex or 0) + 1]
         named = _PATH.match(argument)
-        target = self._target(named[1], path) if named else None
+        target = self._target(named[1], above[-1]) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
             return None
         try:
-            whole = self.read(target) if self.budget.left >= 0 or target not in self.budget.seen else ""
+            can_read = self.budget.left >= 0 or target not in self.budget.seen
+            data = read_bytes(target, max_bytes=self.most, source=target.name) if can_read else b""
+            whole = decoded(data, source=target.name)
         except ReaderError:
             return None
-        is_code = name.endswith("code")
+        is_code = generator.endswith("code")
         start = matter.end() if not is_code and (matter := _FRONT_MATTER.match(whole)) else 0
-        part = select(whole[start:], argument[named.end() :], commas=name == "vitepress").rstrip("\r\n")
+        part = _selected(whole[start:], argument[named.end() :], commas=generator == "vitepress")
         if not self._may_include(target, part, of=len(whole)):
             return None
         if is_code:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])
             part = f"{fence}{target.suffix.removeprefix('.')}\n{part}\n{fence}"
         else:
-            part = "".join(piece for piece, _ in self.pieces(part, target, above))
+            part = "".join(piece for piece, _ in self.pieces(part, (*above, target)))
         indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
         return indent + NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
@@ -126,10 +123,10 @@ class _Page:
         budget = self.budget
         budget.left -= (len(part) + of // SHARE_READ + COST) * (target in budget.seen)
         budget.seen.add(target)
-        if budget.left < 0 or len(part) > self.room:
+        if budget.left < 0 or self.size + len(part) > self.most:
             self.left_out[target.relative_to(self.root).as_posix()] = None
             return False
-        self.room -= len(part)
+        self.size += len(part)
         self.included.append(part)
         return True
 
@@ -143,24 +140,27 @@ class _Page:
         return None
 
 
-def select(text: str, selection: str, *, commas: bool = False) -> str:
+def _selected(text: str, selection: str, *, commas: bool) -> str:
     """Return the lines that `selection` names by numbers or a region's name, without region marks.
 
     Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5` or, with `commas` between both, `{2,10}`.
     """
-    lines, chosen = text.splitlines(keepends=True), list[str]()
-    found, name = _LINES.search(selection), _NAME.match(selection)
-    if found:
+    lines = text.splitlines(keepends=True)
+    if found := _LINES.search(selection):
         ranges = found[1].replace("L", "").replace("-", ":")
-        for piece in (ranges.replace(",", ":") if commas else ranges).split(","):
-            first, colon, last = piece.strip().partition(":")
-            start = max(int(first or 1) - 1, 0)
-            chosen += lines[start : int(last) if last.isdigit() else None if colon else start + 1]
-    elif name:
+        spans = [
+            one.strip().partition(":") for one in (ranges.replace(",", ":") if commas else ranges).split(",")
+        ]
+        bounds = [
+            (max(int(first or 1) - 1, 0), last if colon else first or "1") for first, colon, last in spans
+        ]
+        lines = [line for start, end in bounds for line in lines[start : int(end) if end.isdigit() else None]]
+    elif name := _NAME.match(selection):
         begin = re.compile(rf"(?:ANCHOR:|\[start:|#[ \t]*region)[ \t]*{name[1]}\b|<{name[1]}>")
         end = re.compile(rf"(?:ANCHOR_END:|\[end:)[ \t]*{name[1]}\b|#[ \t]*endregion\b|</{name[1]}>")
-        inside = False
+        chosen, inside = list[str](), False
         for line in lines:
             inside = bool(begin.search(line)) or (inside and not end.search(line))
             chosen += [line] * (inside and not begin.search(line))
-    return "".join(line for line in (chosen if found or name else lines) if not _ANCHOR.search(line))
+        lines = chosen
+    return "".join(line for line in lines if not _ANCHOR.search(line)).rstrip("\r\n")

@@ -60,7 +60,7 @@ class Sentence:
 
 
 def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
-    """A sentence per leaf, in order; a leaf is a span of the section's own text."""
+    """Return a sentence for each leaf, in order; a leaf is a span of the section's own text."""
     above, lines, base = section.metadata, section.lines, section.start_char_idx
     if lines is None:
         first = int(above.get("start_line", 1))
@@ -69,12 +69,18 @@ def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]
     sentences = []
     for position, leaf in enumerate(leaves):
         text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
-        first, last = lines.number(base + leaf.start), lines.number(base + leaf.end - 1)
-        own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
-        own |= {"start_line": first, "end_line": last}
-        page = lines.page(base + leaf.start) or above.get("page")
-        more = {"header": leaf.header, "page": page, "shown": shown if shown != text else None}
-        metadata = inherited | own | {key: value for key, value in more.items() if value}
+        metadata = {
+            **inherited,
+            "position": position,
+            "siblings": len(leaves),
+            "kind": leaf.kind.value,
+            "start_line": lines.number(base + leaf.start),
+            "end_line": lines.number(base + leaf.end - 1),
+            "header": leaf.header,
+            "page": lines.page(base + leaf.start) or above.get("page"),
+            "shown": shown if shown != text else None,
+        }
+        metadata = {key: value for key, value in metadata.items() if value not in (None, "")}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
         node_id = sentence_id(section.node_id, position)
         sentences.append(Sentence(node_id, text, metadata, start, end, section.node_id))
@@ -82,29 +88,29 @@ def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]
 
 
 def document_id(source: str) -> str:
-    """The id of the document at `source`, its path relative to the corpus root."""
-    return _id(NAMESPACE, source)
+    """Return the id of the document at `source`, its path relative to the corpus root."""
+    return _id(str(NAMESPACE), source)
 
 
 def section_id(document_id: str, heading_path: Sequence[str], occurrence: int) -> str:
-    """The id of a section; `occurrence` counts earlier headings of the same path from 0."""
-    return _id(_namespace(document_id), list(heading_path), occurrence)
+    """Return the id of a section; `occurrence` counts earlier headings of the same path from 0."""
+    return _id(document_id, list(heading_path), occurrence)
 
 
 def sentence_id(section_id: str, position: int) -> str:
-    """The id of the leaf at `position` (from 0) in a section."""
-    return _id(_namespace(section_id), position)
-
-
-def _id(namespace: UUID, *parts: object) -> str:
-    # JSON keeps ["a", "b"] apart from ["a/b"], and its ASCII escapes survive lone surrogates.
-    return str(uuid5(namespace, json.dumps(parts)))
+    """Return the id of the leaf at `position` (from 0) in a section."""
+    return _id(section_id, position)
 
 
 @functools.lru_cache(maxsize=64)
 def _namespace(node_id: str) -> UUID:
-    """The namespace that `node_id` spans; nodes made elsewhere may have ids that are no UUIDs."""
+    """Return the namespace of an id; nodes made elsewhere may have ids that are no UUIDs."""
     try:
         return UUID(node_id)
     except ValueError:
         return uuid5(NAMESPACE, json.dumps(node_id))
+
+
+def _id(above: str, *parts: object) -> str:
+    # JSON keeps ["a", "b"] apart from ["a/b"], and its ASCII escapes survive lone surrogates.
+    return str(uuid5(_namespace(above), json.dumps(parts)))

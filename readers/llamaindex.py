@@ -13,8 +13,9 @@ from llama_index.core.schema import BaseNode, Document, NodeRelationship, Relate
 from llama_index.core.utils import get_tokenizer
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
-from readers.files import FileLimits, find_files, read_source
+from readers.files import FileLimits, find_files
 from readers.formats import MARKDOWN_ONLY
+from readers.includes import read_page
 from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
@@ -32,10 +33,10 @@ class MarkdownReader(BaseReader):
         *,
         max_bytes: int = 10_000_000,
     ) -> Iterator[Document]:
-        """Yield a document per section of the Markdown files at and below `paths`.
+        """Yield a document for each section of the Markdown files at and below `paths`.
 
-        Metadata are the section's, `extra_info` and the offsets, with lists as one text, since many vector
-        stores take no lists. Raises `ReaderError` at the first file that cannot be read.
+        Its metadata are the section's, `extra_info` and the offsets, with lists as one text, since many
+        vector stores take no lists. Raises `ReaderError` at the first file that cannot be read.
         """
         paths, extra = [paths] if isinstance(paths, str | Path) else paths, extra_info or {}
         found = find_files(paths, limits=FileLimits(max_bytes, max_bytes), named=MARKDOWN_ONLY)
@@ -44,11 +45,10 @@ class MarkdownReader(BaseReader):
         for file in found.files:
             path = Path(extra.get("file_path") or file.source)  # `SimpleDirectoryReader` gives the former
             source = (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
-            text = read_source(file.path, max_bytes=max_bytes, source=source).text
+            text = read_page(file.path, max_bytes=max_bytes, source=source).text
             for section in read_sections(text, source=source):
-                lists = {k: " › ".join(v) for k, v in section.metadata.items() if isinstance(v, list)}
-                offsets = {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
-                own = {**section.metadata, **lists, **offsets}
+                own = {k: " › ".join(v) if isinstance(v, list) else v for k, v in section.metadata.items()}
+                own |= {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
                 fields = _fields(section, own, {NodeRelationship.SOURCE: section.document_id})
                 yield Document(**{**fields, "metadata": {**extra, **own}})
 

@@ -11,9 +11,8 @@ from readers.commonmark import MAX_TITLE, plain_text
 from readers.dialects import mask, title_key
 from readers.front_matter import FrontMatter
 
-MOST_ALIASES = 20
-MOST_KEYWORDS = 1_000
-"""Characters of all keywords of a page."""
+MOST_ALIASES, MOST_KEYWORDS = 20, 1_000
+"""Aliases of a page, and characters of all its keywords."""
 
 _ALIASES = ("aliases", "alias", "sidebar_label", "sidebarTitle", "linkTitle", "short_title", "nav_title")
 _KEYWORDS = ("tags", "keywords", "categories", "description", "summary")
@@ -24,25 +23,28 @@ _VERSION = re.compile(r"v?\d+(?:\.(?:\d+|x))+|v\d+", re.IGNORECASE)
 
 
 def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]:
-    """Metadata of the page at `source`: its `title`, and any `aliases`, `keywords` and `version`.
+    """Return a page's `title`, and its `aliases`, `keywords` and `version` if it has any.
 
     The title is that of the front matter, else `heading` (the first of level 1, "" without one), else the
     file's name made readable. A folder of the path may name the version.
     """
+
+    def texts(*keys: str) -> list[str]:
+        return [plain_text(mask(text)) for key in keys for text in matter.get(key, ())]
+
     path = PurePosixPath(source)
     folders = [part for part in path.parts[:-1] if part.strip("/.")]
     file = folders[-1] if path.stem.lower() in _FOLDER_PAGES and folders else path.stem
     name, dated = readable_name(file), _DATED.sub(r"\1 ", file) if _DATED.match(file) else ""
-    title = next(iter(_plain_texts(matter, "title")), "") or heading or name or path.stem
-    by_key: dict[str, str] = {}
-    for text in [*_plain_texts(matter, *_ALIASES), heading, name, dated]:
+    title = next(iter(texts("title")), "") or heading or name or path.stem
+    aliases = {title_key(title): "", "": ""}
+    for text in [*texts(*_ALIASES), heading, name, dated]:
         if not (text.startswith("/") or "://" in text):  # some generators call addresses aliases
-            by_key.setdefault(title_key(text), shortened(text, MAX_TITLE))
-    aliases = [text for key, text in by_key.items() if key not in ("", title_key(title))]
-    keywords = [*_plain_texts(matter, *_KEYWORDS), *map(readable_name, folders)]
+            aliases.setdefault(title_key(text), shortened(text, MAX_TITLE))
+    keywords = [*texts(*_KEYWORDS), *map(readable_name, folders)]
     found = {
         "title": shortened(title, MAX_TITLE),
-        "aliases": aliases[:MOST_ALIASES],
+        "aliases": [alias for alias in aliases.values() if alias][:MOST_ALIASES],
         "keywords": shortened("\n".join(filter(None, keywords)), MOST_KEYWORDS),
         "version": next(filter(_VERSION.fullmatch, reversed(folders)), ""),
     }
@@ -50,13 +52,8 @@ def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]
 
 
 def readable_name(name: str) -> str:
-    """The name of a file or folder as words: `02-install_guide` is "install guide", `P-310` stays."""
+    """Return the name of a file or folder as words: `02-install_guide` is "install guide", `P-310` stays."""
     name = _NUMBERED.sub("", _DATED.sub("", name))
     if " " not in name:
         name = re.sub(r"_+|(?<![A-Z\d])-+|-+(?!\d)", " ", name)
     return " ".join(name.split())
-
-
-def _plain_texts(matter: FrontMatter, *keys: str) -> list[str]:
-    """The values of some keys, without markup."""
-    return [plain_text(mask(text)) for text in matter.texts(*keys)]

@@ -45,11 +45,7 @@ _UNICODE_END = re.compile(
     r"|(?<=[\u0e00-\u0e7f])[ \n]+(?=[\u0e00-\u0e7f])"
 )
 """After UAX #29: full-width stops need no blank; in Thai, a blank ends a sentence."""
-_MARKUP = re.compile(
-    r"(?P<target>\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\))"
-    rf"|(?P<mark><[A-Za-z/!?][^<>]*>|{FILL}+)"
-    r"|(?P<emphasis>\*+|_+)"
-)
+_MARKUP = re.compile(rf"\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\)|<[A-Za-z/!?][^<>]*>|{FILL}+|\*+|_+")
 _HAS_MARKUP = re.compile(rf"[*_<`{FILL}]|\]\(")
 
 
@@ -116,16 +112,10 @@ def mask_markup(text: str) -> str:
 
 
 def _masked(match: re.Match[str]) -> str:
-    """Characters of plain text for one mark, by its kind and its neighbours."""
-    length, text = len(match[0]), match.string
-    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
-    within_word = before.isalnum() and after.isalnum()
-    if match["mark"]:
-        is_link = "://" in match[0] or "@" in match[0]
-        return ("X" if is_link or within_word else " ") * length
-    if match["emphasis"] and (not before or before.isspace()):
-        return " " * length
-    return match[0] if match["emphasis"] and within_word else ")" * length
+    """Return as many characters of plain text for one mark; a mark behind a blank opens, others close."""
+    is_address = match[0].startswith("<") and ("://" in match[0] or "@" in match[0])
+    opens = match.start() == 0 or match.string[match.start() - 1].isspace()
+    return ("X" if is_address else " " if opens else ")") * len(match[0])
 
 
 def _load_model(name: str) -> PunktParameters:

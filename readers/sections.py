@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,12 +12,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
-from readers.commonmark import Item, parse_markdown
+from readers.commonmark import MAX_BLOCKS, Item, parse_markdown
 from readers.dialects import title_key
-from readers.files import BOM
 from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
 from readers.names import page_names
+from readers.source import BOM
+
+_logger = logging.getLogger(__name__)
 
 
 def read_sections(
@@ -34,27 +37,25 @@ def read_sections(
     `aliases`, `keywords`, `version`, `language` (ISO 639-1), `page` and `shown` (the mask of the text, if it
     differs from the text).
     """
-    matter = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
-    masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=matter.end)
+    matter, start = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
+    masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=start)
+    if len(items) > MAX_BLOCKS:
+        _logger.warning("%r is read as plain text after %d headings and paragraphs", source, MAX_BLOCKS)
     headings = (item.title for item in items if isinstance(item, Heading) and item.level == 1)
     page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
     page |= {"language": language} if language not in ("", "en") else {}
     sections: list[Section] = []
-    lines = Lines(text, own_lines)
-    for outline in _outlines(items, page["title"], document_id(source), start=matter.end, end=len(text)):
-        start, end = _trimmed(text, masked, outline)
-        names = {"source": source, "order": len(sections), **outline.names, **page}
-        places = {"start_line": lines.number(start), "end_line": lines.number(end - 1)}
-        more = {"page": lines.page(start), "shown": masked[start:end]}
-        hashed = _hash(outline.names["heading_path"], page, text[start:end], more["shown"])
-        metadata = {**names, **places, "hash": hashed}
-        metadata |= {key: value for key, value in more.items() if value not in (None, text[start:end])}
-        sections.append(
-            Section(
-                outline.node_id, text[start:end], metadata, start, end, document_id(source),
-                blocks=tuple(outline.blocks), lines=lines,
-            )
-        )  # fmt: skip
+    lines, document = Lines(text, own_lines), document_id(source)
+    for outline in _outlines(items, page["title"], document, start=start, end=len(text)):
+        first, last = _trimmed(text, masked, outline)
+        own, shown, number = text[first:last], masked[first:last], lines.page(first)
+        metadata = {"source": source, "order": len(sections), **outline.names, **page}
+        metadata |= {"start_line": lines.number(first), "end_line": lines.number(last - 1)}
+        metadata["hash"] = _hash(outline.names["heading_path"], page, own, shown)
+        metadata |= {"page": number} if number is not None else {}
+        metadata |= {"shown": shown} if shown != own else {}
+        blocks = tuple(outline.blocks)
+        sections.append(Section(outline.node_id, own, metadata, first, last, document, blocks, lines))
     return sections
 
 

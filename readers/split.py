@@ -42,11 +42,10 @@ class TokenLimit:
 
     def allows(self, text: str) -> bool:
         """Whether `text` is short enough; no token is shorter than a character."""
-        if len(text) <= self.max_tokens:
-            return True
-        if len(text) > self.reach and sum(map(len, text.split())) > self.reach:
-            return False
-        return self.count_tokens(text) <= self.max_tokens
+        is_too_long = len(text) > self.reach and sum(map(len, text.split())) > self.reach
+        return len(text) <= self.max_tokens or (
+            not is_too_long and self.count_tokens(text) <= self.max_tokens
+        )
 
 
 def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:

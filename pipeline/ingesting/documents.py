@@ -11,12 +11,13 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Protocol
 
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo
 from readers.errors import ReaderError
-from readers.files import FoundFiles, LeftOut, Source
+from readers.files import FoundFiles, LeftOut
+from readers.source import Source
 
 UPLOAD_ROOT = "upload"
 LONGEST_PATH = 4_096
@@ -39,9 +40,6 @@ class Reader(Protocol):
         self, text: str, *, source: str, own_lines: Sequence[int] = ()
     ) -> tuple[Sequence[Node], Sequence[Node]]:
         """Return the sections and the sentences of them all, in order; each sentence knows its section."""
-
-    def warnings(self, sections: Sequence[Any]) -> Sequence[str]:
-        """Return a sentence for each limit beyond which a part of the text is read as plain text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from pipeline.ingesting.report import IngestReport, Progress, Stage
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
 from readers.errors import ReaderError
-from readers.files import Source
 from readers.levels import document_id
+from readers.source import Source
 
 BATCH_TEXTS = 1024
 """Texts that are embedded together, where there are as many: enough to sort them by length."""
@@ -151,7 +151,6 @@ class IngestRun:
         metadata = sections[0].metadata if sections else {}
         language = metadata.get("language", ENGLISH)
         self.report.languages[language] = self.report.languages.get(language, 0) + 1
-        self.report.warnings += (f"{source}: {warning}" for warning in self.reader.warnings(sections))
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
             self.report.warnings.append(f"{source}: not included, too often or too long: {names}.")

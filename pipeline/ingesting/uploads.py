@@ -1,7 +1,7 @@
 """Uploads: files and zips of them, each checked before it is kept.
 
-A file that is refused is named with the reason and keeps no other one back; only an upload over the limits,
-or of files that are there already, is refused as a whole.
+A file that is refused is named with the reason, and the others are kept. An upload is refused as a whole only
+if it is over the limits, or if files of these names were uploaded before.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from pipeline.errors import DiskFull, UploadRefused, UploadTooLarge
 from readers.files import FileLimits
 from readers.formats import MARKDOWN
 
-FORBIDDEN = re.compile(r"[\x00-\x1f\x7f:\ud800-\udfff]|^ | $|\.$")  # in a part of a name, on any system
-LONGEST_PART, LONGEST_NAME, MOST_PARTS = 200, 1_000, 30  # bytes of a part and of a name; parts
-MOST_MEMBERS = 100_000  # of a zip: each takes memory before the first is unpacked
-LISTED, ENCRYPTED = b"PK\x01\x02", 0x1  # how each entry of a zip's list begins; a flag of a member
+UNUSABLE = re.compile(
+    r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$"
+)  # in a part of a name, on any system
+LONGEST_NAME = 1_000  # characters, with its folders; the file system refuses long parts of it
+MOST_MEMBERS, LISTED = 100_000, b"PK\x01\x02"  # of a zip: each takes memory; how it begins in the zip's list
 DAMAGES = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError,
            ValueError, OverflowError, MemoryError)  # fmt: skip
-"""What `zipfile` and the decompressors behind it raise for damaged archives."""
+"""The errors of `zipfile` and of the decompressors for damaged or encrypted archives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +66,35 @@ class Accepted:
 def accept(
     files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits, replace: bool = False
 ) -> Accepted:
-    """Write the documents of uploaded files and zips into `folder`, without those that are refused.
+    """Write the documents of uploaded files and zips into `folder`, and return what was kept.
 
-    Raises `UploadRefused` where none is left, the upload is over a limit, or a file is there already (unless
-    `replace`), and `DiskFull`.
+    Raises `UploadRefused` if nothing is kept, or a file is there already (unless `replace`); `UploadTooLarge`
+    and `DiskFull`.
     """
-    accepted = inspect(files, limits=limits)
-    if not accepted.paths:
-        problem = " ".join(["The upload has no file that can be kept.", *accepted.refused[:1]])
-        raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.")
-    if not replace and (taken := collisions(accepted.paths, folder)):
+    found = inspect(files, limits=limits)
+    present = {path.casefold(): path for path in uploaded(folder)}
+    if not replace and (taken := collisions(found.paths, folder)):
         problem = f"Uploaded before: {', '.join(taken)}."
         raise UploadRefused(problem, "Choose to replace, or rename the files.")
-    present = {path.casefold(): path for path in uploaded(folder)}
-    for path, content in accepted.contents.items():
-        _write(folder / present.get(path.casefold(), path), content, beside=folder.parent)
-    return accepted
+    refused = list(found.refused)
+    kept = []
+    for path in found.paths:
+        try:
+            _write(folder / present.get(path.casefold(), path), found.contents[path], beside=folder.parent)
+            kept.append(path)
+        except UploadRefused as error:
+            refused.append(str(error))
+    if not kept:
+        problem = " ".join(["The upload has no file that can be kept.", *refused[:1]])
+        raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.")
+    return Accepted(tuple(kept), found.ignored, tuple(refused), found.contents)
 
 
 def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
-    """The files that `accept` would keep, in memory; raises `UploadTooLarge`."""
+    """Return the files that `accept` would keep, in memory; raises `UploadTooLarge`."""
     contents, ignored, refused = dict[str, bytes](), list[str](), list[str]()
-    taken, size = set[str](), 0  # names without case, those of folders with a slash
-    for written, read in (entry for file in files for entry in _entries(file, refused.append)):
+    size, taken = 0, set[str]()  # names without case
+    for written, read in (entry for file in files for entry in _entries(file, refused)):
         try:
             name = name_of(written)
             if any(part.startswith(".") or part == "__MACOSX" for part in name.split("/")):
@@ -95,11 +102,8 @@ def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
             if PurePosixPath(name).suffix.lower() not in limits.suffixes:
                 ignored.append(name)
                 continue
-            folded = name.casefold()
-            above = {parent.as_posix() for parent in PurePosixPath(folded).parents}
-            if taken & {folded, f"{folded}/", *above}:
-                problem = f"'{name}' is in the upload twice (whatever the case of letters), or also a folder."
-                raise UploadRefused(problem, "Rename one of them.")
+            if name.casefold() in taken:
+                raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
             content = read(most := limits.of_a_file.of(name))
             if len(content) > most:
                 fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
@@ -107,20 +111,17 @@ def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
         except UploadRefused as error:
             refused.append(str(error))
             continue
-        size += len(content)
-        if size > limits.max_total_bytes or len(contents) >= limits.max_files:
+        contents[name], size = content, size + len(content)
+        taken.add(name.casefold())
+        if size > limits.max_total_bytes or len(contents) > limits.max_files:
             limit = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
             fix = "Upload it in parts."
             raise UploadTooLarge(f"The upload has more than {limit}.", fix)
-        contents[name] = content
-        taken |= {folded, *(f"{parent}/" for parent in above)}
     return Accepted(tuple(sorted(contents)), tuple(ignored), tuple(refused), contents)
 
 
-def _entries(
-    file: UploadedFile, refuse: Callable[[str], None]
-) -> Iterator[tuple[str, Callable[[int], bytes]]]:
-    """The name of each file of an upload, and what reads its first bytes; a bad archive is refused."""
+def _entries(file: UploadedFile, refused: list[str]) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    """Yield each file's name, and a function that reads its first bytes; a bad archive is refused."""
     if not file.name.lower().endswith(".zip"):
         yield PurePosixPath(file.name.replace("\\", "/")).name, lambda _: file.content
         return
@@ -129,8 +130,7 @@ def _entries(
             raise ValueError(f"it has more than {MOST_MEMBERS:,} files")
         archive = zipfile.ZipFile(io.BytesIO(file.content))
     except DAMAGES as error:
-        problem = f"'{_shown(file.name)}' is not a zip that can be read: {_shown(str(error)).rstrip('.')}."
-        refuse(f"{problem} Pack the documents again, alone.")
+        refused.append(f"{file.name!r} is not a zip that can be read ({error}). Pack the documents again.")
         return
     for member in archive.infolist():
         if not member.is_dir():
@@ -138,30 +138,24 @@ def _entries(
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """The bytes of a file in a zip, of a larger one at least one too many; raises `UploadRefused`."""
-    name, kind = f"'{_shown(member.filename)}' in the zip", stat.S_IFMT(member.external_attr >> 16)
-    if member.flag_bits & ENCRYPTED or kind not in (0, stat.S_IFREG):
-        problem = f"{name} is encrypted, a link, or no plain file."
-        raise UploadRefused(problem, "Pack plain files without a password.")
+    """Return the first `most` bytes of a file in a zip, and one more of a larger one."""
+    name = f"{member.filename!r} in the zip"
+    if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
+        raise UploadRefused(f"{name} is a link, or no plain file.", "Pack plain files.")
     try:
         with archive.open(member) as stream:
             return stream.read(most + 1)
     except DAMAGES as error:
-        problem = f"{name} cannot be unpacked: {_shown(str(error)).rstrip('.')}."
-        raise UploadRefused(problem, "Pack it again, without a special method.") from error
+        fix = "Pack it again, without a password or a special method."
+        raise UploadRefused(f"{name} cannot be unpacked ({error}).", fix) from error
 
 
 def name_of(written: str) -> str:
-    """A relative path with forward slashes that stays in any folder; raises `UploadRefused`."""
-    name, shown = written.replace("\\", "/"), _shown(written)
+    """Return a relative path with forward slashes that stays in any folder; raises `UploadRefused`."""
+    name = written.replace("\\", "/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if name.startswith("/") or re.match("[A-Za-z]:", name) or ".." in parts:
-        raise UploadRefused(f"'{shown}' leads out of its folder.", "Pack files by plain relative names.")
-    if not parts or any(map(FORBIDDEN.search, parts)):
-        raise UploadRefused(f"{shown!r} is not a usable file name.", "Rename the file.")
-    longest, whole = max(len(part.encode()) for part in parts), len("/".join(parts).encode())
-    if longest > LONGEST_PART or whole > LONGEST_NAME or len(parts) > MOST_PARTS:
-        raise UploadRefused(f"'{shown}' is too long or too deep a name.", "Shorten the name.")
+    if not parts or name.startswith("/") or len(name) > LONGEST_NAME or any(map(UNUSABLE.search, parts)):
+        raise UploadRefused(f"{written[:LONGEST_NAME]!r} is not a usable file name.", "Rename the file.")
     return "/".join(parts)
 
 
@@ -176,14 +170,13 @@ def _write(target: Path, content: bytes, *, beside: Path) -> None:
         temporary.unlink(missing_ok=True)
         problem = f"Cannot write '{target.name}': {error.strerror or type(error).__name__}."
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem = f"Cannot write '{target.name}': the disk is full."
             raise DiskFull(problem, "Free some space and try again.") from error
-        raise UploadRefused(problem, "Shorten or change its name, or let its folder be written.") from error
+        raise UploadRefused(problem, "Change its name, or let its folder be written.") from error
 
 
 @contextmanager
 def put_back(path: str, folder: Path) -> Iterator[None]:
-    """Restore the file at `path`, or its absence, where the block raises."""
+    """Restore the file at `path`, or its absence, if the block raises."""
     former = (folder / path).read_bytes() if path in uploaded(folder) else None
     try:
         yield
@@ -195,19 +188,19 @@ def put_back(path: str, folder: Path) -> Iterator[None]:
 
 
 def collisions(paths: Iterable[str], folder: Path) -> list[str]:
-    """Which of these are in the folder already, whatever the case of their letters."""
+    """Return which of these paths are in the folder already, ignoring case."""
     present = {path.casefold() for path in uploaded(folder)}
     return [path for path in paths if path.casefold() in present]
 
 
 def uploaded(folder: Path) -> list[str]:
-    """The files in the uploads' folder, as relative paths, sorted."""
+    """Return the relative paths of the files in the uploads' folder, sorted."""
     found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(path.relative_to(folder).as_posix() for path in found)
 
 
 def remove(path: str, folder: Path) -> bool:
-    """Delete one uploaded file and the folders that it leaves empty; False where there is no such file."""
+    """Delete one uploaded file and the folders that it leaves empty; False if there is no such file."""
     if path not in uploaded(folder):
         return False
     (folder / path).unlink()
@@ -216,8 +209,3 @@ def remove(path: str, folder: Path) -> bool:
             break
         parent.rmdir()
     return True
-
-
-def _shown(text: str) -> str:
-    """A text of somebody else's for a message: no lone surrogates, not endless."""
-    return text[:4_096].encode("utf-8", "backslashreplace").decode()

@@ -14,10 +14,8 @@ from pipeline.analysis import (
     analyse_query,
     embedding_text,
     lexical_terms,
-    title_key,
 )
 from pipeline.nodes import StoredNode
-from pipeline.terms import content_terms
 
 
 @pytest.mark.parametrize(
@@ -69,11 +67,6 @@ def test_a_query_has_the_stems_of_all_languages_and_its_key() -> None:
     assert not any(term.startswith("=") for term in analyse_query("why " * 60))
 
 
-def test_titles_are_the_same_by_letters_and_digits_alone() -> None:
-    assert title_key("Alertmanager Failed To Send Alerts") == title_key("AlertmanagerFailedToSendAlerts")
-    assert title_key("STRASSE 1") == title_key("Straße-1?")
-
-
 def test_a_first_section_has_a_term_for_each_name_of_its_page() -> None:
     metadata = {"title": "Cold Tank", "heading_path": ["Cold Tank"], "aliases": ["T-1"], "order": 0}
     assert {"=coldtank", "=t1"} <= set(lexical_terms("Text.", metadata).split())
@@ -102,21 +95,8 @@ def test_terms_are_stored_separated_by_blanks_and_texts_are_analysed_apart(one: 
     assert sorted(analyse(f"{one} \n {other}")) == sorted(terms + analyse(other))
 
 
-@given(st.text(max_size=60))
-def test_content_terms_are_some_of_the_terms_and_are_never_none(text: str) -> None:
-    terms = content_terms(text)
-    assert len(set(terms)) == len(terms)
-    assert set(terms) <= set(analyse(text))
-    assert bool(terms) == bool(analyse(text))
-    assert content_terms("which section should not") == ("section",)
-
-
 def test_threads_agree() -> None:
     words = [f"{stem}{ending}" for stem in "abcdefgh" for ending in ("nations", "nating", "nated", "nate")]
     texts = [" ".join(words[start:] + words[:start]) for start in range(32)] * 8
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(analyse, texts)) == [analyse(text) for text in texts]
-
-
-def test_long_words_are_cut() -> None:
-    assert analyse("x" * 500) == ["x" * MAX_TERM_CHARACTERS]

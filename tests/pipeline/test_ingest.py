@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pipeline.errors import ManifestMismatch, ModelError
-from pipeline.ingest import IngestReport, Progress, left_out_summary
+from pipeline.ingest import IngestReport, Progress
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
@@ -76,16 +75,6 @@ def test_everything_is_stored_with_its_vectors(library: Library) -> None:
     assert [node.text for node in best.values()] == ["The valve opens at 5 bar."]
 
 
-def test_a_text_that_is_too_long_to_be_read_as_markdown_is_reported(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("readers.commonmark.MAX_BLOCKS", 3)
-    report = library.ingest()
-    assert report.problems == []
-    assert [warning.partition(":")[0] for warning in report.warnings] == ["ecs/tank.md"]
-    assert library.ingest().warnings == []
-
-
 def test_documents_are_embedded_together_and_each_text_once(library: Library) -> None:
     encoder = FakeEncoder()
     (library.folder / "copy.md").write_text(FAN)
@@ -94,13 +83,6 @@ def test_documents_are_embedded_together_and_each_text_once(library: Library) ->
     assert len(encoder.texts) == len(set(encoder.texts)) == report.embedded
     ids = [section.node_id for section in library.store.sections.document("copy.md").sections]
     assert len(library.store.sentences.vectors(ids)) == 1
-
-
-def test_batches_are_bounded(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = FakeEncoder()
-    monkeypatch.setattr("pipeline.ingesting.run.BATCH_TEXTS", 3)
-    library.ingest(encoder=encoder)
-    assert len(encoder.calls) == 2
 
 
 def test_a_file_with_headings_only_is_a_document(library: Library) -> None:
@@ -139,14 +121,10 @@ def test_an_ingest_imports_nothing_slow(library: Library, tmp_path: Path) -> Non
 
 def test_a_changed_section_alone_is_embedded(library: Library) -> None:
     library.ingest()
-    before, encoder = contents(library.store), FakeEncoder()
+    encoder = FakeEncoder()
     library.tank.write_text("Foreword.\n\n" + TANK.replace("5 bar", "6 bar"))
     assert library.ingest(encoder=encoder).changed == ["ecs/tank.md"]
     assert sorted(encoder.texts) == ["Tank > Valve: The valve opens at 6 bar.", "Tank: Foreword."]
-    assert contents(library.store)["fan.md"] == before["fan.md"]
-    document = library.store.sections.document("ecs/tank.md")
-    for section in document.sections:  # offsets have moved with the text
-        assert document.text[section.start_char_idx : section.end_char_idx] == section.text
 
 
 def test_the_result_is_that_of_a_first_ingest(library: Library, tmp_path: Path) -> None:
@@ -160,25 +138,6 @@ def test_the_result_is_that_of_a_first_ingest(library: Library, tmp_path: Path) 
     assert contents(library.store) == contents(other)
     assert findings(library.store, FakeEncoder(), questions) == findings(other, FakeEncoder(), questions)
     other.close()
-
-
-def test_deleted_files_disappear_from_their_own_folder_only(library: Library) -> None:
-    library.ingest(library.folder, library.other)
-    library.fan.unlink()
-    library.notes.unlink()
-    assert library.ingest().deleted == ["fan.md"]
-    assert library.sources() == ["ecs/tank.md", "notes.md"]
-
-
-def test_a_file_that_cannot_be_read_is_reported_and_the_rest_is_indexed(library: Library) -> None:
-    (library.folder / "latin.md").write_bytes(b"\xff\xfecaf")
-    missing = library.folder / "missing"
-    problems = library.ingest(library.folder, missing).problems
-    assert [(problem.source, problem.reason[:9]) for problem in problems] == [
-        (str(missing), "no such f"), ("latin.md", "not UTF-1"),
-    ]  # fmt: skip
-    assert all(problem.fix for problem in problems)
-    assert library.sources() == ["ecs/tank.md", "fan.md"]
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
@@ -206,14 +165,6 @@ def test_two_folders_with_files_of_one_name_live_in_one_index(library: Library) 
     assert library.ingest(other).deleted == ["other/fan.md"]
 
 
-def test_every_file_that_is_left_out_is_counted(library: Library) -> None:
-    (library.folder / "large.md").write_bytes(b"x" * 2000)
-    for name in ("a.png", "b.png", "c.css"):
-        (library.folder / name).touch()
-    left_out = library.ingest(max_bytes=1000).left_out
-    assert left_out_summary(left_out) == "3 of unknown ending (.png, .css), 1 over 0.001 MB"
-
-
 def test_a_format_that_was_named_once_stays_and_is_kept_up_to_date(library: Library) -> None:
     notes = library.folder / "notes.txt"
     notes.write_text("The fan hums.")
@@ -224,12 +175,6 @@ def test_a_format_that_was_named_once_stays_and_is_kept_up_to_date(library: Libr
     assert library.ingest().changed == ["notes.txt"]
     notes.unlink()
     assert library.ingest().deleted == ["notes.txt"]
-
-
-def test_languages_are_counted(library: Library) -> None:
-    (library.folder / "ja.md").write_text("# 弁\n\nポンプは弁が閉じている間うなります。\n")
-    assert library.ingest().languages == {"en": 2, "ja": 1}
-    assert library.store.sections.document("ja.md").sections[0].metadata["language"] == "ja"
 
 
 def test_a_file_that_moved_is_not_embedded_again(library: Library) -> None:
@@ -253,42 +198,11 @@ def test_a_folder_that_was_moved_takes_its_documents_along(library: Library) -> 
     assert {info.root for info in library.store.sections.documents()} == {str(moved.resolve())}
 
 
-def test_a_file_reached_twice_is_indexed_once(library: Library) -> None:
-    report = library.ingest(library.folder, library.folder / "ecs", library.fan)
-    assert (report.added, report.problems) == (["ecs/tank.md", "fan.md"], [])
-    assert library.ingest(library.folder, library.folder / "ecs").deleted == []
-
-
 def test_what_was_stored_before_a_stop_stays_and_the_next_ingest_completes_it(library: Library) -> None:
     report = library.ingest(**until_one_is_stored())
     assert (report.stopped, report.added, library.sources()) == (True, ["ecs/tank.md"], ["ecs/tank.md"])
     report = library.ingest()
     assert (report.added, report.unchanged) == (["fan.md"], ["ecs/tank.md"])
-
-
-class SlowEncoder(FakeEncoder):
-    """Takes its time after every report."""
-
-    reported = 0
-
-    def encode_passages(self, texts: Sequence[str], *, on_progress: Any = None) -> NDArray[np.float32]:
-        def slowly(done: int) -> None:
-            time.sleep(0.1)
-            self.reported += 1
-            on_progress(done)
-
-        return super().encode_passages(texts, on_progress=slowly)
-
-
-def test_a_stop_reaches_the_model_between_two_of_its_batches(library: Library) -> None:
-    stages, encoder = list[str](), SlowEncoder(batch=1)
-    report = library.ingest(
-        encoder=encoder, on_progress=lambda progress: stages.append(progress.stage),
-        should_stop=lambda: stages.count("embedding") > 2,
-    )  # fmt: skip
-    assert (report.stopped, report.embedded, report.added) == (True, 0, [])
-    assert encoder.reported < 7
-    assert library.sources() == []
 
 
 class BrokenEncoder(FakeEncoder):
@@ -325,20 +239,6 @@ def test_a_rebuild_keeps_documents_of_other_folders(library: Library) -> None:
     report = library.ingest(encoder=FakeEncoder(name="other"), rebuild=True)
     assert (report.deleted, library.sources()) == (["fan.md"], ["ecs/tank.md", "notes.md"])
     assert library.store.sections.document("notes.md").info.root == "upload"
-
-
-def test_a_rebuild_that_was_stopped_changes_nothing_and_is_gone_on_with(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.ingesting.run.BATCH_TEXTS", 1)
-    library.ingest()
-    before, other = contents(library.store), FakeEncoder(name="other")
-    report = library.ingest(encoder=other, rebuild=True, **until_one_is_stored())
-    assert report.stopped and contents(library.store) == before
-    library.tank.unlink()
-    report = library.ingest(encoder=other, rebuild=True)
-    assert (report.deleted, library.sources()) == (["ecs/tank.md"], ["fan.md"])
-    assert library.ingest(encoder=other).unchanged == ["fan.md"]
 
 
 def test_an_outdated_index_is_embedded_again_and_the_report_says_why(

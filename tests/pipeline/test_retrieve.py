@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pipeline.answer import Retrieval
@@ -32,10 +30,6 @@ HYPOTHESIS = "The antenna points at Earth."
 
 def headings(retrieval: Retrieval) -> list[str]:
     return [passage.section.metadata["heading_path"][-1] for passage in retrieval.passages]
-
-
-def forbidden(question: str) -> str:
-    raise AssertionError("nobody should ask for a hypothesis")
 
 
 def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
@@ -121,12 +115,6 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
     assert asked.text == judged.text == QUESTION
 
 
-def test_two_vectors_are_combined_as_their_renormalised_mean() -> None:
-    one, other = np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
-    assert combine(one, other) == pytest.approx([0.5**0.5, 0.5**0.5])
-    assert combine(one, -one) == pytest.approx(one)  # opposite ones leave the question alone
-
-
 @pytest.mark.parametrize(
     ("options", "name", "detail"),
     [
@@ -157,30 +145,6 @@ def test_failing_models_are_failed_steps_and_not_errors(manual: EmbeddedStore, e
     assert failed.passages == make_search(manual, hyde=False).search(QUESTION).passages
 
 
-def test_a_stop_while_the_hypothesis_is_written_leaves_it_out(manual: EmbeddedStore) -> None:
-    stop = threading.Event()
-
-    def hypothesize(question: str, stop: threading.Event) -> str:
-        stop.set()
-        return "half a"
-
-    reranker = FakeCrossEncoder(lambda _: 0.5)
-    search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=reranker)
-    retrieval = search.search(QUESTION, stop=stop)
-    for step in (the_step(retrieval, "hyde"), the_step(retrieval, "rerank")):
-        assert (step.status, step.detail) == ("skipped", "stopped")
-    assert the_step(retrieval, "hyde").data["hypothesis"] == ""
-    assert retrieval.passages
-
-
-@pytest.mark.parametrize("known", [HYPOTHESIS, ""])
-def test_a_known_hypothesis_is_used_and_none_is_written(manual: EmbeddedStore, known: str) -> None:
-    retrieval = make_search(manual, hyde=True, hypothesize=forbidden).search(QUESTION, hypothesis=known)
-    search = make_search(manual, hyde=bool(known), hypothesize=lambda *_: known)
-    assert the_step(retrieval, "hyde").data["hypothesis"] == known
-    assert retrieval.passages == search.search(QUESTION).passages
-
-
 @pytest.mark.parametrize(("alpha", "used"), [(0.0, "bm25"), (1.0, "dense")])
 def test_alpha_0_and_1_search_one_way_only(manual: EmbeddedStore, alpha: float, used: str) -> None:
     found = the_step(make_search(manual, alpha=alpha).search(QUESTION), "search").data
@@ -195,19 +159,3 @@ def test_a_misspelt_word_is_corrected_and_shown(manual: EmbeddedStore) -> None:
     assert step["words"] == [{"start": 4, "wrong": "oxygne", "right": "oxygen"}]
     off = make_search(manual, spelling=False).search("the oxygne tank")
     assert (off.question, off.asked) == ("the oxygne tank", "")
-
-
-def test_the_page_or_section_that_the_question_names_comes_first_and_answers_it(tmp_path: Path) -> None:
-    files = {
-        "a-list.md": "# All\n\n## Alertmanager failed to send alerts\n\nIt failed to send alerts.\n",
-        "b.md": "# AlertmanagerFailedToSendAlerts\n\nNotifications do not arrive.\n\n## More\n\nMore.\n",
-        "guide.md": "# Guide\n\n## 2 Setup\n\nParts.\n\n### 2.2.1 Main supply\n\nUse a fuse.\n",
-    }
-    store = make_store(tmp_path, files)
-    search = make_search(store, merge_up=True, cross_encoder=FakeCrossEncoder(lambda _: 0.0))
-    found = search.search("Alertmanager failed to send alerts?")
-    assert (found.passages[0].section.metadata["source"], found.answerability.verdict) == ("b.md", "answered")
-    named = search.search("What does section 2.2.1 say?")
-    assert (headings(named)[0], named.passages[0].members) == ("2.2.1 Main supply", ())
-    assert named.answerability.verdict == "answered"
-    store.close()

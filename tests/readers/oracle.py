@@ -94,7 +94,7 @@ def prose_positions(text: str) -> set[int]:
     Not counted: front matter, headings that begin a section, link definitions, what stands beside a fence,
     ordered items' numbers, and what the mask hides.
     """
-    start = read_front_matter(text, source="oracle").end
+    _, start = read_front_matter(text, source="oracle")
     masked = mask(text[start:])
     body = re.sub(r"\r\n?|\n", "\n", masked).replace("\0", "\ufffd")
     env: dict[str, Any] = {}

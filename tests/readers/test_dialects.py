@@ -12,12 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.analysis import embedding_text
-from readers.commonmark import parse_markdown
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.dialects import FILL, display, mask
-from readers.sections import read_sections
 from tests.readers.oracle import check_cover, count_words, leaves_of, read, shown_texts, texts
 
 SEEN = [
@@ -88,20 +85,6 @@ def test_data_and_minified_lines_are_no_text() -> None:
     assert (mask(address), mask(table), mask("字" * 400)) == (address, table, "字" * 400)
 
 
-def test_what_is_embedded_has_no_marks() -> None:
-    text, _ = PAGES["Docusaurus"]
-    (section,) = read_sections(text, source="a.md")
-    lines = embedding_text(section).split("\n")
-    assert list(filter(None, lines))[1:] == [
-        "It is hot.",
-        "A *label*",
-        "Do it.",
-        "JavaScript",
-        "Call it.",
-        "Rust Build it.",
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -140,12 +123,6 @@ def test_a_mask_has_the_text_s_length_lines_and_letters(text: str, suffix: str) 
     assert FILL not in display(masked)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.sampled_from([*PIECES, "w1 ", "w2. ", "w3\n\n"]), max_size=20).map("".join))
-def test_leaves_are_spans_in_order_of_marks_of_any_shape(text: str) -> None:
-    check_cover(text, leaves_of(text), set())
-
-
 @pytest.mark.parametrize("piece", OPENINGS)
 def test_no_text_takes_long(piece: str) -> None:
     """Twice the text takes at most thrice the time, or little."""
@@ -162,10 +139,3 @@ def test_no_text_takes_long(piece: str) -> None:
 
 def grows(seconds: Callable[[int], float]) -> float:
     return seconds(120_000) / seconds(60_000)
-
-
-def test_short_lines_of_tables_and_items_are_parsed_in_linear_time() -> None:
-    started = time.process_time()
-    text = "<table><tr><td>a</td></tr></table>\n" * 4_000
-    parse_markdown(text)
-    assert time.process_time() - started < 5

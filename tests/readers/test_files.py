@@ -12,8 +12,9 @@ import pytest
 
 from readers.corpus import MarkdownCorpus
 from readers.errors import ReaderError
-from readers.files import FileLimits, FoundFiles, find_files, read_source
+from readers.files import FileLimits, FoundFiles, find_files
 from readers.formats import EVERY, MARKDOWN_ONLY
+from readers.includes import read_page
 
 LIMIT = 1000
 
@@ -82,11 +83,6 @@ def test_a_format_that_is_not_installed_says_what_installs_it(
     ]
 
 
-def test_a_file_reached_twice_is_listed_once(tmp_path: Path) -> None:
-    write(tmp_path, "a.md", "sub/b.md")
-    assert sources(tmp_path, tmp_path / "a.md", tmp_path / "sub") == ["a.md", "sub/b.md"]
-
-
 def test_gitignore_semantics(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "draft-1.md", "draft-keep.md", "build/x.md", "sub/build/y.md", "sub/a.md")
     write(tmp_path, "top/t.md", "sub/top/t.md", "x/1/deep.md", "x/2/3/deep.md", "sp ace.md", "#odd.md")
@@ -107,12 +103,6 @@ def test_the_deepest_ignore_file_decides_and_athenaignore_after_gitignore(tmp_pa
     (tmp_path / "gone/.gitignore").write_text("!*\n")
     assert sources(tmp_path) == ["sub/keep.md"]
     assert left_out(tmp_path)["sub/deep/keep.md"] == "ignored by .athenaignore"
-
-
-def test_an_ignored_file_can_be_named(tmp_path: Path) -> None:
-    write(tmp_path, "a.md")
-    (tmp_path / ".gitignore").write_text("*\n")
-    assert (sources(tmp_path), sources(tmp_path / "a.md")) == ([], ["a.md"])
 
 
 @pytest.mark.parametrize("pattern", ["[z-a].md", "!", "a/**/" * 3 + "b"])
@@ -137,9 +127,9 @@ def test_no_pattern_takes_long(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"x" * 100_001, "it has more than 100,000 bytes or 1,000 lines, so none of it is used"),
-        (b"\n" * 1_001, "it has more than 100,000 bytes or 1,000 lines, so none of it is used"),
-        (None, "it is a link, or no plain file"),
+        (b"x" * 100_001, "100,001 bytes, over the limit of 100,000"),
+        (b"\n" * 1_001, "only its first 1,000 lines are used"),
+        (None, "it is not a regular file"),
     ],
 )
 def test_an_ignore_file_that_is_not_used_is_reported(
@@ -189,21 +179,6 @@ def test_a_name_that_cannot_be_cited_is_reported_in_one_line(tmp_path: Path) -> 
     assert messages(tmp_path) == []
 
 
-def test_a_folder_that_cannot_be_listed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, "a.md", "locked/b.md")
-    scandir = os.scandir
-
-    def refuse(path: Path) -> object:
-        if path.name == "locked":
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    assert messages(tmp_path) == [
-        "Cannot read 'locked/': Permission denied. Make it readable, or leave it out."
-    ]
-
-
 TEXT = "# Größe\n\nDer Mast."
 
 
@@ -220,13 +195,8 @@ TEXT = "# Größe\n\nDer Mast."
 )
 def test_encodings_with_a_mark_are_read_and_lines_may_end_with_cr(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.md").write_bytes(data)
-    source = read_source(tmp_path / "a.md", max_bytes=LIMIT)
+    source = read_page(tmp_path / "a.md", max_bytes=LIMIT)
     assert (source.text, source.hash) == (TEXT, hashlib.sha256(data).hexdigest())
-
-
-def test_line_endings_are_kept_where_there_are_line_feeds(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_bytes(b"a\r\nb\rc\n")
-    assert read_source(tmp_path / "a.md", max_bytes=LIMIT).text == "a\r\nb\rc\n"
 
 
 @pytest.mark.parametrize(
@@ -243,19 +213,8 @@ def test_line_endings_are_kept_where_there_are_line_feeds(tmp_path: Path) -> Non
 def test_what_cannot_be_read_says_why(tmp_path: Path, data: bytes, reason: str) -> None:
     (tmp_path / "valves.md").write_bytes(data)
     with pytest.raises(ReaderError) as caught:
-        read_source(tmp_path / "valves.md", max_bytes=2000, source="sub/valves.md")
+        read_page(tmp_path / "valves.md", max_bytes=2000, source="sub/valves.md")
     assert str(caught.value) == f"Cannot read 'sub/valves.md': {reason}"
-
-
-def test_a_file_that_vanishes_or_grows_while_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(ReaderError, match="no such file or folder"):
-        read_source(tmp_path / "gone.md", max_bytes=LIMIT)
-    (tmp_path / "a.md").write_bytes(b"x" * 2000)
-    monkeypatch.setattr("readers.files._check_file", lambda *_, **__: None)
-    with pytest.raises(ReaderError, match="over the limit"):
-        read_source(tmp_path / "a.md", max_bytes=LIMIT)
 
 
 @pytest.mark.parametrize("swapped", ["sub/a.md", "sub"])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 import pytest
 
-from readers.front_matter import LONGEST_VALUE, MAX_CHARACTERS, MOST_ITEMS, read_front_matter
+from readers.front_matter import LONGEST_VALUE, MAX_CHARACTERS, MOST_ITEMS, FrontMatter, read_front_matter
 
 
-def values(text: str) -> Mapping[str, tuple[str, ...]]:
-    return read_front_matter(text, source="a.md").values
+def values(text: str) -> FrontMatter:
+    return read_front_matter(text, source="a.md")[0]
 
 
 @pytest.mark.parametrize(
@@ -23,18 +22,16 @@ def values(text: str) -> Mapping[str, tuple[str, ...]]:
     ],
 )
 def test_yaml_and_toml(text: str) -> None:
-    matter = read_front_matter(text, source="a.md")
-    assert matter.values == {
+    matter, end = read_front_matter(text, source="a.md")
+    assert matter == {
         "title": ("Valves",), "version": ("2.10",), "draft": ("on",), "tags": ("air", "1"), "empty": (),
     }  # fmt: skip
-    assert matter.texts("tags", "missing", "title") == ["air", "1", "Valves"]
-    assert text[matter.end :] == "# Text\n"
+    assert text[end:] == "# Text\n"
 
 
 @pytest.mark.parametrize("text", ["---\n---\n", "---\n# only a comment\n...\n", "+++\n+++\n", "---\r---\r"])
 def test_empty_front_matter_is_no_text(text: str) -> None:
-    matter = read_front_matter(text + "rest", source="a.md")
-    assert (matter.values, matter.end) == ({}, len(text))
+    assert read_front_matter(text + "rest", source="a.md") == ({}, len(text))
 
 
 def test_values_are_short_few_and_well_formed() -> None:
@@ -60,7 +57,7 @@ def test_values_are_short_few_and_well_formed() -> None:
     ],
 )
 def test_what_is_no_front_matter_stays_text(text: str) -> None:
-    assert read_front_matter(text, source="a.md").end == 0
+    assert read_front_matter(text, source="a.md") == ({}, 0)
 
 
 BROKEN = {
@@ -75,8 +72,8 @@ def test_broken_front_matter_is_no_text_and_a_warning_says_so(
 ) -> None:
     text = f"{fence}\n{inside}\n{fence}\ntext"
     with caplog.at_level(logging.WARNING):
-        matter = read_front_matter(text, source="valves.md")
-    assert text[matter.end :] == "text"
+        _, end = read_front_matter(text, source="valves.md")
+    assert text[end:] == "text"
     assert "'valves.md' cannot be read" in caplog.text
 
 

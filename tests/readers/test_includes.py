@@ -6,12 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
-from readers.files import Source, read_source
+from readers.includes import read_page
+from readers.source import Source
 from tests.readers.oracle import count_words
 
 RUST = """// ANCHOR: all
@@ -45,7 +44,7 @@ def book(tmp_path: Path) -> Path:
 def read(folder: Path, text: str = "", *, name: str = "src/one.md", max_bytes: int = 10_000) -> Source:
     if text:
         (folder / name).write_bytes(text.encode())
-    return read_source(folder / name, max_bytes=max_bytes, source=name)
+    return read_page(folder / name, max_bytes=max_bytes, source=name)
 
 
 def test_lines_are_the_files_own_and_offsets_count_in_the_whole_text(book: Path) -> None:
@@ -158,23 +157,3 @@ def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     assert "{{#include empty.txt}}" in read(book, "{{#include empty.txt}}\n" * 8_000, max_bytes=200_000).text
     (book / "src/long.txt").write_text("a line\n" * 10_000, encoding="utf-8")
     assert "{{#include long.txt:1}}" in read(book, "{{#include long.txt:1}}\n" * 50, max_bytes=100_000).text
-
-
-PIECES = st.sampled_from(
-    ["{{#include a.rs}}", "{!../b.rs!}", '\n--8<-- "a.rs"\n', "\n<<< a.rs\n", "{{#", "}}", "\n", "\r\n", "x"]
-)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(PIECES, max_size=12).map("".join))
-def test_each_line_has_a_line_of_its_own(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    (folder / "a.rs").write_text("1\n2\n{{#include a.rs}}\n", encoding="utf-8")
-    (folder / "b.md").write_bytes(b"x" + text.encode())
-    content = read_source(folder / "b.md", max_bytes=1_000)
-    if content.lines:
-        assert len(content.lines) == len(content.text.replace("\r\n", "\n").split("\n"))
-        assert list(content.lines) == sorted(content.lines)
-        assert content.lines[-1] <= len(text.replace("\r\n", "\n").split("\n"))
-    else:
-        assert content.text == "x" + text

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from readers.files import FileLimits, find_files, read_source
+from readers.files import FileLimits, find_files
+from readers.includes import read_page
 from tests.attack.constructs import GENERATORS
 from tests.readers.oracle import ROOT, TEST_DATA, check_properties
 
@@ -38,7 +39,7 @@ def corpus(folder: Path, every: int = 1) -> list[Path]:
 
 def check_files(files: list[Path]) -> None:
     for path in files:
-        text = read_source(path, max_bytes=10**8).text
+        text = read_page(path, max_bytes=10**8).text
         try:
             check_properties(text)
         except AssertionError as error:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
+from uuid import UUID, uuid5
 
-from readers.levels import document_id, section_id
+from readers.levels import NAMESPACE, document_id, section_id, sentence_id
 from tests.readers.oracle import read, shown
-
-
-def test_the_level_is_that_of_the_heading() -> None:
-    text = "# ECS\n\nIntro.\n\n## Fan\n\nTurns.\n\n### Speed\n\nFast.\n\n# EPS\n\nPower.\n"
-    assert [section.metadata["level"] for section in read(text)] == [1, 2, 3, 1]
 
 
 def test_metadata_and_offsets() -> None:
@@ -49,11 +44,6 @@ def test_headings_repeated_are_told_apart_by_how_often() -> None:
     assert [section.node_id for section in sections] == expected
 
 
-def test_front_matter_is_no_text() -> None:
-    (section,) = read("---\nlayout: page\ntags: [a]\n---\n\nIntro.\n")
-    assert (section.text, section.metadata["start_line"], section.metadata["keywords"]) == ("Intro.", 6, "a")
-
-
 def test_the_hash_changes_with_what_is_embedded() -> None:
     def hashes(text: str) -> list[str]:
         return [section.metadata["hash"] for section in read(text)]
@@ -76,6 +66,20 @@ def test_line_endings_and_byte_order_mark_move_offsets_only() -> None:
         assert [section.node_id for section in sections] == [section.node_id for section in read(text)]
 
 
-def test_metadata_are_json() -> None:
-    (section,) = read("---\ntitle: 2026-01-01\nalias: [1]\n---\ntext")
-    assert json.loads(json.dumps(section.metadata)) == section.metadata
+def test_ids_are_those_of_every_earlier_index() -> None:
+    document = document_id("systems/ecs.md")
+    section = section_id(document, ["ECS", "Cabin fan"], 0)
+    assert document == str(uuid5(NAMESPACE, '["systems/ecs.md"]'))
+    assert section == str(uuid5(UUID(document), '[["ECS", "Cabin fan"], 0]'))
+    assert sentence_id(section, 3) == str(uuid5(UUID(section), "[3]"))
+
+
+def test_parts_do_not_run_into_each_other() -> None:
+    document = document_id("a.md")
+    paths = [[], [""], ["a", "b"], ["a/b"], ["a b"], ["a", "b", ""], ['a", "b']]
+    ids = {section_id(document, path, occurrence) for path in paths for occurrence in (0, 1, 11)}
+    assert len(ids) == 3 * len(paths)
+
+
+def test_ids_of_nodes_made_elsewhere_need_not_be_uuids() -> None:
+    assert sentence_id("node-1", 0) != sentence_id("node-2", 0)

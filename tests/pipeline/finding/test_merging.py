@@ -10,7 +10,7 @@ import pytest
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
 from pipeline.finding import merging
-from pipeline.finding.merging import is_merged, merge_up
+from pipeline.finding.merging import merge_up
 from pipeline.nodes import StoredNode
 from pipeline.steps.trace import RunningStep, plain
 from pipeline.stores.base import DocumentInfo, StoredDocument
@@ -109,7 +109,3 @@ def test_long_headings_and_changed_documents_stay_as_they_are(monkeypatch: pytes
         assert run(found, other)[0] == found
     monkeypatch.setattr(merging, "MOST_WORDS", 10)
     assert run(found, stored)[0] == found
-
-
-def test_how_many_must_be_found() -> None:
-    assert is_merged(2, 4) and not is_merged(2, 5) and not is_merged(1, 1)

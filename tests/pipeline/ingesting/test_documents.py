@@ -31,9 +31,6 @@ class Finding:
     def cut(self, text: str, *, source: str, own_lines: object = ()) -> Never:
         pytest.fail("nothing is cut")
 
-    def warnings(self, sections: object) -> Never:
-        pytest.fail("nothing is cut")
-
 
 def info(source: str, root: Path | str) -> DocumentInfo:
     return DocumentInfo("id", source, str(root), "Title", "hash", 1, 1, 1, 0.0)

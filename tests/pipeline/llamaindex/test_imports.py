@@ -6,13 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.postprocessor import SimilarityPostprocessor
-from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.response_synthesizers import get_response_synthesizer
-from llama_index.core.schema import NodeRelationship
 
 from athena import Athena, load_settings, open_athena
 from tests.fake_llm import FakeLLM
@@ -31,20 +26,6 @@ def athena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
     opened.ingest([Path(folder / "manual")])
     yield opened
     opened.close()
-
-
-def test_its_retriever_goes_into_a_query_engine_of_llama_indexs(athena: Athena) -> None:
-    assert isinstance(athena.retriever, BaseRetriever)
-    llm = FakeLLM(["Breaker B7."])
-    engine = RetrieverQueryEngine(
-        retriever=athena.retriever,
-        response_synthesizer=get_response_synthesizer(llm=llm),
-        node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.0)],
-    )
-    response = engine.query(QUESTION)
-    assert str(response) == "Breaker B7."
-    assert "Breaker B7 feeds the cabin fan." in llm.prompts[0]
-    assert response.source_nodes[0].node.relationships[NodeRelationship.SOURCE]
 
 
 def test_its_retriever_goes_into_a_chat_engine_of_llama_indexs(athena: Athena) -> None:

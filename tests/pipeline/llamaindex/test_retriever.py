@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.schema import MetadataMode, NodeRelationship, QueryBundle, TextNode
+from llama_index.core.schema import MetadataMode, QueryBundle, TextNode
 
 from pipeline.llamaindex.retriever import HybridRetriever, text_node
 from pipeline.nodes import StoredNode
@@ -31,15 +29,6 @@ def test_it_retrieves_a_node_a_passage(manual: EmbeddedStore) -> None:
     ]
 
 
-async def _retrieve_later(retriever: HybridRetriever) -> list[str]:
-    return [node.node_id for node in await retriever.aretrieve(QUESTION)]
-
-
-def test_it_retrieves_asynchronously(manual: EmbeddedStore) -> None:
-    retriever = HybridRetriever(make_search(manual))
-    assert asyncio.run(_retrieve_later(retriever)) == [node.node_id for node in retriever.retrieve(QUESTION)]
-
-
 METADATA = {"source": "fan.md", "heading_path": ["ECS", "Fan"], "position": 1, "hash": "a1b2"}
 
 
@@ -47,29 +36,13 @@ def stored(**given: object) -> StoredNode:
     return StoredNode("s1", "It hums.", METADATA, 10, 18, "d1", **given)  # type: ignore[arg-type]
 
 
-def related(node: TextNode, kind: NodeRelationship) -> list[str]:
-    found = node.relationships.get(kind, [])
-    return [info.node_id for info in (found if isinstance(found, list) else [found])]
-
-
-def test_what_it_is_stays() -> None:
-    node = text_node(stored())
-    assert (node.node_id, node.text, node.metadata) == ("s1", "It hums.", METADATA)
-    assert (node.start_char_idx, node.end_char_idx) == (10, 18)
-
-
-def test_a_section_knows_its_document_and_its_sentences() -> None:
-    node = text_node(stored(sentence_ids=("a", "b")))
-    assert related(node, NodeRelationship.SOURCE) == ["d1"]
-    assert related(node, NodeRelationship.CHILD) == ["a", "b"]
-    assert node.parent_node is None
-
-
-def test_a_sentence_knows_its_document_and_its_section() -> None:
-    node = text_node(stored(section_id="s0"))
-    assert related(node, NodeRelationship.SOURCE) == ["d1"]
-    assert related(node, NodeRelationship.PARENT) == ["s0"]
-    assert NodeRelationship.CHILD not in node.relationships
+def test_a_node_keeps_its_place_and_knows_what_it_belongs_with() -> None:
+    section, sentence = text_node(stored(sentence_ids=("a", "b"))), text_node(stored(section_id="s0"))
+    assert (section.node_id, section.text, section.metadata) == ("s1", "It hums.", METADATA)
+    assert (section.start_char_idx, section.end_char_idx) == (10, 18)
+    assert [child.node_id for child in section.child_nodes or ()] == ["a", "b"]
+    assert sentence.parent_node is not None and sentence.parent_node.node_id == "s0"
+    assert section.ref_doc_id == sentence.ref_doc_id == "d1"
 
 
 def test_models_are_shown_headings_and_no_hashes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -30,21 +29,6 @@ def test_batches_hold_every_text_once_in_equal_lengths(lengths: list[int], batch
 def test_each_batch_comes_with_its_result(threads: int) -> None:
     found = map_batches(sum, [3, 5, 3, 3, 5], batch_tokens=6, threads=threads)
     assert list(found) == [([1], 1), ([4], 4), ([0, 2], 2), ([3], 3)]
-
-
-def test_after_an_error_no_other_batch_begins() -> None:
-    begun: list[int] = []
-
-    def run(batch: list[int]) -> int:
-        begun.append(batch[0])
-        if batch[0] == 0:
-            raise ValueError("bad batch")
-        time.sleep(0.001)
-        return 0
-
-    with pytest.raises(ValueError, match="bad batch"):
-        list(map_batches(run, [1] * 5000, batch_tokens=1, threads=2))
-    assert len(begun) < 2500
 
 
 def test_the_callers_arithmetic_stays_as_it_is() -> None:

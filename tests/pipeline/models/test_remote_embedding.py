@@ -111,23 +111,6 @@ def test_an_unusable_vector_is_an_error(server: ModelServer, vector: Any, says: 
         encoder_of(server).encode_query("x")
 
 
-def test_vectors_of_another_shape_are_an_error(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = encoder_of(server)
-    assert encoder.dimensions == DIMENSIONS
-    server.embed = lambda text: [1.0] * 4
-    with pytest.raises(ModelError, match=r"shape \(1, 4\) in place of \(1, 16\)"):
-        encoder.encode_passages(["x"])
-    monkeypatch.setattr(encoder, "_embed", lambda texts: [[1.0] * 16] * (len(texts) + 1))
-    with pytest.raises(ModelError, match=r"shape \(2, 16\) in place of \(1, 16\)"):
-        encoder.encode_passages(["x"])
-
-
-def test_openai_waits_and_asks_again_where_a_failure_may_pass() -> None:
-    with OpenAIServer(models=[MODEL], key="sk-right") as server:
-        server.fail(path(server), 503)
-        assert encoder_of(server).encode_query("x").shape == (DIMENSIONS,)
-
-
 def test_openai_needs_a_key_and_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelUnavailable, match=r"needs a key.*ATHENA_OPENAI_API_KEY"):
         RemoteEncoder("openai", "m", options=EncoderOptions())
