@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mission.parts import Quantity
-from mission.schema import AlarmRow
-from mission.ship import Ship
+from mission.ship import AlarmRow, Ship
 from mission.state import LogEntry, ShipState, clock
 from mission.status import Status, reading, statuses
 

@@ -12,8 +12,7 @@ from mission import commands, views
 from mission.commands import Action, Refused
 from mission.parts import Setting
 from mission.radio import radios
-from mission.schema import CommandRow
-from mission.ship import Ship
+from mission.ship import CommandRow, Ship
 from mission.state import ShipState
 from mission.status import Status
 

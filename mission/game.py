@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
+from typing import Self
+
+from pydantic import TypeAdapter, ValidationError
 
 from mission import console
 from mission.alarms import Alarm, active_alarms, record, sounded, told
@@ -17,11 +19,13 @@ from mission.errors import SavedGameError
 from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
-from mission.saves import SAVE_VERSION, Saved, dump, parse_saved, write_atomically
 from mission.ship import Ship, the_ship
-from mission.state import ShipState, clock, sound_state
+from mission.state import ShipState, clock, fits, sound_state
 from mission.status import Status
+from mission.text import write_atomically
 
+SAVE_VERSION = 4
+ANEW = "Start the level again."
 MINUTE = 1.0
 LONGEST_DARK_MIN = 10.0  # without any main bus
 FORECAST_MIN, FORECAST_STEP_MIN = 720, 10
@@ -38,28 +42,44 @@ class Outcome(StrEnum):
 
 
 @dataclass(slots=True)
-class Game:
-    """A level in play. `run` is the console; everything else is for panels and files."""
+class SavedGame:
+    """The fields of a game that its file holds."""
 
-    ship: Ship
-    level: Level
-    seed: int
+    level_id: str
     state: ShipState
+    version: int = SAVE_VERSION
     outcome: Outcome = Outcome.RUNNING
     held_min: float = 0.0
-    hints_given: list[int] = field(default_factory=list)  # their places among the level's
+    hints_given: list[int] = field(default_factory=list)  # indexes of the level's hints
     reason: str = ""
     transcript: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
+
+
+_SAVED = TypeAdapter(SavedGame)
+
+
+@dataclass(slots=True)
+class Game(SavedGame):
+    """A level in play. `run` is the console; everything else is for panels and files."""
+
     ask: Ask | None = None
 
-    # -------------------------------------------------------------------------------------------- beginning
-
     @classmethod
-    def start(cls, level: str, *, seed: int = 0, ask: Ask | None = None) -> Game:
-        """A new game of a level, at the moment the player takes over."""
+    def start(cls, level: str, *, ask: Ask | None = None) -> Self:
+        """Return a new game of a level, at the moment the player takes over."""
         found = level_of(level)
-        return cls(the_ship(), found, seed, beginning(found.id, seed).copy(), ask=ask)
+        return cls(found.id, beginning(found.id).copy(), ask=ask)
+
+    @property
+    def ship(self) -> Ship:
+        """The ship that comes with the package."""
+        return the_ship()
+
+    @property
+    def level(self) -> Level:
+        """The level that is played."""
+        return level_of(self.level_id)
 
     # -------------------------------------------------------------------------------------------- playing
 
@@ -139,7 +159,7 @@ class Game:
         """Apply the events whose time has come since `before_min`."""
         for event in self.level.events:
             if max(0.0, before_min) < event.at_min <= self.elapsed_min:
-                apply(event, self.state, random.Random(f"{self.level.id}/{self.seed}/{event.at_min}"))  # noqa: S311
+                apply(event, self.state)
 
     def _judge(self, now: Situation, minutes: float) -> None:
         """Decide whether the level is won or lost."""
@@ -219,11 +239,11 @@ class Game:
     def minutes_left(self) -> int | None:
         """Ship's minutes until the mission is lost if nobody acts, in tens; None beyond twelve hours.
 
-        The physics run ahead on a copy of the ship. Events that the level has still in store are unforeseen.
+        The physics run ahead on a copy of the ship, without the level's later events.
         """
         if self.outcome is not Outcome.RUNNING:
             return None
-        ahead = replace(self, state=self.state.copy(), level=self.level.model_copy(update={"events": ()}))
+        ahead = replace(self, state=self.state.copy())
         for minute in range(FORECAST_STEP_MIN, FORECAST_MIN + FORECAST_STEP_MIN, FORECAST_STEP_MIN):
             if ahead.drift(FORECAST_STEP_MIN) is Outcome.LOST:
                 return minute
@@ -236,62 +256,44 @@ class Game:
         write_atomically(path, self.to_json())
 
     def to_json(self) -> str:
-        """The game as JSON."""
-        saved = Saved(
-            version=SAVE_VERSION,
-            level=self.level.id,
-            seed=self.seed,
-            state=self.state,
-            outcome=self.outcome.value,
-            held_min=self.held_min,
-            hints_given=self.hints_given,
-            reason=self.reason,
-            transcript=self.transcript,
-            history=self.history,
-        )
-        return dump(saved)
+        """Return the saved fields as JSON."""
+        return _SAVED.dump_json(self).decode()
 
     @classmethod
-    def load(cls, path: Path, *, ask: Ask | None = None) -> Game:
-        """The game of a file. Raises SavedGameError where it cannot be read."""
+    def load(cls, path: Path, *, ask: Ask | None = None) -> Self:
+        """Return the game of a file. Raises SavedGameError for a file that cannot be read."""
         try:
             return cls.from_json(path.read_text(encoding="utf-8"), ask=ask)
         except (OSError, UnicodeDecodeError) as error:
-            raise SavedGameError(
-                f"Cannot read the saved game '{path}': {error}", "Start the level again."
-            ) from error
+            raise SavedGameError(f"Cannot read the saved game '{path}': {error}", ANEW) from error
 
     @classmethod
-    def from_json(cls, text: str, *, ask: Ask | None = None) -> Game:
-        """The game of `to_json`. Raises SavedGameError where the text is something else."""
-        saved = parse_saved(text, the_ship())
-        return cls(
-            the_ship(),
-            level_of(saved.level),
-            saved.seed,
-            saved.state,
-            Outcome(saved.outcome),
-            saved.held_min,
-            saved.hints_given,
-            saved.reason,
-            saved.transcript,
-            saved.history,
-            ask,
-        )
+    def from_json(cls, text: str, *, ask: Ask | None = None) -> Self:
+        """Return the game of `to_json`. Raises SavedGameError for damage, another version or another ship."""
+        try:
+            saved = _SAVED.validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SavedGameError(f"The saved game is damaged: {where}: {first['msg']}.", ANEW) from error
+        if saved.version != SAVE_VERSION:
+            raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", ANEW)
+        if not fits(saved.state, the_ship()):
+            raise SavedGameError("The saved game is of another ship.", ANEW)
+        return cls(**{one.name: getattr(saved, one.name) for one in fields(SavedGame)}, ask=ask)
 
 
 @lru_cache(maxsize=64)
-def beginning(level: str, seed: int) -> ShipState:
-    """The state in which the player takes over, for copying: the hours before are the same each time."""
+def beginning(level: str) -> ShipState:
+    """Return the state in which the player takes over; copy it before you change it."""
     ship, found = the_ship(), level_of(level)
     before = [event for event in found.events if event.at_min <= 0]
     first = min([0.0, *(event.at_min for event in before)])
     state = sound_state(ship, minute=found.start_minute + first)
     state.people = found.people
-    chance = random.Random(f"{found.id}/{seed}")  # noqa: S311 - a game's dice
     for event in before:
         pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
-        apply(event, state, chance)
+        apply(event, state)
         record(ship, state)
     pass_with_log(ship, state, found.start_minute - state.minute)
     return state

@@ -1,28 +1,31 @@
-"""The games on disk: for each level a saved game and its conversation, and the best times of all."""
+"""The games on disk: a saved game and its conversation for each level, and the best times."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from mission.errors import SavedGameError
-from mission.game import Ask, Game, Outcome
-from mission.saves import write_atomically
+from mission.game import ANEW, Ask, Game, Outcome
+from mission.text import write_atomically
 
-ANEW = "Start the level again."
+BestTimes = Mapping[str, int]
+"""Seconds of the best game, by level; levels that were never won are missing."""
+
+_FILE = TypeAdapter(dict[str, NonNegativeInt])
 
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """The saved games of a folder, which `athena mission` uses, too."""
+    """The saved games of a folder; the page and `athena mission` share it."""
 
     folder: Path
 
     def load(self, level: str, *, ask: Ask | None = None) -> Game | None:
-        """The saved game of a level, None without one. Raises SavedGameError where it cannot be played."""
+        """Return the saved game of a level, None without one. Raises SavedGameError for a damaged one."""
         path = self._path(level)
         if not path.exists():
             return None
@@ -32,8 +35,7 @@ class Games:
         return game
 
     def save(self, game: Game) -> None:
-        """Save a game, and its time where it is won."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Save a game, and its time if it is won."""
         game.save(self._path(game.level.id))
         if game.outcome is Outcome.WON:
             record_win(self._progress, game.level.id, game.elapsed_seconds)
@@ -44,7 +46,7 @@ class Games:
         self._conversation(level).unlink(missing_ok=True)
 
     def progress(self) -> BestTimes:
-        """Best times of the levels that were won. Raises SavedGameError for a damaged file."""
+        """Return the best times. Raises SavedGameError for a damaged file."""
         return read_best_times(self._progress)
 
     def forget_progress(self) -> None:
@@ -52,13 +54,12 @@ class Games:
         self._progress.unlink(missing_ok=True)
 
     def conversation(self, level: str) -> str:
-        """The id of the conversation of a level's game; "" before the first question."""
+        """Return the id of the conversation of a level's game; "" before the first question."""
         path = self._conversation(level)
         return path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
 
     def keep_conversation(self, level: str, conversation: str) -> None:
-        """Note which conversation belongs to a level's game."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Store which conversation belongs to a level's game."""
         write_atomically(self._conversation(level), conversation)
 
     def _path(self, level: str) -> Path:
@@ -72,33 +73,18 @@ class Games:
         return self.folder / "progress.json"
 
 
-@dataclass(frozen=True, slots=True)
-class BestTimes:
-    """Best times of the levels that were won."""
-
-    best_seconds: Mapping[str, int] = field(default_factory=dict)
-
-    def completed(self, level: str) -> bool:
-        """Whether a level was won."""
-        return level in self.best_seconds
-
-
-_FILE = TypeAdapter(dict[str, NonNegativeInt])
-
-
 def read_best_times(path: Path) -> BestTimes:
-    """The best times of a file, none where there is no file. Raises SavedGameError for a damaged one."""
+    """Return the best times of a file, none without a file. Raises SavedGameError for a damaged one."""
     if not path.exists():
-        return BestTimes()
+        return {}
     try:
-        return BestTimes(_FILE.validate_json(path.read_text(encoding="utf-8")))
+        return _FILE.validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         raise SavedGameError(f"Cannot read the best times '{path}': {error}", "Delete the file.") from error
 
 
-def record_win(path: Path, level: str, seconds: int) -> BestTimes:
-    """The best times after a win, which is kept where it is the better one."""
-    before = read_best_times(path).best_seconds
+def record_win(path: Path, level: str, seconds: int) -> None:
+    """Add a win to the best times of a file, if it is the first or the fastest."""
+    before = read_best_times(path)
     best = {**before, level: min(seconds, before.get(level, seconds))}
     write_atomically(path, _FILE.dump_json(best, indent=1).decode())
-    return BestTimes(best)

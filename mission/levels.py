@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -21,12 +20,11 @@ from pydantic import (
 
 from mission.conditions import Condition, parse
 from mission.errors import LevelError
-from mission.schema import FileRow
+from mission.parts import FileRow
 from mission.ship import Ship, the_ship
 from mission.state import CABIN, Fault, FaultKind, ShipState
 
 LEVELS_FOLDER = Path(__file__).parent / "levels"
-Amount = float | tuple[float, float]  # from a range, the seed picks one
 
 
 class FaultRow(FileRow):
@@ -45,8 +43,8 @@ class EventRow(FileRow):
     at_min: float
     switch: dict[str, Literal["on", "off"]] = Field(default_factory=dict)
     set: dict[str, dict[str, str]] = Field(default_factory=dict)
-    quantity: dict[str, dict[str, Amount]] = Field(default_factory=dict)
-    cabin: dict[str, Amount] = Field(default_factory=dict)
+    quantity: dict[str, dict[str, float]] = Field(default_factory=dict)
+    cabin: dict[str, float] = Field(default_factory=dict)
     fault: dict[str, FaultRow] = Field(default_factory=dict)
     warm: tuple[str, ...] = ()
 
@@ -164,20 +162,15 @@ def level_of(name: str) -> Level:
     return found
 
 
-def drawn(amount: Amount, chance: random.Random) -> float:
-    """The amount itself, or one picked from its range."""
-    return chance.uniform(*amount) if isinstance(amount, tuple) else amount
-
-
-def apply(event: EventRow, state: ShipState, chance: random.Random) -> None:
+def apply(event: EventRow, state: ShipState) -> None:
     """Change the state as an event says."""
     for ident, position in event.switch.items():
         state.switches[ident] = position == "on"
     for ident, settings in event.set.items():
         state.settings[ident].update(settings)
     for part, quantities in event.quantity.items():
-        state.quantities[part].update({key: drawn(amount, chance) for key, amount in quantities.items()})
-    state.cabin.update({key: drawn(amount, chance) for key, amount in event.cabin.items()})
+        state.quantities[part].update(quantities)
+    state.cabin.update(event.cabin)
     for part, row in event.fault.items():
         state.faults[part] = Fault(row.kind, dict(row.hold), row.key, row.value, row.rate)
         if row.kind in ("stuck", "impure"):

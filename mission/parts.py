@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
-
-from mission.schema import FileRow
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Number = int | float
 TOLERANCE = 1e-6  # limits are inclusive, and sums of steps are not exact
@@ -21,8 +19,15 @@ def decimals(*numbers: Number) -> int:
     return max(len(repr(n).partition(".")[2]) if isinstance(n, float) else 0 for n in numbers)
 
 
-def _by_key(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {row["key"]: row for row in rows}
+def keyed(column: str) -> BeforeValidator:
+    """Read the rows of a file as a mapping by one of their columns."""
+    return BeforeValidator(lambda rows: {row[column]: row for row in rows})
+
+
+class FileRow(BaseModel):
+    """A row of one of the game's files; an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Setting(FileRow):
@@ -106,8 +111,8 @@ class Part(FileRow):
     role: Literal["primary", "backup"]
     power_w: float
     depends_on: tuple[str, ...]
-    settings: Annotated[Mapping[str, Setting], BeforeValidator(_by_key)]
-    telemetry: Annotated[Mapping[str, Quantity], BeforeValidator(_by_key)]
+    settings: Annotated[Mapping[str, Setting], keyed("key")]
+    telemetry: Annotated[Mapping[str, Quantity], keyed("key")]
     codes: tuple[str, ...]
     like: str = ""
     backup_of: str = ""
@@ -149,7 +154,7 @@ class Controller(FileRow):
     system: str
     power_w: float
     bus: Literal["A", "B"]
-    slots: Annotated[Mapping[str, Slot], BeforeValidator(_by_key)]
+    slots: Annotated[Mapping[str, Slot], keyed("key")]
     uses: tuple[str, ...]
     uses_controllers: tuple[str, ...]
     uses_buses: bool = False

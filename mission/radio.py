@@ -69,7 +69,7 @@ def send(ship: Ship, state: ShipState, radio: str) -> bool:
     happened(state, SENT + radio)
     if state.setting(radio, "KEY") != ship.radio_keys[radio]:
         return False
-    copies = "We copy" if radio == LANDER_RADIO else f"{ship.control} copies"
+    copies = "We copy" if radio == LANDER_RADIO else f"{ship.mission.control} copies"
     answer = f"{ship.names.call_sign}, {_caller(ship, radio)}. Loud and clear. {copies}. {ACKNOWLEDGED}"
     state.inbox.setdefault(radio, []).append(answer)
     return True

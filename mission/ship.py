@@ -1,75 +1,137 @@
 """The ship as it is built: systems, controllers, parts, alarms and constants, read from `ship.toml`.
 
-Nothing here changes during a game; what changes is in `state.py`.
+Nothing here changes during a game; `state.py` holds what changes.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mission.errors import ShipFileError
-from mission.parts import Controller, Part, Quantity, Setting
-from mission.schema import (
-    AlarmRow,
-    CodeRow,
-    CommandRow,
-    InterlockRow,
-    MissionRow,
-    PhysicsRow,
-    RadioKeyRow,
-    ShipRow,
-    SystemRow,
-)
+from mission.parts import Controller, FileRow, Part, Quantity, Setting, keyed
 
 SHIP_FILE = Path(__file__).parent / "ship.toml"
 
 
-class ShipFile(BaseModel):
-    """The whole file, with `like` resolved."""
+class SystemRow(FileRow):
+    """A system and the one that contains it."""
 
-    ship: ShipRow
-    mission: MissionRow
-    radio_keys: tuple[RadioKeyRow, ...]
-    physics: tuple[PhysicsRow, ...]
-    systems: tuple[SystemRow, ...]
-    controllers: tuple[Controller, ...]
-    parts: tuple[Part, ...]
-    alarms: tuple[AlarmRow, ...]
-    self_test_codes: tuple[CodeRow, ...]
-    console_errors: tuple[CodeRow, ...]
-    interlocks: tuple[InterlockRow, ...]
-    commands: tuple[CommandRow, ...]
+    id: str
+    name: str
+    controller: str
+    parent: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Ship:
-    """The whole ship; what is looked up at every step of time is worked out once (hence no slots)."""
+class AlarmRow(FileRow):
+    """An alarm: its parts, and the quantity, status or event that raises it."""
 
-    names: ShipRow
+    code: str
+    level: Literal["warning", "caution"]
+    title: str
+    of: tuple[str, ...]
+    procedure: str
+    quantity: str = ""
+    below: float | None = None
+    above: float | None = None
+    outside: bool = False
+    status: str = ""
+    event: str = ""
+    always: bool = False
+
+
+class InterlockRow(FileRow):
+    """A value of a setting that is accepted only under conditions."""
+
+    part: str
+    setting: str
+    value: str
+    requires: tuple[str, ...]
+    error: str
+    alarm: str = ""
+
+
+class CommandRow(FileRow):
+    """A command of the console."""
+
+    name: str
+    syntax: str
+    minutes: float
+
+
+class ShipRow(BaseModel):
+    """The ship's names."""
+
+    name: str
+    call_sign: str
+    lander: str
+    lander_call_sign: str
+    assistant: str
+    prompt: str
+
+
+class PhaseRow(FileRow):
+    """A phase of the mission."""
+
+    name: str
+    first_day: int
+    last_day: int
+    station: str
+
+
+class MissionRow(BaseModel):
+    """The mission's day, phases, people and ground stations."""
+
     flight_day: int
     aboard: int
     control: str
-    station: str
-    systems: Mapping[str, SystemRow]
-    controllers: Mapping[str, Controller]
-    parts: Mapping[str, Part]
+    phases: tuple[PhaseRow, ...]
+    stations: tuple[dict[str, str], ...]
+
+
+def _column(key: str, value: str) -> BeforeValidator:
+    """Read rows as a mapping of two of their columns."""
+    return BeforeValidator(lambda rows: {row[key]: row[value] for row in rows})
+
+
+class Ship(BaseModel):
+    """The whole ship; lookups that every step of time needs are computed once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    names: ShipRow = Field(alias="ship")
+    mission: MissionRow
+    systems: Annotated[Mapping[str, SystemRow], keyed("id")]
+    controllers: Annotated[Mapping[str, Controller], keyed("id")]
+    parts: Annotated[Mapping[str, Part], keyed("id")]
     alarms: tuple[AlarmRow, ...]
     interlocks: tuple[InterlockRow, ...]
-    commands: Mapping[str, CommandRow]
-    titles: Mapping[str, str]
-    physics: Mapping[str, float]
-    radio_keys: Mapping[str, str]
+    commands: Annotated[Mapping[str, CommandRow], keyed("name")]
+    self_test_codes: Annotated[Mapping[str, str], _column("code", "title")]
+    console_errors: Annotated[Mapping[str, str], _column("code", "title")]
+    physics: Annotated[Mapping[str, float], _column("key", "value")]
+    radio_keys: Annotated[Mapping[str, str], _column("part", "value")]
 
-    @property
+    @cached_property
+    def station(self) -> str:
+        """The call sign of the ground station of today's phase."""
+        day, call_signs = self.mission.flight_day, {x["name"]: x["call_sign"] for x in self.mission.stations}
+        phase = next(p for p in self.mission.phases if p.first_day <= day <= p.last_day)
+        return call_signs[phase.station]
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The titles of self-test codes and of errors of the console."""
+        return {**self.self_test_codes, **self.console_errors}
+
+    @cached_property
     def ids(self) -> tuple[str, ...]:
-        """All ids of parts and controllers, in the order of the file."""
+        """All ids of controllers and parts, in the order of the file."""
         return (*self.controllers, *self.parts)
 
     def settings_of(self, ident: str) -> Mapping[str, Setting]:
@@ -86,12 +148,7 @@ class Ship:
 
     def controller_of(self, ident: str) -> str:
         """The controller whose BUS feeds a part; a controller is its own."""
-        return self._controller_of[ident]
-
-    @cached_property
-    def _controller_of(self) -> Mapping[str, str]:
-        of_parts = {p.id: self.systems[p.system].controller for p in self.parts.values()}
-        return {**of_parts, **{controller: controller for controller in self.controllers}}
+        return ident if ident in self.controllers else self.systems[self.parts[ident].system].controller
 
     @cached_property
     def fed(self) -> Mapping[str, str]:
@@ -132,25 +189,24 @@ class Ship:
 
     def inside(self, system: str) -> set[str]:
         """A system and the systems within it."""
-        found = {system}
-        for row in self.systems.values():
-            if row.parent == system:
-                found |= self.inside(row.id)
-        return found
+        inner = (self.inside(row.id) for row in self.systems.values() if row.parent == system)
+        return {system}.union(*inner)
 
 
 def load_ship(path: Path = SHIP_FILE) -> Ship:
-    """The ship of a file. Raises ShipFileError with the first contradiction."""
+    """Return the ship of a file. Raises ShipFileError with the first contradiction."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        raw["parts"] = _resolved(raw["parts"])
-        rows = ShipFile.model_validate(raw)
+        ship = Ship.model_validate({**raw, "parts": _resolved(raw["parts"])})
     except (OSError, tomllib.TOMLDecodeError, ValidationError, KeyError) as error:
         raise ShipFileError(
             f"Cannot read the ship '{path.name}': {error}", "Restore or correct the file."
         ) from error
-    ship = _built(rows)
-    _check(ship, path.name)
+    if unknown := _undefined(ship):
+        names = ", ".join(sorted(unknown))
+        raise ShipFileError(
+            f"'{path.name}' names what it does not define: {names}.", "Add a row or correct it."
+        )
     return ship
 
 
@@ -160,48 +216,23 @@ def the_ship() -> Ship:
     return load_ship()
 
 
-def _resolved(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Parts with everything that `like` gives them."""
+def _resolved(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the parts with the columns that `like` gives them."""
     raw = {row["id"]: row for row in rows}
 
     def whole(row: dict[str, Any]) -> dict[str, Any]:
         return {**whole(raw[row["like"]]), **row} if "like" in row else row
 
-    return [whole(row) for row in rows]
+    return [whole(row) for row in raw.values()]
 
 
-def _built(rows: ShipFile) -> Ship:
-    day = rows.mission.flight_day
-    phase = next(p for p in rows.mission.phases if p.first_day <= day <= p.last_day)
-    call_signs = {station.name: station.call_sign for station in rows.mission.stations}
-    return Ship(
-        names=rows.ship,
-        flight_day=day,
-        aboard=rows.mission.aboard,
-        control=rows.mission.control,
-        station=call_signs[phase.station],
-        systems={row.id: row for row in rows.systems},
-        controllers={row.id: row for row in rows.controllers},
-        parts={row.id: row for row in rows.parts},
-        alarms=rows.alarms,
-        interlocks=rows.interlocks,
-        commands={row.name: row for row in rows.commands},
-        titles={row.code: row.title for row in (*rows.self_test_codes, *rows.console_errors)},
-        physics={row.key: row.value for row in rows.physics},
-        radio_keys={row.part: row.value for row in rows.radio_keys},
-    )
-
-
-def _check(ship: Ship, name: str) -> None:
-    """Raise ShipFileError where a row names something that the ship does not have."""
+def _undefined(ship: Ship) -> set[str]:
+    """Return the ids that rows name and the ship does not have."""
     slots = {f"{c.id}.{key}" for c in ship.controllers.values() for key in c.slots}
-    references = {r for p in ship.parts.values() for r in (*p.depends_on, p.backup_of) if r}
-    references |= {r for alarm in ship.alarms for r in alarm.of if not r.startswith("*")}
-    references |= {r for c in ship.controllers.values() for r in (*c.uses, *c.uses_controllers)}
-    references |= {p for c in ship.controllers.values() for key in c.slots for p in c.settings[key].values}
-    references |= {row.controller for row in ship.systems.values()}
-    unknown = references - slots - set(ship.ids)
-    unknown |= {p.system for p in ship.parts.values()} - ship.systems.keys()
-    if unknown:
-        names = ", ".join(sorted(unknown))
-        raise ShipFileError(f"'{name}' names what it does not define: {names}.", "Add a row or correct it.")
+    named = {r for p in ship.parts.values() for r in (*p.depends_on, p.backup_of) if r}
+    named |= {r for alarm in ship.alarms for r in alarm.of if not r.startswith("*")}
+    named |= {r for c in ship.controllers.values() for r in (*c.uses, *c.uses_controllers)}
+    named |= {p for c in ship.controllers.values() for key in c.slots for p in c.settings[key].values}
+    named |= {row.controller for row in ship.systems.values()}
+    systems = {part.system for part in ship.parts.values()} - ship.systems.keys()
+    return (named - slots - set(ship.ids)) | systems

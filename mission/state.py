@@ -106,8 +106,8 @@ def sound_state(ship: Ship, *, minute: float) -> ShipState:
     parts = ship.parts.values()
     return ShipState(
         minute=minute,
-        flight_day=ship.flight_day,
-        people=ship.aboard,
+        flight_day=ship.mission.flight_day,
+        people=ship.mission.aboard,
         switches={**dict.fromkeys(ship.controllers, True), **{p.id: p.switched_on for p in parts}},
         settings={
             ident: {key: str(_start(ship, ident, key, setting.default)) for key, setting in found.items()}
@@ -127,6 +127,27 @@ def _start(ship: Ship, ident: str, key: str, default: str) -> object:
 
 def _quantities(part: Part) -> dict[str, float]:
     return {own.key: float(part.start.get(own.key, own.nominal)) for own in part.own}
+
+
+def fits(state: ShipState, ship: Ship) -> bool:
+    """Whether a state, for instance of a file, names the ship's things and holds values that they accept."""
+    sound = sound_state(ship, minute=state.minute)
+    return (
+        state.switches.keys() == sound.switches.keys()
+        and state.cabin.keys() == sound.cabin.keys()
+        and _keys(state.settings) == _keys(sound.settings)
+        and all(state.quantities.get(part, {}).keys() >= own.keys() for part, own in sound.quantities.items())
+        and (state.quantities.keys() | state.faults.keys()) <= ship.parts.keys()
+        and all(
+            ship.settings_of(ident)[key].accept(value) is not None
+            for ident, found in state.settings.items()
+            for key, value in found.items()
+        )
+    )
+
+
+def _keys(settings: dict[str, dict[str, str]]) -> dict[str, set[str]]:
+    return {ident: set(found) for ident, found in settings.items()}
 
 
 def whole_minute(minute: float) -> int:

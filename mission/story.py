@@ -14,7 +14,7 @@ from mission.errors import LevelError
 from mission.game import Game, Outcome
 from mission.games import BestTimes
 from mission.levels import Level, all_levels
-from mission.schema import FileRow
+from mission.parts import FileRow
 from mission.text import duration
 
 STORY_FILE = Path(__file__).parent / "story.toml"
@@ -64,7 +64,7 @@ class Ending:
 def ending(game: Game, best: BestTimes) -> Ending:
     """The ending of a game, beside the levels that were won; its outcome must not be `RUNNING`."""
     won, level, levels = game.outcome is Outcome.WON, game.level, list(all_levels().values())
-    missing = [x for x in levels if x.id != level.id and not best.completed(x.id)] if won else []
+    missing = [x for x in levels if x.id != level.id and x.id not in best] if won else []
     after = [x for x in levels if won and x.number == level.number + 1]
     return Ending(
         won=won,

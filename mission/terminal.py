@@ -26,7 +26,7 @@ def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
     """`[{"id", "title", "par_seconds", "completed"}]`, in the order of play."""
     done = _best_times(progress)
     return [
-        {"id": x.id, "title": x.title, "par_seconds": x.par_seconds, "completed": done.completed(x.id)}
+        {"id": x.id, "title": x.title, "par_seconds": x.par_seconds, "completed": x.id in done}
         for x in all_levels().values()
     ]
 
@@ -34,11 +34,11 @@ def list_levels(progress: Path | None = None) -> list[dict[str, object]]:
 def next_level(progress: Path | None = None) -> str:
     """The first level that was not won yet, or the first of all."""
     done = _best_times(progress)
-    return next((name for name in all_levels() if not done.completed(name)), next(iter(all_levels())))
+    return next((name for name in all_levels() if name not in done), next(iter(all_levels())))
 
 
 def _best_times(progress: Path | None) -> BestTimes:
-    return read_best_times(progress) if progress else BestTimes()
+    return read_best_times(progress) if progress else {}
 
 
 def play(
@@ -49,7 +49,6 @@ def play(
     read: Read = input,
     write: Write = sys.stdout.write,
     script: Iterable[str] | None = None,
-    seed: int = 0,
     progress: Path | None = None,
     save: Path | None = None,
 ) -> int:
@@ -58,7 +57,7 @@ def play(
     A script's lines are run and echoed; without a script the player types. A game of this level in `save`
     is continued and saved after every command; the file is removed when the level is over.
     """
-    game = _begin(level, ask=ask, seed=seed, save=save)
+    game = _begin(level, ask=ask, save=save)
     if game.level.number == 1 and not game.history and script is None:
         _say(write, [*story(), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
@@ -105,12 +104,12 @@ def commands_of(lines: Iterable[str]) -> list[str]:
     return [line for line in stripped if line and not line.startswith("#")]
 
 
-def _begin(level: str, *, ask: Ask | None, seed: int, save: Path | None) -> Game:
+def _begin(level: str, *, ask: Ask | None, save: Path | None) -> Game:
     if save is not None and save.exists():
         saved = Game.load(save, ask=ask)
         if level in (saved.level.id, str(saved.level.number)) and saved.outcome is Outcome.RUNNING:
             return saved
-    return Game.start(level, seed=seed, ask=ask)
+    return Game.start(level, ask=ask)
 
 
 def _follow(game: Game, script: Iterable[str], write: Write, save: Path | None, more: More | None) -> None:

@@ -1,11 +1,16 @@
-"""Console lines, with the places to colour."""
+"""Texts: console lines with the places to colour, durations, and files."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+from mission.errors import SavedGameError
 
 MarkKind = Literal["NOMINAL", "MALFUNC", "OFFLINE", "warning", "caution", "error", "limits", "good"]
 
@@ -50,3 +55,22 @@ def duration(seconds: int) -> str:
     """A span of ship's time, `2 h 05 min`."""
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and create its folder; raise SavedGameError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise SavedGameError(
+            f"Cannot save '{path}': {error.strerror or error}.",
+            "Free some space, make the folder writable, or name another data folder.",
+        ) from error

@@ -1,8 +1,9 @@
-"""What the console shows: systems, parts, details, telemetry, alarms. Looking changes nothing."""
+"""Views of the console (systems, parts, details, telemetry, alarms) and the gauges of a panel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from mission.alarms import active_alarms
 from mission.parts import BUSES, Part
@@ -11,6 +12,21 @@ from mission.state import ShipState, clock
 from mission.status import Status, offline, reading, statuses
 
 LABEL_WIDTH = 10
+CABIN_LABELS = {
+    "PRESSURE": "cabin pressure",
+    "PPO2": "oxygen",
+    "PPCO2": "carbon dioxide",
+    "TEMP": "cabin temperature",
+    "HUMIDITY": "humidity",
+}
+GAUGES = (
+    ("battery", "EPS-CTRL.BATTERY", "CHARGE"),
+    ("fuel cell", "FCS-CTRL.FUEL_CELL", "OUTPUT"),
+    ("coolant", "ECS-CLV-1", "COOLANT_TEMP"),
+    ("computer", "CMP-CTRL.CPU", "TEMP"),
+    ("LOX tank", "ATM-CTRL.O2_TANK", "QUANTITY"),
+    ("radio signal", "COM-CTRL.TRANSPONDER", "SIGNAL"),
+)
 
 
 def systems(ship: Ship, state: ShipState) -> list[str]:
@@ -152,3 +168,33 @@ def log(ship: Ship, state: ShipState) -> list[str]:
         for e in state.log
     ]
     return columns(rows) or ["the log is empty"]
+
+
+# -- gauges ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A quantity for a panel; `value` is a dash where nothing is sent."""
+
+    label: str
+    part: str
+    key: str
+    value: str
+    unit: str
+    within: bool
+
+
+def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
+    """The quantities that matter, the cabin's as the selected sensor shows them."""
+    sensor = state.resolve("ECS-CTRL.CABIN_SENSOR")
+    wanted = [(label, sensor, key) for key, label in CABIN_LABELS.items()]
+    wanted += [(label, state.resolve(of), key) for label, of, key in GAUGES]
+    return [_gauge(ship, state, *row) for row in wanted]
+
+
+def _gauge(ship: Ship, state: ShipState, label: str, part: str, key: str) -> Gauge:
+    quantity = ship.parts[part].telemetry[key]
+    value = value_of(ship, state, part, key)
+    shown = "-" if value is None else quantity.shown(value)
+    return Gauge(label, part, key, shown, quantity.unit, value is None or quantity.within(value))

@@ -36,7 +36,6 @@ def mission(
     story: Annotated[
         bool, typer.Option("--story", help="Tell what happened before the first level.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Small differences from game to game.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +54,7 @@ def mission(
             typer.echo("\n".join(terminal.story()).lstrip())
             return
         with opened(data_dir) as athena:
-            code = _play(athena, level, folder=folder, script=script, seed=seed)
+            code = _play(athena, level, folder=folder, script=script)
     except MissionError as error:
         say_error(error)
         raise typer.Exit(2) from error
@@ -73,7 +72,7 @@ def levels_text(levels: Sequence[Mapping[str, Any]]) -> RenderableType:
     return table
 
 
-def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | None, seed: int) -> int:
+def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | None) -> int:
     """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
     from mission.games import Games
     from mission.levels import level_of
@@ -93,7 +92,6 @@ def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | Non
             more=assistant.more,
             write=sys.stdout.write,
             script=_commands(script) if script else None,
-            seed=seed,
             progress=progress,
             save=save,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mission.completion import complete
 from mission.console import ASIDE
 from mission.game import Game, Outcome
 from mission.ship import Ship
@@ -19,14 +20,15 @@ MANUALS = Path(__file__).resolve().parents[2] / "docs_corpus"
 
 
 @pytest.fixture
-def game(ship: Ship) -> Game:
-    """A game in a sound ship, in a level that cannot be won by what the tests do."""
+def game(ship: Ship, monkeypatch: pytest.MonkeyPatch) -> Game:
+    """A game in a sound ship, in a level that can be neither won nor lost."""
     found = Game.start("radio-key")
     found.state.settings["COM-SBT-1"]["KEY"] = "QUARRY-47"
     found.state = advance(ship, found.state, 1)
     found.state.log.clear()
     changes = {"success": (lambda _: False,), "failures": (), "events": ()}
-    found.level = found.level.model_copy(update=changes)
+    endless = found.level.model_copy(update=changes)
+    monkeypatch.setattr(Game, "level", property(lambda _: endless))
     return found
 
 
@@ -377,3 +379,73 @@ def test_what_is_no_duration_is_refused(game: Game, duration: str) -> None:
 )
 def test_the_nearest_command_is_suggested(game: Game, line: str, meant: str) -> None:
     assert f"Did you mean {meant}" in said(game, line)
+
+
+# ------------------------------------------------------------------------------------- radio, completion
+
+
+@pytest.mark.parametrize(
+    ("key", "hints", "not_said"),
+    [
+        ("MESA-47", "this is Q..Y, not MESA", "the num"),
+        ("QUARRY-31", "31? ...at is not the unit", "this is"),
+        ("MESA-31", "31? ...at is not the unit", "QUARRY"),
+    ],
+)
+def test_a_wrong_key_is_answered_with_what_is_wrong_about_it(key: str, hints: str, not_said: str) -> None:
+    game = Game.start("radio-key")
+    refused, said = game.run(f"transmit COM-SBT-1 {key} hello")[:2]
+    assert refused.startswith("E-08 KEY REFUSED")
+    assert said.startswith("On the air:")
+    assert hints in said
+    assert not_said not in said
+    assert "47" not in said.replace(key, "")
+
+
+def test_an_answer_comes_back_where_both_keys_are_right() -> None:
+    game = Game.start("radio-key")
+    assert "own KEY is MESA-31" in game.run("transmit COM-SBT-1 QUARRY-47 hello")[0]
+    game.run("set COM-SBT-1 KEY QUARRY-47")
+    game.run("transmit COM-SBT-1 QUARRY-47 hello")
+    assert "QUARRY. Loud and clear" in game.run("receive COM-SBT-1 QUARRY-47")[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("li", ["list"]),
+        ("list ", ["systems", "parts"]),
+        ("list p", ["parts"]),
+        ("power ", ["on", "off"]),
+        ("alarms ", ["log"]),
+        ("show ECS-LN2", ["ECS-LN2-T1", "ECS-LN2-T2"]),
+        ("show ecs-ln2-t2", ["ECS-LN2-T2"]),
+        ("power on EPS-INV", ["EPS-INV-1", "EPS-INV-2"]),
+        ("set ECS-FAN-1 ", ["SPEED"]),
+        ("set ECS-FAN-1 SPEED ", ["LOW", "MED", "HIGH"]),
+        ("set ECS-O2-R1 SETPOINT ", ["21.0"]),
+        ("set THM-CTRL COOLANT_PUMP ", ["ECS-CLP-1", "ECS-CLP-2"]),
+        ("set COM-SBT-1 KEY ", []),
+        ("set ECS-FAN-1 SPEED HIGH ", []),
+        ("telemetry ECS-CAB-S1 PP", ["PPO2", "PPCO2"]),
+        ("list parts --st", ["--status"]),
+        ("list parts --status ", ["NOMINAL", "MALFUNC", "OFFLINE"]),
+        ("list parts --status OFFLINE --r", ["--role"]),
+        ("transmit ", ["COM-SBT-1", "COM-SBT-2", "COM-VHF-1"]),
+        ("help self", ["self-test"]),
+        ("wait 9", ["90m"]),
+        ("nonsense ", []),
+        ("set NOBODY ", []),
+    ],
+)
+def test_what_may_follow(ship: Ship, line: str, options: list[str]) -> None:
+    assert complete(ship, line) == options
+
+
+def test_an_empty_line_offers_every_first_word(ship: Ship) -> None:
+    assert set(complete(ship, "")) == {*(name.split()[0] for name in ship.commands), "hint", "quit"}
+
+
+def test_keys_of_the_radio_are_never_offered(ship: Ship) -> None:
+    lines = ["transmit COM-SBT-1 ", "receive COM-SBT-1 ", "set COM-SBT-1 KEY ", "set COM-SBT-1 KEY Q"]
+    assert [option for line in lines for option in complete(ship, line)] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mission.errors import LevelError
-from mission.game import Game, Outcome, beginning
+from mission.game import Game, Outcome
 from mission.levels import LEVELS_FOLDER, all_levels, level_of, load_level
 from mission.ship import Ship
 from mission.terminal import commands_of
@@ -33,8 +33,8 @@ def sections_and_commands(level: str) -> tuple[tuple[str, str], ...]:
     return tuple((lines[i].removeprefix("# "), lines[i + 1]) for i in range(0, len(lines), 2))
 
 
-def played(level: str, lines: list[str], seed: int = 0) -> Game:
-    game = Game.start(level, seed=seed)
+def played(level: str, lines: list[str]) -> Game:
+    game = Game.start(level)
     for line in lines:
         game.run(line)
     return game
@@ -56,10 +56,9 @@ def test_there_are_enough_levels_in_order() -> None:
 # ------------------------------------------------------------------------------------------- winning
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_manuals_win_the_level(level: str, seed: int) -> None:
-    game = played(level, script(level), seed)
+def test_the_manuals_win_the_level(level: str) -> None:
+    game = played(level, script(level))
     assert game.outcome is Outcome.WON, game.transcript
     assert game.elapsed_seconds <= all_levels()[level].par_seconds
     assert "CRISIS AVERTED" in game.transcript
@@ -208,15 +207,6 @@ def test_the_second_fault_shows_when_the_first_is_repaired() -> None:
 # ------------------------------------------------------------------------------------------- files
 
 
-def test_starts_of_other_seeds_differ_and_are_repeated() -> None:
-    beginning.cache_clear()
-    first = Game.start("ln2-tank", seed=1)
-    first.run("power on ECS-LN2-T1")  # what is done in one game is not in the next
-    again = Game.start("ln2-tank", seed=1).state
-    beginning.cache_clear()
-    assert again == Game.start("ln2-tank", seed=1).state != Game.start("ln2-tank", seed=2).state
-
-
 def test_a_level_is_found_by_id_or_number() -> None:
     assert level_of("3") is level_of("coolant-pump") is level_of("COOLANT-PUMP")
     with pytest.raises(LevelError, match="Did you mean co2-race"):
@@ -234,7 +224,7 @@ def test_a_level_is_found_by_id_or_number() -> None:
         ('"ECS is NOMINAL"', '"ELAPSED is many or more"', "ELAPSED is many"),
         ('"ECS is NOMINAL"', '"XYZ is NOMINAL"', "XYZ is NOMINAL"),
         ('"ECS is NOMINAL"', '"ECS-FAN-1 SPEED is FAST"', "ECS-FAN-1 SPEED is FAST"),
-        ("QUANTITY = [79.0, 82.0]", "QUALITY = 1", "QUALITY"),
+        ("QUANTITY = 80.5", "QUALITY = 1", "QUALITY"),
         ("at_min = -9", 'at_min = -9\nset = { ECS-FAN-1 = { SPEED = "FAST" } }', "SPEED FAST"),
     ],
 )

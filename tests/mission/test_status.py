@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mission.selftest import self_test
+from mission.commands import self_test
 from mission.ship import Ship
 from mission.state import Fault
 from mission.status import Status, statuses

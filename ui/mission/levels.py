@@ -16,7 +16,6 @@ from ui.mission import state as mission_state
 from ui.shared import messages
 from ui.shared.words import plain
 
-LARGEST_SEED = 9999
 INTRODUCTION = (
     "You are alone aboard and do not know this ship. You have a console, and an assistant that has read "
     "the manuals. Ship’s time passes only while a command takes time."
@@ -47,7 +46,7 @@ def progress() -> BestTimes:
         st.warning(plain(mission_state.in_one_line(error)), icon=messages.ERROR_ICON)
         st.button("Forget the best times", key="mission-forget",
                   on_click=mission_state.noticed(games.forget_progress))  # fmt: skip
-        return BestTimes()
+        return {}
 
 
 def _card(level: Level, won: BestTimes) -> None:
@@ -55,7 +54,7 @@ def _card(level: Level, won: BestTimes) -> None:
         st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
         st.subheader(plain(level.title), anchor=False)
         st.text(level.summary)
-        best = won.best_seconds.get(level.id)
+        best = won.get(level.id)
         if best is not None:
             st.caption(f":material/check_circle: Averted, best time {duration(best)}")
         label, kind = _action(level)
@@ -84,20 +83,16 @@ def briefing(level: Level) -> None:
         first = the_story().beginning if level.number == 1 else []
         for paragraph in [*first, *level.story.splitlines()]:
             st.text(paragraph)
-        with st.expander("Another draw of the dice"):
-            seed = st.number_input(
-                "Seed", 0, LARGEST_SEED, 0, key="mission-seed", help="The same seed gives the same game."
-            )
         with st.container(horizontal=True):
             st.button("Begin", type="primary", on_click=begin, args=(level.id,), key="mission-begin",
-                      kwargs={"seed": int(seed)}, icon=":material/play_arrow:")  # fmt: skip
+                      icon=":material/play_arrow:")  # fmt: skip
             st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")
 
 
 @mission_state.noticed
-def begin(level: str, *, seed: int = 0) -> None:
+def begin(level: str) -> None:
     """Begin a level from the start, in place of its saved game."""
     games = mission_state.games()
     games.discard(level)
-    games.save(Game.start(level, seed=seed))
+    games.save(Game.start(level))
     mission_state.open_level(level)

@@ -173,7 +173,7 @@ def _ended(game: Game) -> None:
         with st.container(horizontal=True):
             _next(end)
             st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
-                      kwargs={"seed": game.seed}, icon=":material/replay:")  # fmt: skip
+                      icon=":material/replay:")  # fmt: skip
             st.download_button("Transcript", data=transcript(game), file_name=f"{level.id}.txt",
                                mime="text/plain", on_click="ignore", key="mission-transcript",
                                icon=":material/download:")  # fmt: skip

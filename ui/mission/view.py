@@ -10,11 +10,11 @@ from typing import Any
 from mission.alarms import Alarm
 from mission.completion import complete
 from mission.game import Game, Outcome
-from mission.panel import Gauge, gauges
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
 from mission.status import statuses
 from mission.text import HOW_TO_BEGIN, Line, duration, marked
+from mission.views import Gauge, gauges
 
 View = dict[str, Any]  # what a component gets: JSON only
 

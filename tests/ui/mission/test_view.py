@@ -7,10 +7,10 @@ import pytest
 from mission.completion import complete
 from mission.game import Game
 from mission.levels import all_levels
-from mission.panel import Gauge
 from mission.parts import Quantity
 from mission.ship import the_ship
 from mission.text import HOW_TO_BEGIN, marked
+from mission.views import Gauge
 from ui.mission.view import (
     completions,
     console_view,
