@@ -1,4 +1,4 @@
-.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock images bench evaluate docs pictures clean
+.PHONY: help setup run quick quick-tests rest test test-servers phoenix check lint types format attack lock bench evaluate docs pictures clean
 .DEFAULT_GOAL := help
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what is compiled once is compiled for all
@@ -63,9 +63,6 @@ attack: setup  ## the tests that try to break the program, counted in a table (s
 
 lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versions: options=--upgrade)
 	@scripts/lock.sh $(options)
-
-images:  ## look at the registry whether docker-compose.yml names the newest patch releases (network)
-	@$(python) scripts/containers/check_images.py
 
 bench: setup  ## Athena beside other libraries, in one run (an hour); writes docs/benchmarks.md
 	@$(python) -m bench $(options)

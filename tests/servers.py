@@ -2,7 +2,7 @@
 
     with OllamaServer() as server:
         server.reply_with(Reply(("Close ", "the valve.")), Reply(stall_after=1))
-        ...  # point a client at server.url; look at server.requests
+        ...  # point a client at server.url; then read server.requests
 
 Each chat request takes the next `Reply`; when none is left, `server.answer(messages)` makes one.
 """
@@ -16,10 +16,9 @@ import re
 import select
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -33,19 +32,9 @@ class Reply:
     """What one chat request gets. Counts are of pieces sent before it happens; None means never."""
 
     pieces: Sequence[str] = ("Hello", " there", ".")
-    status: int = 200
-    error: str = "something broke"  # the words of an error status, or of `error_after`
-    delay_s: float = 0.0  # before each piece
-    stall_before_headers: bool = False
     stall_after: int | None = None  # silent, with the connection open
     cut_after: int | None = None  # the connection breaks
-    error_after: int | None = None  # an error object in the stream
-    half_line_after: int | None = None  # half of a JSON line, then a clean end
-    end: bool = True  # False: the stream closes cleanly without "done" or a finish_reason
-    finish_reason: str = "stop"
     prompt_tokens: int | None = 12
-    thinking: Sequence[str] = ()  # Ollama: sent before the pieces, outside the answer
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,6 @@ class ModelServer:
         self.embed: Callable[[str], list[float]] = embedding
         self.errors: dict[str, deque[tuple[int, str]]] = {}
         self.stalled_paths: set[str] = set()  # requests there are never answered
-        self.hung_up = threading.Event()  # a client closed its connection during a stall or a stream
         self._replies: deque[Reply] = deque()
         self._stopping = threading.Event()
         self._connections: set[socket.socket] = set()
@@ -155,7 +143,6 @@ class ModelServer:
         while not self._stopping.is_set():
             readable, _, _ = select.select([connection], [], [], 0.01)
             if readable and _at_end(connection):
-                self.hung_up.set()
                 return
 
     def opened(self, connection: socket.socket) -> None:
@@ -207,16 +194,12 @@ class OllamaServer(ModelServer):
         return f'model "{model}" not found, try pulling it first'
 
     def lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        thinking = [self._line(body, thinking=piece) for piece in reply.thinking]
-        return thinking + [self._line(body, content=piece) for piece in reply.pieces]
+        return [self._line(body, content=piece) for piece in reply.pieces]
 
     def end_lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
         counts = {"prompt_eval_count": reply.prompt_tokens, "eval_count": len(reply.pieces)}
         known = {key: value for key, value in counts.items() if value is not None}
-        return [self._line(body, done=True, extra={"done_reason": reply.finish_reason, **known})]
-
-    def error_line(self, reply: Reply) -> bytes:
-        return json.dumps({"error": reply.error}).encode() + b"\n"
+        return [self._line(body, done=True, extra={"done_reason": "stop", **known})]
 
     def whole(self, reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
         end: dict[str, Any] = json.loads(self.end_lines(reply, body)[0])
@@ -228,13 +211,10 @@ class OllamaServer(ModelServer):
         body: dict[str, Any],
         *,
         content: str = "",
-        thinking: str | None = None,
         done: bool = False,
         extra: dict[str, Any] | None = None,
     ) -> bytes:
         message = {"role": "assistant", "content": content}
-        if thinking is not None:
-            message["thinking"] = thinking
         line = {
             "model": body["model"],
             "created_at": "2026-01-01T00:00:00Z",
@@ -283,17 +263,14 @@ class OpenAIServer(ModelServer):
         return [self._event(body, delta={"role": "assistant", "content": piece}) for piece in reply.pieces]
 
     def end_lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        end = [self._event(body, delta={}, finish_reason=reply.finish_reason)]
+        end = [self._event(body, delta={}, finish_reason="stop")]
         if (body.get("stream_options") or {}).get("include_usage"):
             end.append(self._event(body, usage=self._usage(reply)))
         return [*end, b"data: [DONE]\n\n"]
 
-    def error_line(self, reply: Reply) -> bytes:
-        return b"data: " + json.dumps(self.error_body(reply.error)).encode() + b"\n\n"
-
     def whole(self, reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
         message = {"role": "assistant", "content": "".join(reply.pieces)}
-        choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return {
             "id": "1",
             "object": "chat.completion",
@@ -398,17 +375,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _chat(self, body: dict[str, Any]) -> None:
         reply = self.model_server.next_reply(body.get("messages", []))
-        if reply.stall_before_headers:
-            self.close_connection = True
-            self.model_server.stall(self.connection)
-        elif reply.status != 200:
-            self._send_error(reply.status, reply.error, headers=reply.headers)
-        elif body.get("stream", self.model_server.streams_unasked):
+        if body.get("stream", self.model_server.streams_unasked):
             try:
                 self._stream(reply, body)
             except OSError:
                 self.close_connection = True
-                self.model_server.hung_up.set()
         else:
             self._send(200, self.model_server.whole(reply, body))
 
@@ -426,16 +397,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return None
-            if reply.error_after == count:
-                self._chunk(server.error_line(reply))
-                return self._chunk(b"")
-            if reply.half_line_after == count:
-                self._chunk(server.end_lines(reply, body)[0][:20])
-                return self._chunk(b"")
             if line is not None:
-                time.sleep(reply.delay_s)
                 self._chunk(line)
-        for line in server.end_lines(reply, body) if reply.end else []:
+        for line in server.end_lines(reply, body):
             self._chunk(line)
         return self._chunk(b"")
 
@@ -450,14 +414,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, answer)
 
-    def _send_error(self, status: int, message: str, *, headers: dict[str, str] | None = None) -> None:
-        self._send(status, self.model_server.error_body(message), headers=headers)
+    def _send_error(self, status: int, message: str) -> None:
+        self._send(status, self.model_server.error_body(message))
 
-    def _send(self, status: int, answer: dict[str, Any], *, headers: dict[str, str] | None = None) -> None:
+    def _send(self, status: int, answer: dict[str, Any]) -> None:
         data = json.dumps(answer).encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

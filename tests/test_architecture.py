@@ -10,15 +10,12 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-from ui.pages import PAGES
 
 pytestmark = pytest.mark.xdist_group("architecture")  # each file is parsed once
 
@@ -233,15 +230,6 @@ def test_the_tree_is_what_this_test_thinks() -> None:
     assert packed == {*SHIPPED, "docs_corpus"}
 
 
-def test_this_test_sees_imports() -> None:
-    tree = ast.parse("import a.b\nfrom c import d\nfrom . import e\nfrom ..f import g\n")
-    assert [name for name, _ in imports(tree, "x.y")] == ["a.b", "c.d", "x.y.e", "x.f.g"]
-    assert "pipeline.finding.fusion" in imported_modules("pipeline/retrieve.py")
-    assert "athena.diagnosis" in imported_modules("athena/cli/doctor.py")  # within a function
-    assert part_of("athena.cli.search") == "athena.cli"
-    assert part_of("athena.settings") == "athena"
-
-
 def test_arrows_point_inwards() -> None:
     wrong = [
         f"{name} must not import {module}"
@@ -399,12 +387,6 @@ def test_every_module_says_what_it_is() -> None:
         assert docstring.splitlines()[0].endswith((".", ":", "?", ";")) or len(docstring.splitlines()) > 1
 
 
-def test_llama_indexs_global_settings_are_left_alone() -> None:
-    for name in NAMES:
-        for full, _ in imports_of(name):
-            assert full not in ("llama_index.core.Settings", "llama_index.core.settings.Settings"), name
-
-
 # -- what a quick command loads ------------------------------------------------------------------------
 
 SLOW = (
@@ -547,12 +529,6 @@ def test_session_state_is_touched_in_one_place() -> None:
 
 def _code(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8") if name.startswith("ui/") else ""
-
-
-def test_every_page_can_be_imported() -> None:
-    for entry in PAGES:
-        module, _, function = entry.drawn_by.partition(":")
-        assert callable(getattr(import_module(module, "ui"), function))
 
 
 def test_no_test_module_is_imported_by_another() -> None:
