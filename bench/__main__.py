@@ -22,7 +22,8 @@ from bench.contenders import ATHENA, CONTENDERS, ROOT, Contender
 from bench.corpora import RUST_BOOK, existing, known_items
 from bench.processes import run_measured
 from evals.datasets import default_folder
-from evals.metrics import bootstrap, paired_difference, percentile, reciprocal_rank_at
+from evals.metrics import bootstrap, percentile, reciprocal_rank_at
+from evals.significance import compare
 from pipeline.errors import AthenaError
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -153,8 +154,9 @@ def _table(results: Sequence[Measured]) -> Iterator[str]:
         mean = bootstrap(one.reciprocal_ranks)
         cells.append(f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]")
     yield f"| MRR@10 | {' | '.join(cells)} |"
-    differences = [paired_difference(results[0].reciprocal_ranks, one.reciprocal_ranks) for one in results]
-    cells = [f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" for one in differences[1:]]
+    ours = results[0].reciprocal_ranks
+    found = [compare("Athena", one.title, "MRR@10", ours, one.reciprocal_ranks) for one in results[1:]]
+    cells = [f"{one.difference:+.3f} [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]" for one in found]
     yield f"| against | {' | '.join(['', *cells])} |"
 
 

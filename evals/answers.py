@@ -21,7 +21,8 @@ from pipeline.errors import DatasetError
 if TYPE_CHECKING:
     from athena import Athena
 
-KNOWN = ("section", "marked", "parts", "alone", "groundedness", "answer_right", "similarity")
+KNOWN = ("marked", "parts", "alone", "groundedness", "answer_right", "similarity")
+PASSAGES = {"section": 1, "in_3_passages": 3, "in_8_passages": 8}
 LOWER_IS_BETTER = ("answerable_refused", "answerable_closest", "near_answered")
 SHOWN = 400  # characters of an answer in a list of failures
 
@@ -184,7 +185,7 @@ def report_on(
     found = {name: bootstrap(values) for name, values in shares(judgements).items()}
     changed = [item for item in judgements if item.kind == "alone" and item.alone is not None]
     found["topic_changed"] = bootstrap_ratio(
-        [float(bool(item.section)) for item in changed], [float(bool(item.alone)) for item in changed]
+        [float(item.rank == 1) for item in changed], [float(bool(item.alone)) for item in changed]
     )
     kinds = sorted({item.kind for item in judgements})
     times = [item.ms for item in judgements]
@@ -238,8 +239,10 @@ def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
     known = {
         name: [value for item in judgements if (value := getattr(item, name)) is not None] for name in KNOWN
     }
+    ranks = [item.rank for item in judgements if item.rank is not None]
     found = {
         **known,
+        **{name: [rank <= first for rank in ranks] for name, first in PASSAGES.items()},
         "first_quote": [item.first is True for item in quoted],
         "unfolded_quote": [item.unfolded is True for item in quoted],
         "any_quote": [item.any is True for item in quoted],

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evals.answers import AnswersReport
     from evals.chats import MemoryReport
     from evals.experiments import ExperimentResult
-    from evals.passages import PassagesReport
     from evals.retrieval import RetrievalReport
     from evals.talks import TalksReport
 
@@ -34,7 +33,7 @@ app = typer.Typer(help="Measure retrieval and answers on a folder of questions."
 Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
 Failures = Annotated[bool, typer.Option("--failures", help="Also list the questions that went wrong.")]
 CHAT = ("R@5", "hit@10", "answered", "left_alone")
-KINDS = ("section", "first_quote", "any_quote", "marked", "parts", "alone")
+KINDS = ("section", "in_3_passages", "first_quote", "any_quote", "marked", "parts", "alone")
 SIGNS = {"better": "▲", "worse": "▼", "noise": " "}
 
 
@@ -103,22 +102,6 @@ def answers(
             report=report,
         )
     show(as_json, asdict(result), lambda: answers_text(result))
-
-
-@app.command()
-def passages(
-    folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout, queries with `answers`.")],
-    corpus: Corpus = None,
-    rerank: Rerank = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Look for the answers in the first passages, as sections and merged into their parents."""
-    from evals.passages import evaluate_passages
-
-    with opened(data_dir, rerank=rerank, llm="none") as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_passages(athena, folder, corpus=corpus, report=report)
-    show(as_json, asdict(result), lambda: passages_text(result))
 
 
 @app.command()
@@ -260,19 +243,6 @@ def answers_text(report: AnswersReport) -> RenderableType:
     ]
     by = Text(f"Answers by {report.llm or 'no model: quotes'}")
     return Group(metrics_text(report), *kinds, by, *judged, *failures)
-
-
-def passages_text(report: PassagesReport) -> RenderableType:
-    """Return the share of questions with the answer in the first passages, a column for each variant."""
-    ways = report.variants
-    table = _table("in the first", [way.name for way in ways])
-    for count in ways[0].shares:
-        table.add_row(counted(count, "passage"), *(f"{way.shares[count]:.2f}" for way in ways))
-    for count in ways[0].words:
-        table.add_row(f"words of {count}", *(f"{way.words[count]:.0f}" for way in ways))
-    table.add_row("parents", *(f"{way.merged_up:.2f}" for way in ways))
-    table.add_row("ms a question", *(f"{way.ms_per_query['p50']:.1f}" for way in ways))
-    return Group(Text(f"{report.dataset}: {report.questions} questions", style="bold"), table)
 
 
 def memory_text(report: MemoryReport) -> RenderableType:

@@ -13,16 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.errors import DatasetError
 from pipeline.given_files import DATA_BYTES, read_given
@@ -35,13 +26,7 @@ class HistoryTurn(BaseModel):
     """One earlier message of a conversation."""
 
     role: Literal["user", "assistant"]
-    text: str = Field(validation_alias=AliasChoices("text", "content"))
-
-    @field_validator("role", mode="before")
-    @classmethod
-    def _known_role(cls, value: object) -> object:
-        """Other collections call the assistant `agent`, `system` or `bot`."""
-        return "user" if value in ("user", "human") else "assistant"
+    text: str
 
 
 class _Row(BaseModel):
@@ -86,7 +71,7 @@ class Question(_Row):
     Each of `answers` is enough; in a message with `parts` every part needs its own. `alone` is the last
     question of a history in words that need no history. `kind` sorts questions; unanswerable ones are `near`
     (about the documents' topics) or `far`. `reference` is a full right answer, `spans` are the places of the
-    answers in the corpus. MTRAG-UN's `"answerability": ["UNANSWERABLE"]` means `"answerable": false`.
+    answers in the corpus.
     """
 
     id: str = Field(validation_alias="_id")
@@ -100,13 +85,6 @@ class Question(_Row):
     alone: str = ""
     reference: str = ""
     spans: tuple[Span, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _answerability(cls, row: object) -> object:
-        if isinstance(row, dict) and "answerable" not in row and row.get("answerability"):
-            return {**row, "answerable": "UNANSWERABLE" not in row["answerability"]}
-        return row
 
     @property
     def judged(self) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -56,9 +57,9 @@ class Judged:
     words: int  # in the quotes that are visible without a click
     ms: float
     kind: str = ""
-    section: bool | None = None  # the whole text of the first passage holds an answer
+    rank: float | None = None  # of the first passage whose whole text holds an answer; infinite without one
     marked: bool | None = None  # the marked part of the first quote does
-    alone: bool | None = None  # `section` for the question in words that need no history
+    alone: bool | None = None  # the first passage does, for the question in words that need no history
     parts: bool | None = None  # visible quotes hold an answer to each part
     relevant: bool | None = None  # the first quote is from a document that the qrels name
     groundedness: float | None = None  # share of the answer's sentences that its citations support
@@ -206,9 +207,9 @@ def _with_gold(judged: Judged, query: Question, heard: Heard, alone: Heard | Non
         first=first,
         unfolded=any(_holds(quote, query.gold) for quote in seen),
         any=any(holds),
-        section=_in_first(query, heard),
+        rank=_rank(query, heard),
         marked=_marks(heard.quotes[0], query.gold) if first and heard.quotes[0].marked else None,
-        alone=_in_first(query, alone) if alone else None,
+        alone=_rank(query, alone) == 1 if alone else None,
         parts=all(_answers(seen, part) for part in query.parts) if query.parts else None,
     )
 
@@ -227,9 +228,13 @@ def _marks(quote: Shown, golds: Sequence[Span]) -> bool:
     return any(contains(quote.marked, gold.text) or contains(gold.text, quote.marked) for gold in inside)
 
 
-def _in_first(query: Question, heard: Heard) -> bool:
-    first = [passage.section for passage in heard.retrieval.passages[:1]]
-    return any(holds_gold(one.text, one.metadata["source"], gold) for one in first for gold in query.gold)
+def _rank(query: Question, heard: Heard) -> float:
+    """Return the rank of the first passage whose whole text holds an answer."""
+    for rank, passage in enumerate(heard.retrieval.passages, start=1):
+        section = passage.section
+        if any(holds_gold(section.text, section.metadata["source"], gold) for gold in query.gold):
+            return rank
+    return math.inf
 
 
 def holds_gold(text: str, source: str, gold: Span) -> bool:

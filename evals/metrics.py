@@ -109,16 +109,6 @@ def _draws(size: int) -> NDArray[np.int64]:
 _cached_draws = lru_cache(maxsize=4)(_draws)
 
 
-def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """The mean of ours − theirs, question by question, with its bootstrap interval.
-
-    Both lists are over the same questions in the same order; `NOTHING` where they are not as long.
-    """
-    if len(ours) != len(theirs):
-        return Interval(NOTHING, NOTHING, NOTHING)
-    return bootstrap([one - other for one, other in zip(ours, theirs, strict=True)])
-
-
 def bootstrap_ratio(parts: Sequence[float], wholes: Sequence[float]) -> Interval:
     """Return Σ parts / Σ wholes over questions with its 95 % bootstrap interval.
 

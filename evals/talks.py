@@ -34,7 +34,7 @@ Words = list[str]
 class Step(BaseModel):
     """One step of a talk at a time: a message (`say`), a question, or statements to look for."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     at: str
     say: str = ""
@@ -48,7 +48,6 @@ class Step(BaseModel):
     never_said: bool = False
     unrelated: str = ""
     live: list[Words] = []
-    ended: list[Words] = []
     never: list[Words] = []
     true: list[Words] = []
 
@@ -190,14 +189,7 @@ def _believed(athena: PlayedAthena, talk: Talk, step: Step, _conversation: str) 
     live, ever = _facts(memory.list()), _facts(memory.list(history=True))
     where = f"{talk.name}, {step.at}:"
     for words in step.live:
-        was_kept = _any(ever, words)
-        yield _judged(talk, "kept", was_kept, f"{where} {words}")
-        if was_kept:
-            is_over = not _any(live, words)
-            yield _judged(talk, "undue_retirements", is_over, f"{where} {words}", wanted=False)
-    for words in step.ended:
-        if _any(ever, words):
-            yield _judged(talk, "due_retirements", not _any(live, words), f"{where} {words}")
+        yield _judged(talk, "kept", _any(ever, words), f"{where} {words}")
     for words in step.never:
         yield _judged(talk, "never_kept_violations", _any(live, words), f"{where} {words}", wanted=False)
     for text in live if step.true else ():

@@ -26,7 +26,7 @@ QUERIES = [
         "text": "And at which pressure does its valve open?",
         "history": [
             {"role": "user", "text": "What does the LN2 tank hold?"},
-            {"role": "agent", "text": "Nitrogen."},
+            {"role": "assistant", "text": "Nitrogen."},
         ],
         "answer": "5 bar",
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from pipeline.answer import Answerability, Retrieval, Verdict
 
 UNKNOWN = dict.fromkeys(
     (
-        *("section", "marked", "parts", "alone", "topic_changed"),
+        *("section", "in_3_passages", "in_8_passages", "marked", "parts", "alone", "topic_changed"),
         *("groundedness", "answer_right", "similarity", "first_quote_relevant"),
     )
 )
@@ -56,19 +57,6 @@ def judged_by(query: Question, quotes: Sequence[Shown] = (), *, probability: flo
 def test_quotes_of_an_answerable_question(quotes: list[str], first: bool, anywhere: bool) -> None:
     judged = judged_by(Question(_id="q", text="?", answer="is off"), list(map(Shown, quotes)))
     assert (judged.first, judged.any) == (first, anywhere)
-
-
-def test_without_an_answer_given_quotes_are_not_judged() -> None:
-    for query in (Question(_id="q", text="?"), Question(_id="q", text="?", answer="off", answerable=False)):
-        judged = judged_by(query, [Shown("It is off.")])
-        assert (judged.first, judged.any) == (None, None)
-
-
-def test_abstaining_is_the_verdict_of_the_search() -> None:
-    query = Question(_id="q", text="?", answer="off")
-    assert judged_by(query, [Shown("off")], probability=0.5).abstained is False
-    abstained = judged_by(query, [Shown("off")], probability=0.49)
-    assert (abstained.abstained, abstained.probability, abstained.first) == (True, 0.49, True)
 
 
 def test_what_somebody_said_over_the_same_index_answers_no_evaluation(tmp_path: Path) -> None:
@@ -128,11 +116,13 @@ def test_each_part_wants_its_own_answer(quotes: list[str], expected: bool) -> No
 
 def test_a_changed_topic_is_compared_with_the_question_alone() -> None:
     changed = [
-        replace(judged(name, 0.9, kind="alone"), section=section, alone=alone)
-        for name, section, alone in (("a", True, True), ("b", False, True), ("c", False, False))
+        replace(judged(name, 0.9, kind="alone"), rank=rank, alone=alone)
+        for name, rank, alone in (("a", 1, True), ("b", 4, True), ("c", math.inf, False))
     ]
     found = report(*changed, judged("d", 0.9, kind="define"))
     assert found.metrics["topic_changed"] == pytest.approx(1 / 2)
+    ranks = [found.metrics[name] for name in ("section", "in_3_passages", "in_8_passages")]
+    assert ranks == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     assert found.by_kind["alone"]["alone"] == pytest.approx(2 / 3)
     assert found.by_kind["define"]["alone"] is None
 
@@ -185,24 +175,6 @@ def test_the_report_by_hand() -> None:
     assert (found.questions, found.answerable, found.unanswerable, found.threshold) == (7, 4, 3, 0.5)
     assert found.ms_per_query == {"p50": 60.0, "p95": 90.0}
     assert (found.documents, found.sentences, found.ingest_seconds) == (2, 5, 1.5)
-
-
-def test_a_figure_without_data_is_none() -> None:
-    assert report(judged("a", 0.9)).metrics == {
-        **UNKNOWN,
-        "first_quote": None,
-        "unfolded_quote": None,
-        "any_quote": None,
-        "answerable_refused": 0,
-        "answerable_closest": 0,
-        "near_answered": None,
-        "far_refused": None,
-        "abstained_rightly": 1,
-        "words_shown": None,
-        "answerability_auroc": None,
-        "abstain_precision": None,
-        "abstain_recall": None,
-    }
 
 
 def test_what_nobody_judged_counts_for_nothing_and_is_named() -> None:

@@ -11,16 +11,11 @@ from rich.console import Console, RenderableType
 
 from athena import cli
 from evals.chats import MemoryReport
-from evals.commands import memory_text, passages_text, talks_text
-from evals.passages import FIRST, WORDS_OF, PassagesReport, Variant
+from evals.commands import memory_text, talks_text
 from evals.talks import TalksReport
 
 CHAT = {"questions": 1540, **dict.fromkeys(("R@5", "hit@10", "answered", "left_alone"), 0.667)}
 TIMES = {"p50": 1234.5, "p95": 2345.6}
-WAYS = [
-    Variant(name, dict.fromkeys(FIRST, 0.88), {}, dict.fromkeys(WORDS_OF, 1305.0), 1.17, TIMES)
-    for name in ("sections", "merged up")
-]
 TALK = {"count": 143, "of": 1500}
 MEMORY = MemoryReport(
     10, 5882, 1540, 446, 444, {**CHAT, "by_category": {"multi_session_reasoning": CHAT}}, TIMES, 17.3, 12_987
@@ -30,7 +25,6 @@ MEMORY = MemoryReport(
 @pytest.mark.parametrize(
     "table",
     [
-        passages_text(PassagesReport("opensearch-docs", 99, 91_000, 1000, tuple(WAYS), 1.0)),
         memory_text(MEMORY),
         talks_text(
             TalksReport({k: {"never kept violations": TALK} for k in ("hurried", "sessions", "unrelated")})

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 from evals.datasets import load_qrels, load_queries
-from evals.talks import load_talks
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "evals" / "data"
@@ -35,23 +34,3 @@ def test_the_manuals_questions_have_all_kinds_with_references_and_spans() -> Non
         known = (question.reference, question.spans, question.id in qrels)
         assert [bool(value) for value in known] == [question.answerable] * 3, question.id
     assert qrels.keys() <= {question.id for question in questions}
-
-
-def test_sessions_have_enough_that_needs_what_was_said_before() -> None:
-    talks = load_talks(DATA / "sessions")
-    assert len(talks) >= 20
-    assert all(any((step.session or 0) >= 2 for step in talk.steps) for talk in talks)
-    asked = [step for talk in talks for step in talk.steps if step.ask]
-    assert all(step.reference and step.any for step in asked)
-    assert min(Counter(step.needs for step in asked).values()) >= 20
-    assert all((ROOT / "docs_corpus" / step.source).is_file() for step in asked if step.source)
-
-
-def test_what_is_asked_for_was_said_before_it() -> None:
-    for talk in load_talks(DATA / "sessions"):
-        said = ""
-        for step in talk.steps:
-            said += f" {step.say}".casefold()
-            words = [word.strip("*").casefold() for words in step.any for word in words]
-            assert step.source or all(word in said for word in words), (talk.name, step.ask)
-            assert list(talk.steps) == sorted(talk.steps, key=lambda step: step.at)

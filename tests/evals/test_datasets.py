@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from evals.datasets import (
-    Document,
-    HistoryTurn,
     Question,
     load_corpus,
     load_qrels,
@@ -37,11 +35,6 @@ def write_qrels(folder: Path, text: str, *, split: str = "test", encoding: str =
 # -- corpus and queries -------------------------------------------------------------------------------
 
 
-def test_a_corpus(folder: Path) -> None:
-    write(folder, "corpus.jsonl", {"_id": "d1", "title": "Fan", "text": "It hums.", "metadata": {"x": 1}})
-    assert load_corpus(folder) == [Document(_id="d1", title="Fan", text="It hums.")]
-
-
 def test_ids_may_be_numbers_and_titles_may_be_missing(folder: Path) -> None:
     write(folder, "corpus.jsonl", {"_id": 4983, "text": "It hums."}, {"_id": "d2", "title": None, "text": ""})
     write(folder, "queries.jsonl", {"_id": 7, "text": "Does it hum?"})
@@ -50,13 +43,6 @@ def test_ids_may_be_numbers_and_titles_may_be_missing(folder: Path) -> None:
         ("d2", "", ""),
     ]
     assert load_queries(folder)[0].id == "7"
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n", "\n \t \n"])
-def test_line_ends_and_empty_lines(folder: Path, newline: str) -> None:
-    lines = ['{"_id": "a", "text": "one"}', '{"_id": "b", "text": "two"}', ""]
-    (folder / "corpus.jsonl").write_bytes(newline.join(lines).encode())
-    assert [row.id for row in load_corpus(folder)] == ["a", "b"]
 
 
 def test_a_byte_order_mark_is_no_fault(folder: Path) -> None:
@@ -88,31 +74,6 @@ def test_queries_with_all_that_they_may_have(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "expected"),
-    [
-        ("user", "user"), ("human", "user"), ("assistant", "assistant"), ("agent", "assistant"),
-        ("system", "assistant"), ("bot", "assistant"),
-    ],
-)  # fmt: skip
-def test_roles_by_other_names(role: str, expected: str) -> None:
-    assert HistoryTurn.model_validate({"role": role, "content": "Fan?"}).role == expected
-    assert HistoryTurn.model_validate({"role": role, "content": "Fan?"}).text == "Fan?"
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({"answerability": ["UNANSWERABLE"]}, False),
-        ({"answerability": ["ANSWERABLE"]}, True),
-        ({"answerability": []}, True),
-        ({"answerability": ["UNANSWERABLE"], "answerable": True}, True),
-    ],
-)
-def test_answerability_by_another_name(row: dict[str, Any], expected: bool) -> None:
-    assert Question.model_validate({"_id": "q", "text": "?", **row}).answerable is expected
-
-
-@pytest.mark.parametrize(
     ("line", "fault"),
     [
         ("not json", "not JSON (Expecting value"),
@@ -134,32 +95,12 @@ def test_a_bad_line_is_named_with_what_is_wrong(folder: Path, line: str, fault: 
     assert caught.value.fix == "Mend the line and evaluate again."
 
 
-def test_a_bad_query_is_named(folder: Path) -> None:
-    write(folder, "queries.jsonl", {"_id": "q1", "text": "?", "history": [{"role": "user"}]})
-    with pytest.raises(DatasetError, match=r"line 1 of .*queries.jsonl.*history"):
-        load_queries(folder)
-
-
 @pytest.mark.parametrize("load", [load_corpus, load_queries])
 def test_a_missing_file_says_how_a_data_set_looks(folder: Path, load: Any) -> None:
     with pytest.raises(DatasetError) as caught:
         load(folder / "nowhere")
     assert "does not exist" in caught.value.problem
     assert "corpus.jsonl, queries.jsonl and qrels/test.tsv" in caught.value.fix
-
-
-def test_a_file_that_is_not_utf_8(folder: Path) -> None:
-    (folder / "corpus.jsonl").write_bytes(b'{"_id": "a", "text": "20 \xb0C"}')
-    with pytest.raises(
-        DatasetError, match=r"Cannot read '.*corpus.jsonl'.*0xb0.*It must be a UTF-8 text file"
-    ):
-        load_corpus(folder)
-
-
-def test_a_folder_in_the_place_of_a_file(folder: Path) -> None:
-    (folder / "corpus.jsonl").mkdir()
-    with pytest.raises(DatasetError, match=r"Cannot read '.*corpus.jsonl'"):
-        load_corpus(folder)
 
 
 # -- qrels --------------------------------------------------------------------------------------------
@@ -177,23 +118,6 @@ def test_a_folder_in_the_place_of_a_file(folder: Path) -> None:
 def test_judgements(folder: Path, text: str) -> None:
     write_qrels(folder, text)
     assert load_qrels(folder, "test") == {"q1": {"d1": 1, "d2": 2}, "q2": {"d1": 1}}
-
-
-def test_what_is_judged_irrelevant_is_left_out(folder: Path) -> None:
-    write_qrels(folder, "q0\td0\t-1\nq1\td1\t0\nq1\td2\t1\nq2\td1\t0\n")
-    assert load_qrels(folder, "test") == {"q1": {"d2": 1}}
-
-
-def test_ids_with_blanks_and_quotes(folder: Path) -> None:
-    write_qrels(folder, 'q1\tecs.md#Cabin fan > Why "OFF"?\t1\n')
-    assert load_qrels(folder, "test") == {"q1": {'ecs.md#Cabin fan > Why "OFF"?': 1}}
-
-
-def test_other_splits(folder: Path) -> None:
-    write_qrels(folder, "q1\td1\t1\n", split="dev")
-    assert load_qrels(folder, "dev") == {"q1": {"d1": 1}}
-    with pytest.raises(DatasetError, match=r"qrels/test\.tsv' does not exist"):
-        load_qrels(folder, "test")
 
 
 @pytest.mark.parametrize("split", ["../../x", "/tmp/x", ""])
@@ -214,13 +138,6 @@ def test_a_bad_judgement_is_named(folder: Path, line: str) -> None:
     assert "it is not 'query<tab>document<tab>relevance'" in caught.value.problem
 
 
-@pytest.mark.parametrize("line", ["q1\td1", "q1\td1\tone", "q1 d1 1"])
-def test_a_broken_first_line_is_no_header(folder: Path, line: str) -> None:
-    write_qrels(folder, f"{line}\nq1\td2\t1\n")
-    with pytest.raises(DatasetError, match=r"Cannot read line 1 of .*test\.tsv"):
-        load_qrels(folder, "test")
-
-
 def test_a_string_is_taken_for_a_span() -> None:
     query = Question(
         _id="q", text="?", answers=["off", {"text": "on"}], parts=[{"text": "?", "answers": ["hums"]}]
@@ -233,7 +150,6 @@ def test_a_string_is_taken_for_a_span() -> None:
     [
         ({}, None),
         ({"answerable": False}, False),
-        ({"answerability": ["UNANSWERABLE"]}, False),
         ({"answer": "off"}, True),
         ({"reference": "It is off."}, True),
     ],

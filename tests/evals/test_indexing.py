@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from evals.datasets import Document, load_corpus
-from evals.indexing import Indexed, dataset_name, index_documents, index_of
-from pipeline.stores.base import SearchRequest, sentences_by_section
+from evals.indexing import Indexed, index_documents, index_of
+from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
@@ -50,28 +50,12 @@ def test_each_document_is_one_section_under_its_title(store: EmbeddedStore, beir
     assert "Nitrogen tank: Their valve opens at 5 bar." in encoder.texts
 
 
-def test_offsets_are_those_of_the_text(store: EmbeddedStore, beir: Path) -> None:
-    documents = {document.id: document for document in load_corpus(beir)}
-    indexed, _ = run(store, list(documents.values()))
-    for section_id, leaves in sentences_by_section(store.sentences, list(indexed.names)).items():
-        text = store.sections.document(indexed.names[section_id]).text
-        assert leaves
-        for leaf in leaves:
-            assert leaf.text == text[leaf.start_char_idx : leaf.end_char_idx]
-
-
 def test_a_document_without_text_is_found_by_its_title(store: EmbeddedStore, beir: Path) -> None:
     indexed, encoder = run(store, load_corpus(beir))
     for vector, text in ((None, "emergency lamp"), (encoder.encode_query("emergency lamp"), None)):
         response = store.sentences.search(SearchRequest(text, vector, 3))
         best = (response.bm25_sections or response.dense_sections)[0]
         assert indexed.names[best.section_id] == "title only"
-
-
-def test_a_document_without_a_title_has_no_heading(store: EmbeddedStore, beir: Path) -> None:
-    run(store, load_corpus(beir))
-    (section,) = store.sections.document("text only").sections
-    assert section.metadata["heading_path"] == []
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "---", "<!-- -->", "#", "\u3000", "```\n```", "[a]: b"])
@@ -81,14 +65,6 @@ def test_a_document_of_next_to_nothing_is_indexed_all_the_same(store: EmbeddedSt
     )
     assert sorted(indexed.names.values()) == ["d", "e"]
     assert [info.source for info in store.sections.documents()] == ["d", "e"]
-
-
-def test_progress_counts_the_documents(store: EmbeddedStore) -> None:
-    told: list[tuple[int, int]] = []
-    documents = [Document(_id=name, title="Fan", text="It hums.") for name in ("a", "../a", "a/../a")]
-    indexed, _ = run(store, documents, report=lambda done, total: told.append((done, total)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
-    assert sorted(indexed.names.values()) == ["../a", "a", "a/../a"]
 
 
 def test_an_id_that_comes_twice_counts_once_as_it_was_last(store: EmbeddedStore) -> None:
@@ -107,9 +83,3 @@ def test_markdown_sections_are_named_by_source_and_path(store: EmbeddedStore, tm
     (tmp_path / "manual" / "ecs.md").write_text("Hello.\n\n# ECS\n\n## Fan\n\nIt hums.\n", "utf-8")
     run_ingest(store, tmp_path / "manual")
     assert sorted(index_of(store).names.values()) == ["ecs.md#", "ecs.md#ECS > Fan"]
-
-
-def test_a_data_set_is_called_like_its_folder(beir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert dataset_name(beir) == "lunar"
-    monkeypatch.chdir(beir)
-    assert dataset_name(Path()) == "lunar"

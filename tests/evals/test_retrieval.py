@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from athena import open_athena
 from athena.settings import Settings
@@ -98,17 +94,3 @@ def test_a_trec_run(tmp_path: Path) -> None:
         (["q_2", "Q0", "d2", "1"], "athena"),
     ]
     assert [float(row[4]) for row in rows] == pytest.approx([0.5, 0.25, 0.5])
-
-
-@given(
-    st.lists(st.sampled_from([0.0, 0.1, 1 / 3, 0.33333333349, 0.9999999995, 1.0]), min_size=1, max_size=100)
-)
-def test_sorting_a_run_by_score_gives_the_ranks_again(scores: list[float]) -> None:
-    ranking = tuple((f"d{n}", score) for n, score in enumerate(sorted(scores, reverse=True)))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run"
-        write_run(path, [Ranked("q", ranking, ms=1.0)])
-        rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    values = [float(row[4]) for row in rows]
-    assert all(upper > lower for upper, lower in pairwise(values))
-    assert [row[2] for row in rows] == [name for name, _ in ranking]

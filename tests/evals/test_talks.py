@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,7 +87,7 @@ def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> 
         Step(at="2026-03-02T10:00", ask="What is my locker?", any=[["12"]]),
         Step(at="2026-03-02T10:01", ask="Which ship is mine?", never_said=True),
         Step(at="2026-03-02T10:02", unrelated="What is my locker?"),
-        Step(at="2026-03-02T10:03", live=[["rome"]], ended=[["bonn"], ["whale"]], true=[["rome"]]),
+        Step(at="2026-03-02T10:03", live=[["rome"]], true=[["rome"]]),
     ]
     report = evaluate_talks(live, [Talk(name="t", kind="hurried", steps=said)], failures=True)
     assert {name: (share["count"], share["of"]) for name, share in report.talks["hurried"].items()} == {
@@ -96,12 +95,10 @@ def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> 
         "never_said_left_alone": (1, 1),
         "unrelated_recalled": (1, 1),
         "kept": (2, 3),
-        "undue_retirements": (0, 2),
-        "due_retirements": (0, 1),
         "never_kept_violations": (1, 1),
         "false_live": (2, 3),
     }
-    assert len(report.failures) == 6
+    assert len(report.failures) == 5
     assert not live.conversations.list()
 
 
@@ -139,20 +136,6 @@ def test_conversations_are_stored_at_their_time_and_asked(
     assert report.chat["by_category"]["5"]["R@5"] is None
     assert (report.turns, report.never_said) == (3, 1)
     assert report.ms_per_turn > 0
-
-
-def test_the_halves_are_equally_large_and_share_no_sentence() -> None:
-    def counts(talks: list[Talk]) -> Counter[str]:
-        steps = [(talk.kind, step) for talk in talks for step in talk.steps]
-        fields = ("say", "ask", "never_said", "unrelated", "live", "ended", "never", "true")
-        return Counter(f"{kind} {name}" for kind, step in steps for name in fields if getattr(step, name))
-
-    dev, test = load_talks(TALKS / "dev.json"), load_talks(TALKS / "test.json")
-    assert counts(dev) == counts(test)
-    assert counts(dev)["hurried say"] == 60
-    assert counts(dev)["unrelated unrelated"] == 100
-    one, other = ({step.say or step.ask for talk in half for step in talk.steps} for half in (dev, test))
-    assert one & other == {""}
 
 
 def test_a_bad_talk_is_said_and_other_files_have_none(tmp_path: Path) -> None:

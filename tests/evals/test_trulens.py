@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from athena import cli, open_athena
 from athena.settings import Settings
 from evals.answers import evaluate_answers
-from evals.trulens import METRICS, judged, open_recorder, version_of
+from evals.trulens import METRICS, judged, open_recorder
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from tests.fake_llm import FakeLLM
 
@@ -41,13 +41,6 @@ def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         opening = open_recorder(str(tmp_path / "file" / "a.sqlite"), athena, dataset="d")
         with pytest.raises(ConfigurationError, match="file/a"), opening:
             pass
-
-
-def test_a_version_is_the_model_and_the_settings() -> None:
-    name = version_of("", {"alpha": 0.5, "top_k": 8})
-    assert name.startswith("quotes ")
-    assert version_of("", {"top_k": 8, "alpha": 0.5}) == name
-    assert version_of("", {"alpha": 0.6, "top_k": 8}) != name
 
 
 def test_a_judge_that_cannot_be_asked_is_named(tmp_path: Path) -> None:

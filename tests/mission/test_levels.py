@@ -12,7 +12,6 @@ from mission.errors import LevelError
 from mission.game import Game, Outcome
 from mission.levels import LEVELS_FOLDER, all_levels, level_of, load_level
 from mission.ship import Ship
-from mission.terminal import commands_of
 from tests.manuals import PART_ID, sections
 from tests.mission.conftest import SCRIPTS, script
 
@@ -185,25 +184,6 @@ def test_a_part_that_lies_is_found_by_its_twin() -> None:
     assert "C-102" in codes
 
 
-def test_a_level_changes_while_it_is_solved() -> None:
-    game = Game.start("moving-target")
-    assert game.alarms() == []
-    for line in script("moving-target")[:6]:
-        game.run(line)
-    assert game.alarms() == []
-    game.run("wait 5m")
-    assert "C-208" in {alarm.code for alarm in game.alarms()}
-
-
-def test_the_second_fault_shows_when_the_first_is_repaired() -> None:
-    game = played("headache", ["set ECS-CTRL CABIN_SENSOR ECS-CAB-S2"])
-    assert {"C-105", "W-106"} <= {alarm.code for alarm in game.alarms()}
-    game = Game.start("mixture")
-    game.run("set ECS-O2-R1 SETPOINT 21.0")
-    game.run("wait 2h")
-    assert "C-102" in {alarm.code for alarm in game.alarms()}
-
-
 # ------------------------------------------------------------------------------------------- files
 
 
@@ -235,23 +215,3 @@ def test_a_damaged_level_is_named(tmp_path: Path, ship: Ship, old: str, new: str
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(LevelError, match=re.escape(named)):
         load_level(path, ship)
-
-
-@pytest.mark.slow
-def test_hints_come_in_steps_and_stories_do_not_spoil() -> None:
-    for level in all_levels().values():
-        game = Game.start(level.id)
-        hints = [game.hint() for _ in level.hints]
-        assert hints == [hint.text for hint in level.hints]
-        assert game.hint() is None
-        assert len(level.hints) >= 3
-        acting = [line for line in script(level.id) if line.split()[0] in ACTING]
-        assert not [line for line in acting if line in level.story or line in level.hints[0].text]
-        assert "QUARRY-" not in " ".join([level.story, *(hint.text for hint in level.hints)])
-
-
-def test_scripts_are_commands_and_comments() -> None:
-    assert commands_of(["# a comment", "", "  list systems ", "ask is #4 right?"]) == [
-        "list systems",
-        "ask is #4 right?",
-    ]

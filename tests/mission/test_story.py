@@ -6,7 +6,6 @@ from pathlib import Path
 
 from mission.games import record_win
 from mission.levels import all_levels
-from mission.story import the_story
 from mission.terminal import play, story
 from tests.mission.conftest import script
 
@@ -22,12 +21,6 @@ def spoken(
 
     play(level, read=reader, write=said.append, script=lines, progress=progress)
     return "".join(said).replace("\n", " ")
-
-
-def test_there_is_a_story() -> None:
-    assert 3 <= len(the_story().beginning) <= 6
-    assert 3 <= len(the_story().end) <= 6
-    assert all(len(line) <= 80 for line in story())
 
 
 def test_the_prologue_is_told_before_the_first_level_alone() -> None:
