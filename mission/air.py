@@ -20,7 +20,7 @@ WORN_BEARING_RISE, HOTTEST_BEARING, SMOKING_BEARING = 6.0, 110.0, 90.0
 
 
 def fans(s: TimeStep) -> None:
-    """Flow and bearings of the fans."""
+    """Update the flow and bearing temperature of each fan."""
     for fan in s.parts("ECS-FAN-"):
         running = s.runs(fan)
         s.put(fan, "FLOW", FAN_FLOW[s.setting(fan, "SPEED")] if running else 0.0)
@@ -31,13 +31,13 @@ def fans(s: TimeStep) -> None:
 
 
 def air_flow(s: TimeStep) -> float:
-    """What the selected fan moves, m³ per minute."""
+    """Return the flow of the selected fan, m³ per minute."""
     fan = s.chosen("AIR-CTRL.FAN")
     return s.get(fan, "FLOW") if s.on(fan) else 0.0
 
 
 def beds(s: TimeStep) -> None:
-    """Temperature and saturation of the amine beds."""
+    """Update the temperature and saturation of the amine beds."""
     for bed in s.parts("ECS-CO2-A", "ECS-CO2-B"):
         mode = s.setting(bed, "MODE") if s.on(bed) else "STANDBY"
         target = {"CYCLE": 45.0, "BAKE": 58.0, "STANDBY": 22.0}[mode]
@@ -53,7 +53,7 @@ def beds(s: TimeStep) -> None:
 
 
 def removal(s: TimeStep) -> float:
-    """The share of the ppCO2 that the selected remover takes out per hour, 0 where it cannot work."""
+    """Return the share of ppCO2 that the selected remover takes out per hour, 0 if it cannot work."""
     remover, flow = s.chosen("AIR-CTRL.CO2_BED"), air_flow(s)
     if not s.on(remover) or not flow or s.state.warmups.get(remover):
         return 0.0
@@ -68,7 +68,7 @@ def removal(s: TimeStep) -> float:
 
 
 def carbon_dioxide(s: TimeStep) -> None:
-    """ppCO2 between breath and removal; a used cartridge loses life."""
+    """Update ppCO2 from breath and removal, and the life of a used cartridge."""
     breath, share = s.constant("co2_rise") * s.state.people, removal(s)
     cabin = s.state.cabin
     if share:
@@ -98,7 +98,7 @@ def _draw(s: TimeStep, gas: str, kpa: float, tank_kg: float) -> None:
 
 
 def mixture(s: TimeStep) -> None:
-    """Leak, breath and bleed; oxygen to its setpoint, the pressure to the nitrogen setpoint; venting.
+    """Update the cabin's gases: leak, breath, bleeding, feeding to the setpoints, venting.
 
     Whatever leaves the cabin is air: oxygen and carbon dioxide go with it in their shares. Oxygen above its
     setpoint is breathed, leaks, and is bled with air by the relief valve in AUTO, while nitrogen refills.
@@ -119,7 +119,7 @@ def mixture(s: TimeStep) -> None:
 
 
 def _let_out(s: TimeStep, kpa: float) -> None:
-    """Let air out of the cabin: every gas in its share."""
+    """Let air out of the cabin, each gas in its share."""
     cabin = s.state.cabin
     if cabin["PRESSURE"] > 0:
         left = max(0.0, 1 - kpa / cabin["PRESSURE"])
@@ -128,7 +128,7 @@ def _let_out(s: TimeStep, kpa: float) -> None:
 
 
 def _feed_oxygen(s: TimeStep, before: float) -> None:
-    """Make up for what was lost, and raise ppO2 from what it was before the step towards the setpoint."""
+    """Replace lost oxygen, and raise ppO2 from its value before the step towards the setpoint."""
     if not _supplied(s, "O2"):
         return
     cabin, setpoint = s.state.cabin, _setpoint(s, "O2")
@@ -140,7 +140,7 @@ def _feed_oxygen(s: TimeStep, before: float) -> None:
 
 
 def _surplus(s: TimeStep) -> float:
-    """The air, in kPa, that the relief valve in AUTO bleeds to bring pressure or oxygen to a setpoint."""
+    """Return the air, in kPa, that the relief valve in AUTO bleeds to reach a setpoint."""
     auto = s.on("ECS-CPR-V1") and s.setting("ECS-CPR-V1", "MODE") == "AUTO"
     if not auto or not _supplied(s, "N2"):
         return 0.0
@@ -160,7 +160,7 @@ def _feed_nitrogen(s: TimeStep) -> None:
 
 
 def _relief(s: TimeStep, start: float) -> float:
-    """How far the relief valve is open, after letting air out.
+    """Let air out, and return how far the relief valve is open, in percent.
 
     With the valve OPEN the pressure falls from its value at the start of the step; the rate already allows
     for what the regulators add.
@@ -177,7 +177,7 @@ def _relief(s: TimeStep, start: float) -> float:
 
 
 def regulators(s: TimeStep) -> None:
-    """Outlet pressures: a line whose tank is shut is empty after two minutes."""
+    """Update the outlet pressures; a line whose tank is shut is empty after two minutes."""
     for regulator in s.parts("ECS-O2-R", "ECS-N2-R"):
         gas = regulator[4:6]
         if s.on(regulator):
@@ -187,7 +187,7 @@ def regulators(s: TimeStep) -> None:
 
 
 def damp(s: TimeStep) -> None:
-    """Humidity and the water separator."""
+    """Update the humidity and the water separator."""
     drum = "ECS-HUM-1"
     spins = s.runs(drum) and s.setting(drum, "MODE") == "RUN"
     s.put(drum, "SPEED", s.nominal(drum, "SPEED") if spins else 0.0)
@@ -197,6 +197,6 @@ def damp(s: TimeStep) -> None:
 
 
 def smoke(s: TimeStep) -> None:
-    """Smoke of a fan whose bearing is too hot; the filters clear it with the air's flow."""
+    """Update the smoke of a fan with a hot bearing; the air's flow through the filters clears it."""
     hot = any(s.on(fan) and s.get(fan, "BEARING_TEMP") > SMOKING_BEARING for fan in s.parts("ECS-FAN-"))
     s.move("ECS-SMK-1", "OBSCURATION", 8.0 if hot else 0.2, 4.0 if hot else 0.6 * air_flow(s))

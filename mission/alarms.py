@@ -33,9 +33,9 @@ class Alarm:
 
 
 def active_alarms(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[Alarm]:
-    """The alarms of a state: warnings first, a cause before what follows, CO2 CRITICAL before CO2 HIGH.
+    """Return the active alarms: warnings first, causes before effects, CO2 CRITICAL before CO2 HIGH.
 
-    `found` are the state's statuses, where they are known already.
+    `found` are the state's statuses, if they are known already.
     """
     found = statuses(ship, state) if found is None else found
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
@@ -49,7 +49,7 @@ def active_alarms(ship: Ship, state: ShipState, found: Statuses | None = None) -
 
 
 def record(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[Alarm]:
-    """The alarms that are new, nearest cause first; the state's log gets them, and notes those that ended."""
+    """Log the alarms that began or ended, and return the new ones, nearest cause first."""
     now = {(alarm.code, alarm.subject): alarm for alarm in active_alarms(ship, state, found)}
     open_entries = {(entry.code, entry.subject): entry for entry in state.log if entry.gone is None}
     for key, entry in open_entries.items():
@@ -62,7 +62,7 @@ def record(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[
 
 
 def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
-    """Entries of the log as the console prints them: when it sounded, and when it ended if it has."""
+    """Return log entries as the console prints them, with start and end."""
     titles = {row.code: row.title for row in ship.alarms}
     return [
         f"{clock(entry.minute)}  {entry.code}  {titles[entry.code]}  {entry.text}"
@@ -72,7 +72,7 @@ def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
 
 
 def told(ship: Ship, active: Iterable[LogEntry], new: Sequence[LogEntry]) -> list[str]:
-    """What the console prints of a span of time, by time: which alarms ended, and the new ones.
+    """Return the console's lines about ended and new alarms, in order of time.
 
     `active` are those that were active before. That a controller is well again follows from its parts.
     """
@@ -87,14 +87,14 @@ def told(ship: Ship, active: Iterable[LogEntry], new: Sequence[LogEntry]) -> lis
 
 
 def _distance(ship: Ship, state: ShipState, alarm: Alarm) -> int:
-    """How far an alarm is from its cause: a part before those that need it, controllers last."""
+    """Return the alarm's distance from its cause: parts before their dependants, controllers last."""
     if alarm.subject in ship.controllers:
         return 10 - ship.depth(ship.controllers[alarm.subject].system)
     return _needs(ship, state, state.resolve(alarm.subject))
 
 
 def _needs(ship: Ship, state: ShipState, part: str) -> int:
-    """How long the chain of parts is that a part depends on."""
+    """Return the length of the longest chain of dependencies of a part."""
     needed = map(state.resolve, ship.parts[part].depends_on)
     return max((1 + _needs(ship, state, other) for other in needed), default=0)
 
@@ -117,7 +117,7 @@ def _silent(ship: Ship, subject: str, found: Statuses) -> bool:
 
 
 def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: Statuses) -> str | None:
-    """The words of an alarm that is raised, or None."""
+    """Return the text of a raised alarm, or None."""
     ident = state.resolve(subject)
     if row.status:
         words = subject if subject in ship.controllers else f"{subject} is {row.status}"
@@ -135,7 +135,7 @@ def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: Sta
 
 
 def _beside_limits(quantity: Quantity, value: float) -> str:
-    """The value as shown, with more decimals where it would read like the limit it has passed."""
+    """Format a value, with more decimals if it would read like the limit that it has passed."""
     shown = quantity.shown(value)
     at_limit = shown in (quantity.shown(quantity.min), quantity.shown(quantity.max))
     return f"{value:.{quantity.places + 2}f}" if at_limit and value != float(shown) else shown

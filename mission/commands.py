@@ -68,7 +68,7 @@ def power(ship: Ship, state: ShipState, ident: str, *, on: bool) -> Action:
 
 
 def _now(ship: Ship, state: ShipState, ident: str) -> str:
-    """`ECS-LN2-T2 is now NOMINAL`, with the reason where a powered part stays OFFLINE."""
+    """Return `ECS-LN2-T2 is now NOMINAL`, with the reason if a powered part stays OFFLINE."""
     status = statuses(ship, state)[ident]
     line = f"{ident} is now {status}"
     if state.switches[ident] and ident in offline(ship, state):
@@ -98,7 +98,7 @@ def change(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> Ac
 
 
 def _set_now(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> str:
-    """What the setting is when the command has ended: a breaker may have opened again."""
+    """Report the setting after the command: a breaker may have opened again."""
     now = state.setting(ident, key)
     unit = ship.settings_of(ident)[key].unit
     words = f"{ident} {key} is now {now} {unit}".rstrip()
@@ -115,7 +115,7 @@ def _check_interlock(ship: Ship, state: ShipState, row: InterlockRow) -> None:
 
 
 def _side_effects(before: ShipState, after: ShipState, ident: str, key: str, value: str) -> None:
-    """A loaded cartridge leaves the locker; setting ARM again clears the arming alarm."""
+    """Take a loaded cartridge from the locker; clear the arming alarm when ARM is set again."""
     if key == "CARTRIDGE" and value == "LOADED" and before.setting(ident, key) == "EMPTY":
         after.quantities["STO-LKR-1"]["CARTRIDGES"] -= 1
         after.quantities[ident]["LIFE"] = 100.0
@@ -124,7 +124,7 @@ def _side_effects(before: ShipState, after: ShipState, ident: str, key: str, val
 
 
 def test(ship: Ship, state: ShipState, ident: str) -> Action:
-    """Run a self-test; its answer is that of the moment it ends."""
+    """Run a self-test; it reports the state at its end."""
     minutes = ship.commands["self-test"].minutes
     return Action(state, minutes, lambda now: self_test(ship, now, ident))
 
@@ -147,7 +147,7 @@ def receive(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
 
 
 def _called(ship: Ship, state: ShipState, radio: str, key: str, command: str) -> ShipState:
-    """A copy of the state after a call that got through. Raises Refused where it did not."""
+    """Return a copy of the state after a successful call. Raises Refused for any other."""
     if radio in offline(ship, state):
         raise Refused("E-06", f"{radio} is OFFLINE and cannot send")
     after = state.copy()
@@ -174,7 +174,7 @@ def ask(ship: Ship, state: ShipState, question: str) -> Action:
 
 
 def why_athena_is_silent(ship: Ship, state: ShipState) -> str:
-    """Why the assistant does not answer, or nothing where it does."""
+    """Return why the assistant does not answer,  if it does."""
     computer, dark = state.setting("CMP-CTRL", "CPU"), offline(ship, state)
     if computer in dark:
         return f"{computer} is OFFLINE. See P-CMP-02"
@@ -191,7 +191,7 @@ def why_athena_is_silent(ship: Ship, state: ShipState) -> str:
 
 
 def self_test(ship: Ship, state: ShipState, ident: str) -> list[str]:
-    """The lines of a self-test; a part answers with one."""
+    """Return the lines of a self-test; a part has one line."""
     answers = (
         _controller(ship, state, ident)
         if ident in ship.controllers
@@ -201,12 +201,12 @@ def self_test(ship: Ship, state: ShipState, ident: str) -> list[str]:
 
 
 def _part(ship: Ship, state: ShipState, part: Part) -> list[tuple[str, str]]:
-    """The first finding, or F-00."""
+    """Return the first finding, or F-00."""
     return [next(_findings(ship, state, part), ("F-00", ""))]
 
 
 def _findings(ship: Ship, state: ShipState, part: Part) -> Iterator[tuple[str, str]]:
-    """Everything that a part can find about itself, the most telling first."""
+    """Yield the findings of a part's self-test, the most telling first."""
     dark = offline(ship, state)
     fault = state.fault(part.id)
     if part.id in dark:
@@ -250,7 +250,7 @@ def _limits(state: ShipState, part: Part, key: str) -> str:
 def _disagreement(
     ship: Ship, state: ShipState, part: Part, dark: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    """F-61 for a sensor that has drifted, where its twin runs and shows the difference."""
+    """Yield F-61 for a drifted sensor if its twin runs and shows the difference."""
     twins = [part.backup_of] if part.backup_of else list(ship.backups_of(part.id))
     if state.fault(part.id) != "drift" or not twins or twins[0] in dark:
         return
@@ -261,7 +261,7 @@ def _disagreement(
 
 
 def _controller(ship: Ship, state: ShipState, ident: str) -> list[tuple[str, str]]:
-    """Everything that keeps a controller from being NOMINAL."""
+    """Return every reason why a controller is not NOMINAL."""
     controller, found, dark = ship.controllers[ident], statuses(ship, state), offline(ship, state)
     if ident in dark:
         off = not state.switches[ident]

@@ -13,14 +13,14 @@ DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")
 
 
 def complete(ship: Ship, line: str) -> list[str]:
-    """What the last word of the line may become, in the ship's order; a space at the end starts a word."""
+    """Return the completions of the line's last word; a space at the end starts a new word."""
     *before, word = line.split(" ") if line else [""]
     before = [w for w in before if w]
     return [option for option in _options(ship, before) if option.lower().startswith(word.lower())]
 
 
 def _options(ship: Ship, before: Sequence[str]) -> Iterable[str]:
-    """All words that may come next."""
+    """Return all words that may follow."""
     known = [name.split() for name in ship.commands]
     lowered = [word.lower() for word in before]
     following = [
@@ -31,7 +31,7 @@ def _options(ship: Ship, before: Sequence[str]) -> Iterable[str]:
 
 
 def _arguments(ship: Ship, before: list[str]) -> Iterable[str]:
-    """The arguments that may follow a whole command and its first arguments."""
+    """Return the arguments that may follow a command and its first arguments."""
     match before:
         case ["list", "parts", *_, name] if name in FILTERS:
             return filter_values(ship, name)
@@ -57,7 +57,7 @@ def _arguments(ship: Ship, before: list[str]) -> Iterable[str]:
 
 
 def _setting_words(ship: Ship, ident: str, rest: list[str]) -> Iterable[str]:
-    """Keys of an id, then the values of a key; a radio key is not given away."""
+    """Return the keys of an id, then the values of a key; radio keys stay secret."""
     settings = ship.settings_of(ident)
     match rest:
         case []:

@@ -27,7 +27,7 @@ ALWAYS_ON = ("ECS-CAB-S2", "EPS-BUS-B")
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A state with what follows from it."""
+    """A state with its statuses, the elapsed minutes and the typed lines."""
 
     ship: Ship
     state: ShipState
@@ -39,7 +39,7 @@ class Situation:
     def of(
         cls, ship: Ship, state: ShipState, elapsed_min: float = 0.0, typed: Sequence[str] = ()
     ) -> Situation:
-        """The situation of a state, and of the lines that led to it."""
+        """Return the situation of a state and of the lines that led to it."""
         return cls(ship, state, statuses(ship, state), elapsed_min, typed)
 
 
@@ -47,7 +47,7 @@ Condition = Callable[[Situation], bool]
 
 
 def parse(text: str, ship: Ship) -> Condition:
-    """The condition that the words state. Raises LevelError where they state none."""
+    """Parse a condition. Raises LevelError for anything else."""
     if " and " in text:
         both = [parse(one, ship) for one in text.split(" and ")]
         return lambda now: all(condition(now) for condition in both)

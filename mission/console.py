@@ -43,7 +43,7 @@ ASIDE = {
     "hint": "the next hint to what is not done yet",
     "quit": "leaves the level; the game is saved",
 }
-"""What the game understands besides the ship's commands."""
+"""The game's own commands, which are not the ship's."""
 LIKE_COMMAND = 0.7  # how near the words of a line must be to a command
 
 
@@ -60,7 +60,7 @@ Handler = Callable[[Ship, ShipState, Parsed], Action]
 
 
 def parse(ship: Ship, line: str) -> Parsed:
-    """The command of a line. Raises Refused with E-01 where there is none."""
+    """Parse a line's command. Raises Refused with E-01 for an unknown one."""
     text = " ".join(line.split())
     for name in sorted(ship.commands, key=len, reverse=True):
         if f"{text} ".lower().startswith(f"{name} "):
@@ -70,7 +70,7 @@ def parse(ship: Ship, line: str) -> Parsed:
 
 
 def _near_command(ship: Ship, text: str) -> str:
-    """` Did you mean X?` for a line that begins with no command: the nearest command, its arguments kept."""
+    """Return ` Did you mean X?` for an unknown command: the nearest one, with the line's arguments."""
     words = text.split()
     for count in (2, 1):
         beginning = " ".join(words[:count]).lower()
@@ -86,14 +86,14 @@ def shows_board(line: str) -> bool:
 
 
 def act(ship: Ship, state: ShipState, line: str) -> Action:
-    """What a line does. Raises Refused where it cannot be done; a question is left to the game."""
+    """Return the action of a line. Raises Refused if it cannot be done; the game answers questions."""
     parsed = parse(ship, line)
     handler = _HANDLERS[parsed.command.name]
     return handler(ship, state, parsed)
 
 
 def nearest(word: str, options: Iterable[str], otherwise: str = "") -> str:
-    """` Did you mean X?`, or the other advice where nothing is near."""
+    """Return ` Did you mean X?`, or the other advice if no option is near."""
     known = {option.upper(): option for option in options}
     found = get_close_matches(word.upper(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {known[found[0]]}?" if found else otherwise
@@ -104,7 +104,7 @@ def nearest(word: str, options: Iterable[str], otherwise: str = "") -> str:
 
 
 def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
-    """The command's words. Raises Refused where there are too many."""
+    """Return the command's words. Raises Refused for too few or too many."""
     if len(parsed.words) > most:
         extra = " ".join(parsed.words[most:])
         raise Refused("E-04", f"'{extra}' is too much. Syntax: {parsed.command.syntax}")
@@ -151,7 +151,7 @@ def _value(setting: Setting, word: str) -> str:
 
 
 def duration_min(word: str) -> float | None:
-    """Minutes of `30m`, `2h`, `1h30m` or `90`, or None."""
+    """Return the minutes of `30m`, `2h`, `1h30m` or `90`, None for anything else."""
     match = DURATION.fullmatch(word)
     hours, minutes = (float((part or "0").replace(",", ".")) for part in match.groups()) if match else (0, 0)
     minutes += 60 * hours
@@ -159,7 +159,7 @@ def duration_min(word: str) -> float | None:
 
 
 def filter_values(ship: Ship, name: str) -> tuple[str, ...]:
-    """What a filter of `list parts` may be."""
+    """Return the allowed values of a filter of `list parts`."""
     return {
         "--system": tuple(ship.systems),
         "--status": tuple(Status.__members__),

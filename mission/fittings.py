@@ -18,7 +18,7 @@ WARMEST_FREEZER = 22.0
 
 
 def water(s: TimeStep) -> None:
-    """Pumps, quality, waste, and what the crew drinks."""
+    """Update the water pumps, the water's quality, the waste and the crew's use."""
     for pump in s.parts("ECS-WTP-"):
         runs = s.runs(pump) and tank_gives(s.state, s.chosen("WTR-CTRL.WATER_TANK"), s.dark)
         s.put(pump, "FLOW", s.nominal(pump, "FLOW") if runs else 0.0)
@@ -34,13 +34,13 @@ def water(s: TimeStep) -> None:
 
 
 def _spent(s: TimeStep, part: str) -> bool:
-    """Whether the part's setting is the one at which it is spent."""
+    """Whether a part is spent at its present setting."""
     fault = s.state.faults.get(part)
     return fault is not None and fault.kind == "spent" and s.setting(part, fault.key) == fault.value
 
 
 def guidance(s: TimeStep) -> None:
-    """Attitude errors, stars and the radar's tube."""
+    """Update the attitude errors, the star count and the radar's tube temperature."""
     for unit in s.parts("GNC-IMU-"):
         works = s.on(unit) and not s.state.warmups.get(unit) and s.setting(unit, "MODE") != "STANDBY"
         drift = WORN_DRIFT if s.state.fault(unit) == "worn" else s.nominal(unit, "DRIFT")
@@ -56,7 +56,7 @@ def guidance(s: TimeStep) -> None:
 
 
 def radio(s: TimeStep) -> None:
-    """Pointing, signal and lock."""
+    """Update pointing, signal and lock of the radios."""
     ring = s.chosen("PRP-CTRL.RCS_RING")
     held = s.on(ring) and s.setting(ring, "MODE") == "AUTO"
     s.state.tumbling_h = 0.0 if held else s.state.tumbling_h + s.hours
@@ -90,7 +90,7 @@ def _signal(s: TimeStep, transponder: str) -> float:
 
 
 def propulsion(s: TimeStep) -> None:
-    """Propellant used for turning, tank pressures, valve temperatures."""
+    """Update propellant, tank pressures and valve temperatures."""
     ring = s.chosen("PRP-CTRL.RCS_RING")
     turning = s.on(ring) and s.setting(ring, "MODE") == "AUTO"
     for tank in ("PRP-FUT-1", "PRP-OXT-1"):
@@ -103,7 +103,7 @@ def propulsion(s: TimeStep) -> None:
 
 
 def memory(s: TimeStep) -> None:
-    """Bit errors of the mass memory and the network's latency."""
+    """Update the bit errors of the mass memory and the network's latency."""
     scrubs = s.setting("CMP-MEM-1", "SCRUB") == "ON"
     s.move("CMP-MEM-1", "ERRORS", 1.0 if scrubs else 500.0, 120.0 if scrubs else 10.0)
     normal = {"A": 4.0, "B": 9.0}[s.setting("CMP-NET-1", "PATH")]
@@ -111,7 +111,7 @@ def memory(s: TimeStep) -> None:
 
 
 def storage(s: TimeStep) -> None:
-    """The freezer."""
+    """Update the freezer's temperature."""
     if s.on("STO-FRZ-1"):
         s.move("STO-FRZ-1", "TEMP", float(s.setting("STO-FRZ-1", "SETPOINT")), 4.0)
     else:

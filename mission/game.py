@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class SavedGame:
-    """The fields of a game that its file holds."""
+    """The fields of a game that are saved."""
 
     level_id: str
     state: ShipState
@@ -84,7 +84,7 @@ class Game(SavedGame):
     # -------------------------------------------------------------------------------------------- playing
 
     def run(self, line: str) -> list[str]:
-        """What the console says to a line: a command of the ship, or `hint`."""
+        """Run a line (a command of the ship, or `hint`) and return the console's lines."""
         word, _, rest = line.strip().lower().partition(" ")
         if not word:
             return []
@@ -150,7 +150,7 @@ class Game(SavedGame):
                 break
 
     def drift(self, minutes: float) -> Outcome:
-        """Let time pass in one stride, without alarms: for looking ahead on a copy."""
+        """Let time pass in one step without alarms, to look ahead on a copy."""
         pass_time(self.ship, self.state, minutes)
         self._judge(Situation.of(self.ship, self.state, self.elapsed_min), minutes)
         return self.outcome
@@ -175,7 +175,7 @@ class Game(SavedGame):
             self.outcome = Outcome.WON
 
     def _standing(self, *, green: bool) -> list[str]:
-        """How the level ended, or that it nearly has; of a `green` board, what it does not show."""
+        """Return lines about the end of the level, or about what is still open on a `green` board."""
         if self.outcome is Outcome.WON:
             return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
         if self.outcome is Outcome.LOST:
@@ -193,14 +193,14 @@ class Game(SavedGame):
         return []
 
     def _open(self) -> list[str]:
-        """What a green board does not show and is still to be done; nothing where the board is not green."""
+        """Return the open goals that a green board does not show, [] if the board is not green."""
         now = Situation.of(self.ship, self.state, self.elapsed_min)
         if self.alarms() or not all(condition(now) for condition in self.level.success):
             return []
         return list(dict.fromkeys(goal.open for goal in self.level.goals if not goal.when(now)))
 
     def hint(self) -> str | None:
-        """The next hint to what was not done yet, or None after the last."""
+        """Return the next hint about something not done yet, None after the last."""
         left = self.hints_left
         if not left:
             return None
@@ -209,7 +209,7 @@ class Game(SavedGame):
 
     @property
     def hints_left(self) -> list[int]:
-        """The places of the hints that were not given, and are to what was not done yet."""
+        """The indexes of the hints that were not given and are about something not done yet."""
         first = self.hints_given[-1] + 1 if self.hints_given else 0
         now = Situation.of(self.ship, self.state, self.elapsed_min, self.history)
         hints = enumerate(self.level.hints)
@@ -309,7 +309,7 @@ def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:
 
 
 def _fatal(now: Situation) -> str:
-    """Why any level would be lost now, or nothing."""
+    """Return why any level is lost now,  if it is not."""
     if now.state.cabin["PPCO2"] >= now.ship.physics["co2_fatal"]:
         return "carbon dioxide stands at the emergency limit, and the flight rules end the mission"
     if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:
@@ -320,5 +320,5 @@ def _fatal(now: Situation) -> str:
 
 
 def _dark(now: Situation) -> bool:
-    """Whether no main bus carries anything."""
+    """Whether both main buses are OFFLINE."""
     return all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values())

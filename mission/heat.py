@@ -14,7 +14,7 @@ VAPOUR_KPA = 100.0  # inlet pressure at which a pump moves nothing
 
 
 def pumps(s: TimeStep) -> None:
-    """Flow of the coolant pumps; a punctured radiator lets coolant out while it is open."""
+    """Update the coolant pumps' flow; an open punctured radiator loses coolant."""
     for panel in s.parts("ECS-RAD-"):
         fault = s.state.faults.get(panel)
         if fault and fault.kind == "leak" and s.setting(panel, "ISOLATION") == "OPEN" and _feeds(s, panel):
@@ -31,13 +31,13 @@ def _feeds(s: TimeStep, panel: str) -> bool:
 
 
 def coolant_share(s: TimeStep, controller: str) -> float:
-    """How much of its coolant a controller's branch gets, 0..1."""
+    """Return the share of its coolant that a controller's branch gets, 0..1."""
     pump = s.chosen(f"{controller}.COOLANT_PUMP")
     return share_of(s.get(pump, "FLOW"), ENOUGH_COOLANT) if s.on(pump) else 0.0
 
 
 def panels(s: TimeStep) -> None:
-    """Panel temperatures and the evaporator's feed."""
+    """Update the panel temperatures and the evaporator's feed."""
     for panel in s.parts("ECS-RAD-"):
         is_open = s.setting(panel, "ISOLATION") == "OPEN"
         s.move(panel, "PANEL_TEMP", s.nominal(panel, "PANEL_TEMP") if is_open else -85.0, 130.0)
@@ -61,7 +61,7 @@ def _tau(s: TimeStep) -> float:
 
 
 def coolant(s: TimeStep) -> None:
-    """Temperature of the coolant."""
+    """Update the temperature of the coolant."""
     before = s.get("ECS-CLV-1", "COOLANT_TEMP")
     after = heated(
         before,
@@ -75,19 +75,19 @@ def coolant(s: TimeStep) -> None:
 
 
 def _excess(s: TimeStep) -> float:
-    """Degrees by which coolant that is too warm warms everything it cools."""
+    """Return the degrees by which too warm coolant warms everything that it cools."""
     return max(0.0, s.get("ECS-CLV-1", "COOLANT_TEMP") - WARM_COOLANT)
 
 
 def exchangers(s: TimeStep) -> None:
-    """Outlet temperatures of the cabin heat exchangers."""
+    """Update the outlet temperatures of the cabin heat exchangers."""
     for exchanger in s.parts("ECS-HX-"):
         cold = coolant_share(s, "THM-CTRL") > 0 and float(s.setting(exchanger, "BYPASS")) < 60
         s.move(exchanger, "OUTLET_TEMP", s.nominal(exchanger, "OUTLET_TEMP") if cold else 18.0, 27.0)
 
 
 def cabin(s: TimeStep) -> None:
-    """Temperature of the cabin."""
+    """Update the temperature of the cabin."""
     exchanger = s.chosen("THM-CTRL.HEAT_EXCHANGER")
     works = s.on(exchanger) and float(s.setting(exchanger, "BYPASS")) < 60
     share = coolant_share(s, "THM-CTRL") * share_of(air_flow(s), ENOUGH_AIR) if works else 0.0
@@ -102,7 +102,7 @@ def cabin(s: TimeStep) -> None:
 
 
 def computers(s: TimeStep) -> None:
-    """Temperatures of the computers; one that is too hot switches itself off."""
+    """Update the computers' temperatures; one that is too hot switches itself off."""
     for computer in s.parts("CMP-CPU-"):
         safe = s.setting(computer, "MODE") == "SAFE"
         _hot(s, computer, "TEMP", normal=NORMAL_COMPUTER, heating="cpu_heat_safe" if safe else "cpu_heat")
@@ -111,7 +111,7 @@ def computers(s: TimeStep) -> None:
 
 
 def stacks(s: TimeStep) -> None:
-    """Temperatures of the fuel cells; one that is too hot shuts itself down."""
+    """Update the fuel cells' temperatures; one that is too hot shuts itself down."""
     for cell in s.parts("EPS-FC-"):
         _hot(s, cell, "STACK_TEMP", normal=NORMAL_STACK, heating="stack_heat")
         _stop_if_hot(s, cell, "STACK_TEMP", "stack_stop")

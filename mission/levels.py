@@ -38,7 +38,7 @@ class FaultRow(FileRow):
 
 
 class EventRow(FileRow):
-    """What changes aboard at a moment; minutes before the player takes over are negative."""
+    """A change aboard at a time; minutes before the player takes over are negative."""
 
     at_min: float
     switch: dict[str, Literal["on", "off"]] = Field(default_factory=dict)
@@ -69,14 +69,14 @@ class Failure(FileRow):
 
 
 class Goal(FileRow):
-    """A condition that no status and no alarm shows, and what is said while it alone is open."""
+    """A condition that no status or alarm shows, and the text while it is open."""
 
     when: Parsed
     open: str
 
 
 class Hint(FileRow):
-    """A hint, and what makes it needless: each condition alone says that it has been done."""
+    """A hint, and the conditions of which each alone makes it needless."""
 
     text: str
     done: tuple[Parsed, ...] = ()
@@ -116,7 +116,7 @@ class Level(FileRow):
 
 
 def load_level(path: Path, ship: Ship) -> Level:
-    """The level of a file. Raises LevelError where it is damaged or names what is not aboard."""
+    """Return the level of a file. Raises LevelError for a damaged file or an unknown name."""
     try:
         level = Level.model_validate(tomllib.loads(path.read_text(encoding="utf-8")), context=ship)
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
@@ -151,7 +151,7 @@ def all_levels() -> Mapping[str, Level]:
 
 
 def level_of(name: str) -> Level:
-    """The level of an id or a number. Raises LevelError with the nearest id."""
+    """Return a level by id or number. Raises LevelError with the nearest id."""
     levels = all_levels()
     by_number = {str(level.number): level for level in levels.values()}
     found = levels.get(name.lower()) or by_number.get(name)
@@ -163,7 +163,7 @@ def level_of(name: str) -> Level:
 
 
 def apply(event: EventRow, state: ShipState) -> None:
-    """Change the state as an event says."""
+    """Apply an event to the state."""
     for ident, position in event.switch.items():
         state.switches[ident] = position == "on"
     for ident, settings in event.set.items():

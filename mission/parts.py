@@ -15,7 +15,7 @@ BUSES: Mapping[str, str] = {"A": "EPS-BUS-A", "B": "EPS-BUS-B"}
 
 
 def decimals(*numbers: Number) -> int:
-    """Decimals that the numbers were written with: `21.0` has one, `2300` none."""
+    """Return the most decimals that the numbers are written with: `21.0` has one, `2300` none."""
     return max(len(repr(n).partition(".")[2]) if isinstance(n, float) else 0 for n in numbers)
 
 
@@ -44,7 +44,7 @@ class Setting(FileRow):
     works: tuple[Number, Number] | None = None
 
     def accept(self, text: str) -> str | None:
-        """The value as the console shows it, or None where it is not allowed."""
+        """Return the value as the console shows it, None if it is not allowed."""
         if self.values:
             return text.upper() if text.upper() in self.values else None
         if self.pattern:
@@ -58,12 +58,12 @@ class Setting(FileRow):
         return self.shown(number)
 
     def shown(self, number: float) -> str:
-        """A number with the decimals of the default, or with more where it needs them."""
+        """Format a number with the decimals of the default, or with more if it needs them."""
         text = f"{number:.{len(self.default.partition('.')[2])}f}"
         return text if float(text) == number else f"{number:g}"
 
     def allowed(self) -> str:
-        """What is allowed, in words."""
+        """Return the allowed values, in words."""
         if self.values:
             return ", ".join(self.values)
         if self.pattern:
@@ -124,7 +124,7 @@ class Part(FileRow):
 
     @cached_property
     def own(self) -> tuple[Quantity, ...]:
-        """The quantities that are its own, not the cabin's."""
+        """Its quantities without those of the cabin."""
         return tuple(quantity for quantity in self.telemetry.values() if not quantity.environment)
 
     @property

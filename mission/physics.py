@@ -76,7 +76,7 @@ def _start_timers(ship: Ship, state: ShipState, dark: frozenset[str]) -> None:
 
 
 def _moments(state: ShipState, dark: frozenset[str]) -> list[float]:
-    """Minutes until each warm-up or timer ends."""
+    """Return the minutes until each warm-up or timer ends."""
     warming = [left for part, left in state.warmups.items() if left > 0 and part not in dark]
     return [*warming, *state.timers.values()]
 
@@ -97,7 +97,7 @@ def _run_timers(s: TimeStep, minutes: float) -> None:
 
 
 def _finish(s: TimeStep, part: str) -> None:
-    """What a MODE that ended by itself leaves behind."""
+    """Apply the result of a MODE that ended by itself."""
     settings = s.state.settings[part]
     match settings["MODE"]:
         case "BAKE":

@@ -14,7 +14,7 @@ EMPTY_BATTERY_V, FULL_BATTERY_RISE_V = 25.0, 2.9
 
 
 def supply(s: TimeStep) -> None:
-    """Loads, breakers, the fuel cell and the battery, for one step."""
+    """Update loads, breakers, the fuel cell and the battery."""
     for bus in BUSES.values():
         if s.on(bus) and load_of(s, bus) > s.constant("bus_capacity"):
             s.state.settings[bus]["BREAKER"] = "OPEN"
@@ -32,7 +32,7 @@ def supply(s: TimeStep) -> None:
 
 
 def load_of(s: TimeStep, bus: str) -> float:
-    """Watts that a bus carries."""
+    """Return the load of a bus, in watts."""
     on_it = {c for c in s.ship.controllers if BUSES[s.setting(c, "BUS")] == bus}
     own = sum(s.ship.controllers[c].power_w for c in on_it if s.on(c))
     parts = (part for part, controller in s.ship.fed.items() if controller in on_it and s.on(part))
@@ -52,7 +52,7 @@ def _charging(s: TimeStep) -> bool:
 
 
 def _fuel_cells(s: TimeStep, load: float) -> float:
-    """Watts from the selected cell; every cell's telemetry is written."""
+    """Update the telemetry of every fuel cell, and return the selected one's output in watts."""
     chosen = s.chosen("FCS-CTRL.FUEL_CELL")
     gives = cell_gives(s.state, s.dark)
     output = min(load, s.constant("fuel_cell_capacity")) if gives else 0.0
@@ -65,7 +65,7 @@ def _fuel_cells(s: TimeStep, load: float) -> float:
 
 
 def _use_up(s: TimeStep, kwh: float) -> None:
-    """Hydrogen and oxygen for the energy, and the water that it makes."""
+    """Use hydrogen and oxygen for the energy, and add the water that it makes."""
     for slot, use in (
         ("H2_TANK", HYDROGEN_KG_PER_KWH / HYDROGEN_TANK_KG),
         ("O2_TANK", OXYGEN_KG_PER_KWH / OXYGEN_TANK_KG),
@@ -98,7 +98,7 @@ def _bus_voltage(s: TimeStep, missing_w: float) -> float:
 
 
 def cryogenic_tanks(s: TimeStep) -> None:
-    """Tank pressures: a heater holds them; without it a selected tank's falls and a resting one's stays."""
+    """Update tank pressures: a heater holds them; without one a selected tank's pressure falls."""
     for tank in s.parts("ECS-LOX", "ECS-LN2", "EPS-H2"):
         nominal, pressure = s.nominal(tank, "PRESSURE"), s.get(tank, "PRESSURE")
         fall = nominal * s.constant("cryo_pressure_fall") / 100 * s.hours

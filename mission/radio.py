@@ -18,7 +18,7 @@ def radios(ship: Ship) -> list[str]:
 
 
 def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> tuple[str, str] | None:
-    """The code and the words of the error that keeps a call with this key from getting through, or None."""
+    """Return code and text of the error that blocks a call with this key, None if it gets through."""
     other = "the lander" if radio == LANDER_RADIO else "the station"
     if not _hears(ship, state, radio):
         return "E-09", f"{radio} does not hear {other}. See P-COM-01"
@@ -30,7 +30,7 @@ def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> tuple[str, s
 
 
 def garbled(ship: Ship, radio: str, key: str) -> str:
-    """What comes through of the other side's complaint about a key: which half of it is wrong."""
+    """Return the garbled reply to a wrong key, which tells which half is wrong."""
     word, _, number = key.partition("-")
     right_word, _, right_number = ship.radio_keys[radio].partition("-")
     caller = _caller(ship, radio)
@@ -65,7 +65,7 @@ def count_wrong_key(state: ShipState, radio: str) -> None:
 
 
 def send(ship: Ship, state: ShipState, radio: str) -> bool:
-    """Send a message; True where an answer comes back, which needs the radio's own KEY to be right."""
+    """Send a message, and return whether an answer comes back: it needs the radio's own KEY."""
     happened(state, SENT + radio)
     if state.setting(radio, "KEY") != ship.radio_keys[radio]:
         return False
@@ -76,7 +76,7 @@ def send(ship: Ship, state: ShipState, radio: str) -> bool:
 
 
 def fetch(state: ShipState, radio: str) -> str:
-    """The newest message that came in, or that there is none."""
+    """Return the newest message, or a line that says that there is none."""
     messages = state.inbox.get(radio, [])
     if not messages:
         return f"{radio} has no message"

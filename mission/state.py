@@ -19,7 +19,7 @@ FaultKind = Literal["dead", "stuck", "worn", "drift", "impure", "spent", "leak"]
 
 @dataclass(slots=True)
 class Fault:
-    """What is wrong with a part.
+    """A part's fault.
 
     `hold` fixes quantities (of a drifting sensor: its readings), `key` and `value` name the setting at which
     something is spent, `rate` is the loss of a leak in kPa per hour.
@@ -86,7 +86,7 @@ class ShipState:
         )
 
     def resolve(self, reference: str) -> str:
-        """The part that an id or a CONTROLLER.SLOT stands for."""
+        """Return the part of an id or of a CONTROLLER.SLOT."""
         if "." not in reference:
             return reference
         controller, slot = reference.split(".")
@@ -102,7 +102,7 @@ class ShipState:
 
 
 def sound_state(ship: Ship, *, minute: float) -> ShipState:
-    """The ship without faults, backups off, at a minute of the mission's present day."""
+    """Return the ship without faults and with its backups off, at a minute of today."""
     parts = ship.parts.values()
     return ShipState(
         minute=minute,

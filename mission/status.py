@@ -15,7 +15,7 @@ from mission.state import ShipState
 
 
 class Status(StrEnum):
-    """What a part or a controller is."""
+    """The status of a part or a controller."""
 
     NOMINAL = "NOMINAL"
     MALFUNC = "MALFUNC"
@@ -80,7 +80,7 @@ def _without_power(ship: Ship, state: ShipState, dead_buses: set[str]) -> frozen
 
 
 def reading(state: ShipState, part: Part, key: str) -> float:
-    """What a part shows for a quantity; a drifting sensor shows what it believes."""
+    """Return the displayed value of a quantity; a drifting sensor displays its own."""
     if part.telemetry[key].environment:
         fault = state.faults.get(part.id)
         return fault.hold.get(key, state.cabin[key]) if fault else state.cabin[key]
@@ -134,7 +134,7 @@ def watched_out_of_limits(
 def _controller_status(
     ship: Ship, state: ShipState, controller: Controller, dark: frozenset[str], found: dict[str, Status]
 ) -> Status:
-    """The status of a controller, after those below it; `found` gets them all."""
+    """Return the status of a controller; store it, and those below it, in `found`."""
     if controller.id not in found:
         below = [
             _controller_status(ship, state, ship.controllers[c], dark, found)

@@ -70,7 +70,7 @@ class TimeStep:
         return self.ship.beginning_with(*prefixes)
 
     def again(self) -> None:
-        """Find what is OFFLINE again, after a switch changed within the step."""
+        """Recompute what is OFFLINE, after a switch changed within the step."""
         self.dark = offline(self.ship, self.state)
 
 
@@ -92,5 +92,5 @@ def heated(value: float, *, target: float, share: float, heating: float, tau_h: 
 
 
 def share_of(value: float, enough: float) -> float:
-    """How much of what is needed is there, 0..1."""
+    """Return a value as a share of the needed one, 0..1."""
     return max(0.0, min(1.0, value / enough))

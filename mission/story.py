@@ -1,4 +1,4 @@
-"""What is told before the first level, at the end of one, and after the last."""
+"""The story before the first level, at the end of each, and after the last."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def the_story() -> Story:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A game that is over: what happened, how it compares, and what to play next."""
+    """The end of a game: outcome, story, comparison with par, and the next level."""
 
     won: bool
     title: str
@@ -62,7 +62,7 @@ class Ending:
 
 
 def ending(game: Game, best: BestTimes) -> Ending:
-    """The ending of a game, beside the levels that were won; its outcome must not be `RUNNING`."""
+    """Return the ending of a game that is over; `best` are the levels won so far."""
     won, level, levels = game.outcome is Outcome.WON, game.level, list(all_levels().values())
     missing = [x for x in levels if x.id != level.id and x.id not in best] if won else []
     after = [x for x in levels if won and x.number == level.number + 1]
@@ -78,7 +78,7 @@ def ending(game: Game, best: BestTimes) -> Ending:
 
 
 def _epilogue(missing: Sequence[Level], *, is_last: bool) -> tuple[str, ...]:
-    """The end of the story once nothing is missing; before that, the last level says what is."""
+    """Return the epilogue once all levels are won; before that, the last level names the missing ones."""
     if not missing:
         return tuple(the_story().end)
     named = ", ".join(f"{level.number}. {level.title}" for level in missing)

@@ -17,7 +17,7 @@ from mission.text import HOW_TO_BEGIN, duration
 Write = Callable[[str], object]
 Read = Callable[[str], str]
 More = Callable[[str], str]
-"""What the last answer only named: all of it, or the passage with a number."""
+"""Shows the passages of the last answer: all of them, or the one with a number."""
 LINE_WIDTH = 80
 _PROSE = TextWrapper(LINE_WIDTH, break_long_words=False, break_on_hyphens=False)  # ids stay whole
 
@@ -74,7 +74,7 @@ def play(
 
 
 def _last_words(game: Game, best: BestTimes, *, saved: bool) -> list[str]:
-    """How it ended and what to play next, or that the game is kept."""
+    """Return the lines after the game: the end and the next level, or that the game is saved."""
     if game.outcome is Outcome.RUNNING:
         kept = " The game is saved: the same command continues it." if saved else ""
         return [f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start.{kept}"]
@@ -89,7 +89,7 @@ def _paragraphs(lines: Iterable[str]) -> list[str]:
 
 
 def _broken(line: str) -> list[str]:
-    """Prose in lines of whole words; a table's row (two spaces) as it is."""
+    """Wrap prose at whole words; leave a table's row (two spaces) as it is."""
     return [line] if "  " in line else _PROSE.wrap(line) or [line]
 
 

@@ -25,7 +25,7 @@ _MARKS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Characters `start` to `end` of a line, and what they are."""
+    """Characters `start` to `end` of a line, and their kind."""
 
     start: int
     end: int

@@ -70,7 +70,7 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def show(ship: Ship, state: ShipState, ident: str) -> list[str]:
-    """Everything about a part or a controller."""
+    """Return all about a part or a controller."""
     rows = _part(ship, state, ident) if ident in ship.parts else _controller(ship, state, ident)
     width = max(LABEL_WIDTH, *(len(label) + 2 for label, _ in rows))
     status = statuses(ship, state)[ident]
@@ -107,7 +107,7 @@ def _need(state: ShipState, reference: str) -> str:
 
 
 def users(ship: Ship, state: ShipState, part: str) -> list[str]:
-    """The controllers that use a part now, with the key by which they chose it."""
+    """Return the controllers that use a part now, with the key of their choice."""
     chosen = [f"{c} {key}" for c, key in ship.slots_with(part) if state.setting(c, key) == part]
     fixed = [c.id for c in ship.controllers.values() if part in c.uses]
     buses = [f"{c} BUS" for c in ship.controllers if BUSES[state.setting(c, "BUS")] == part]
@@ -144,7 +144,7 @@ def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> 
 
 
 def value_of(ship: Ship, state: ShipState, part: str, key: str) -> float | None:
-    """What a part shows for a quantity, or None while it is OFFLINE and sends nothing."""
+    """Return the displayed value of a quantity, None while the part is OFFLINE."""
     return None if part in offline(ship, state) else reading(state, ship.parts[part], key)
 
 
@@ -175,7 +175,7 @@ def log(ship: Ship, state: ShipState) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A quantity for a panel; `value` is a dash where nothing is sent."""
+    """A quantity on a panel; `value` is a dash if the part sends nothing."""
 
     label: str
     part: str
@@ -186,7 +186,7 @@ class Gauge:
 
 
 def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
-    """The quantities that matter, the cabin's as the selected sensor shows them."""
+    """Return the panel's quantities; the cabin's are those of the selected sensor."""
     sensor = state.resolve("ECS-CTRL.CABIN_SENSOR")
     wanted = [(label, sensor, key) for key, label in CABIN_LABELS.items()]
     wanted += [(label, state.resolve(of), key) for label, of, key in GAUGES]
