@@ -12,16 +12,14 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 FILL = "\u2060"
 LABEL = f"{FILL} {FILL}"
 """Begins a line that is a block of its own, such as the title of an admonition."""
 ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
-BRACES = 6
-"""How deep braces of an attribute's value are nested."""
 LONGEST_ADDRESS = 2_000
 """Characters of an address; a longer one is taken for data."""
 
@@ -31,24 +29,12 @@ _Replace = Callable[[_Found, str], str]
 """Takes a construct and the argument of its row; returns what takes its place."""
 
 _CODE = "\ue000"  # stands for a character of code while marks are looked for
-_MACROS = {
-    "%MARGIN%": r"(?>[ \t>]*)(?>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)",
-    "%LINK%": r"(?:\([^()\n]{0,1000}\))",
-    "%ATTRIBUTES%": r"(?>(?:\s++[A-Za-z_@:#][\w:.@-]*+(?>(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|%BRACES%|"
-    r"[^\s\"'=<>`{]++))?)|\s++\{\.\.\.[^{}]*+\})*)\s*+",
-    "%SHOWN%": "alt|alt-text|caption|label|title|description|heading|summary|text",
-    "%BRACES%": functools.reduce(
-        lambda inside, _: rf"\{{(?>(?:[^{{}}]++|{inside})*)\}}", range(BRACES - 1), r"\{[^{}]*+\}"
-    ),
-}
+_ROWS = [row.split("\t") for row in Path(__file__).with_suffix(".tsv").read_text("utf-8").splitlines()]
+_MACROS = {name: pattern for where, name, pattern in (row for row in _ROWS if row[0] == "macro")}
 _MARGIN = re.compile(_MACROS["%MARGIN%"])
-_FENCE = re.compile(
-    rf"^{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$", re.MULTILINE
-)
+_FENCE = re.compile(rf"{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
-_LINE = re.compile(r"([ \t]*)([^\n]*)\n?")
 _OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|(?:!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:")
-_HAS_INDENT = re.compile(r"(?:\A|\n)(?: {4}| {0,3}\t)")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
 _LINE_OF_FILL = re.compile(rf"^([ \t>]*){FILL}[{FILL} \t]*$", re.MULTILINE)
 _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FILL}))", re.MULTILINE)
@@ -64,12 +50,11 @@ def mask(text: str, *, suffix: str = ".md") -> str:
     `suffix` is the file's: in `.mdx`, nothing is code because of its indent.
     """
     is_mdx = suffix.lower() == ".mdx"
-    plain = given = text.replace("\r\n", " \n").replace("\r", "\n")
-    for dialect in _dialects("code"):
-        plain = dialect.mask(plain)
-    masked = _without_code(plain, indented=not is_mdx)
-    for dialect in (*_dialects("-"), *(_dialects("mdx") if is_mdx or _IMPORT.search(plain) else ())):
-        masked = dialect.mask(masked)
+    given = text.replace("\r\n", " \n").replace("\r", "\n")
+    plain = _without("code", given)
+    masked = _without("-", _without_code(plain, indented=not is_mdx))
+    if is_mdx or _IMPORT.search(plain):
+        masked = _without("mdx", masked)
     for before in (plain, given):  # the first has `_CODE` for text that a dialect calls code
         masked = re.sub(f"{_CODE}+", lambda run: before[run.start() : run.end()], masked)  # noqa: B023
     masked = _MINIFIED.sub(_without_data, masked)
@@ -77,6 +62,11 @@ def mask(text: str, *, suffix: str = ".md") -> str:
     if ITEM not in masked:  # the indent of a tag makes no code
         masked = _INDENT_OF_FILL.sub(lambda indent: f"   {FILL * len(indent[0])}"[: len(indent[0])], masked)
     return re.sub(r"[^\r]+", lambda run: masked[run.start() : run.end()], text) if "\r" in text else masked
+
+
+def _without(where: str, text: str) -> str:
+    """`text`, of the same length, without the constructs of one place of the table."""
+    return functools.reduce(lambda masked, dialect: dialect.mask(masked), _dialects(where), text)
 
 
 def display(masked: str) -> str:
@@ -107,39 +97,36 @@ def _closed_up(gap: _Found) -> str:
     return " " if gap[0].strip(FILL) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """A row of the table: one construct, and the function that returns its replacement."""
+class Dialect(NamedTuple):
+    """A row of the table: one construct, and what takes its place."""
 
     guard: str
-    replace: _Replace
+    replacement: str
     argument: str
     pattern: re.Pattern[str]
     end: re.Pattern[str] | None
-    inside: str
-
-    @classmethod
-    def of_row(cls, guard: str, kind: str, pattern: str, end: str = "") -> Dialect:
-        """Return the construct of a row, by its last cells."""
-        name, _, argument = kind.replace("%SHOWN%", _MACROS["%SHOWN%"]).partition(" ")
-        inside = {"fence": _CODE, "raw": "{", "keep": "{"}.get(name, FILL)
-        return cls(
-            guard, _REPLACE[name], argument, _compiled(pattern), _compiled(end) if end else None, inside
-        )
 
     def mask(self, text: str) -> str:
         """`text`, of the same length, without this construct."""
+        replace, argument = _REPLACE[self.replacement], self.argument
         if self.guard not in text:
             return text
         if self.end is None:
-            return self.pattern.sub(lambda found: self.replace(found, self.argument), text)
+            return self.pattern.sub(lambda found: replace(found, argument), text)
         pieces: list[str] = []
         position = 0
         while (first := self.pattern.search(text, position)) and (last := self.end.search(text, first.end())):
             between = text[first.end() : last.start()]
-            between = between.replace("{", _CODE) if self.inside == "{" else _covered(between, self.inside)
-            marks = self.replace(first, self.argument), self.replace(last, self.argument)
-            pieces += [text[position : first.start()], marks[0], between, marks[1]]
+            if self.replacement in ("raw", "keep"):  # braces in it are text
+                between = between.replace("{", _CODE)
+            else:
+                between = _covered(between, _CODE if self.replacement == "fence" else FILL)
+            pieces += [
+                text[position : first.start()],
+                replace(first, argument),
+                between,
+                replace(last, argument),
+            ]
             position = last.end()
         return "".join([*pieces, text[position:]])
 
@@ -147,8 +134,12 @@ class Dialect:
 @functools.cache
 def _dialects(where: str) -> list[Dialect]:
     """Return the constructs for one place (the table's first column), in order."""
-    rows = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
-    return [Dialect.of_row(*cells[2:]) for row in rows if (cells := row.split("\t"))[0] == where]
+    found = []
+    for _, _, guard, kind, pattern, *end in (row for row in _ROWS if row[0] == where):
+        replacement, _, argument = kind.replace("%SHOWN%", _MACROS["%SHOWN%"]).partition(" ")
+        last = _compiled(end[0]) if end else None
+        found.append(Dialect(guard, replacement, argument, _compiled(pattern), last))
+    return found
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -275,67 +266,60 @@ def code_spans(text: str) -> Iterator[Span]:
 
 def _without_code(text: str, *, indented: bool) -> str:
     """`text` with `_CODE` for each character of code, and colons for the fences of MyST's directives."""
-    text = _without_fences(text)
-    if indented and _HAS_INDENT.search(text):
-        text = _with_code(text, _indented_code(text))
-    ticks = (
-        (start, end, len(text[start:end]) - len(text[start:end].lstrip("`")))
-        for start, end in code_spans(text)
-    )
-    return _with_code(text, [(start + length, end - length) for start, end, length in ticks])
-
-
-def _with_code(text: str, spans: Iterable[Span]) -> str:
-    """`text` with `_CODE` for the characters of `spans`."""
+    lines = _without_fences(text.split("\n"))
+    text = "\n".join(_without_indented(lines) if indented else lines)
     pieces: list[str] = []
     position = 0
-    for start, end in spans:
-        pieces += [text[position:start], _covered(text[start:end], _CODE)]
-        position = end
+    for start, end in code_spans(text):
+        length = len(text[start:end]) - len(text[start:end].lstrip("`"))
+        pieces += [text[position : start + length], _covered(text[start + length : end - length], _CODE)]
+        position = end - length
     return "".join([*pieces, text[position:]])
 
 
-def _without_fences(text: str) -> str:
-    """`text` with `_CODE` for the insides of fences; MyST's directives whose fence encloses text are none."""
-    pieces: list[str] = []
+def _without_fences(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines with `_CODE` for the insides of fences, and colons for MyST's directives that hold text."""
     directives: list[str] = []
-    position, code = 0, ""
-    for line in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
-        run, info = line["run"], line["info"].strip()
+    code = ""
+    for line in lines:
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        run, info = (fence["run"], fence["info"].strip()) if fence else ("", "")
+        closes = bool(directives) and not info and run.startswith(directives[-1])
         if code:
-            if info or not run.startswith(code):
-                continue
-            pieces += [_covered(text[position : line.start()], _CODE), line[0]]
-            code = ""
-        elif any(dialect.pattern.match(info) for dialect in _dialects("fence")):
-            directives.append(run)
-            pieces += [text[position : line.start("run")], ":" * len(run), line["info"]]
-        elif directives and not info and run.startswith(directives[-1]):
-            directives.pop()
-            pieces += [text[position : line.start("run")], ":" * len(run), line["info"]]
-        else:
+            is_end = fence is not None and not info and run.startswith(code)
+            yield line if is_end else _CODE * len(line)
+            code = "" if is_end else code
+        elif fence and (closes or any(dialect.pattern.match(info) for dialect in _dialects("fence"))):
+            directives = directives[:-1] if closes else [*directives, run]
+            yield line[: fence.start("run")] + ":" * len(run) + fence["info"]
+        elif fence:
             code = run
-            pieces += [text[position : line.end("run")], _CODE * len(line["info"])]
-        position = line.end()
-    return "".join([*pieces, _covered(text[position:], _CODE) if code else text[position:]])
+            yield line[: fence.end("run")] + _CODE * len(fence["info"])
+        else:
+            yield line
 
 
-def _indented_code(text: str) -> Iterator[Span]:
-    """Lines that are code by their indent: after a blank line, outside of lists and of MkDocs' blocks."""
+def _without_indented(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines with `_CODE` for those that are code by their indent.
+
+    Such lines follow a blank line, outside of lists and of MkDocs' blocks.
+    """
     inside, blank, code = False, True, False
-    for line in _LINE.finditer(text):
-        if not line[2]:
+    for line in lines:
+        text = line.lstrip(" \t")
+        if not text:
             blank = True
-        elif line[2][0] != _CODE:
-            deep = len(line[1].expandtabs(4)) >= 4
-            code = deep and (code or blank) and not inside
+        elif text[0] != _CODE:
+            indent = line[: len(line) - len(text)]
+            code = len(indent.expandtabs(4)) >= 4 and (code or blank) and not inside
             if code:
-                yield line.span(2)
-            elif _OPENS_BLOCK.match(line[2]):
+                line = indent + _CODE * len(text)
+            elif _OPENS_BLOCK.match(text):
                 inside = True
-            elif not line[1] and blank:
+            elif not indent and blank:
                 inside = False
             blank = False
+        yield line
 
 
 def _without_data(run: _Found) -> str:
