@@ -37,7 +37,7 @@ from pipeline.asking.follow_ups import earlier_leads, earlier_question
 from pipeline.asking.questions import asked_in, check_length, is_pasted
 from pipeline.asking.small_talk import small_talk
 from pipeline.errors import AthenaError, ModelError
-from pipeline.finding.several import merge_retrievals
+from pipeline.finding.passages import merge_retrievals
 from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from pipeline.answer import Passage
+from pipeline.answer import Passage, Retrieval
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
@@ -134,3 +135,14 @@ def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -
     selected = [passage.section.node_id for passage in kept]
     step.data |= {"selected": selected, "dropped": dropped, "tokens": tokens}
     return kept
+
+
+def merge_retrievals(found: Sequence[Retrieval], question: str, *, top_k: int) -> Retrieval:
+    """Merge searches rank by rank, each section once, at most `top_k` passages; the surest verdict holds."""
+    if len(found) == 1:
+        return found[0]
+    ranked = chain.from_iterable(zip_longest(*(one.passages for one in found)))
+    passages = {passage.section.node_id: passage for passage in ranked if passage is not None}
+    surest = max((one.answerability for one in found), key=lambda verdict: verdict.probability)
+    steps = tuple(step for one in found for step in one.steps)
+    return Retrieval(question, tuple(passages.values())[:top_k], surest, steps)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from pipeline.analysis import analyse
+from pipeline.stores.base import SentenceIndex
 from pipeline.terms import stop_terms
 
 ANY_EDIT = 6  # letters; shorter words are often right where another is one edit away (spot, slot)
@@ -22,17 +23,7 @@ class Corrected(NamedTuple):
     right: str
 
 
-class Words(Protocol):
-    """The words of the documents, or of a conversation."""
-
-    def vocabulary(self) -> Mapping[str, int]:
-        """Return how often each word is written there."""
-
-    def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """Return those of the terms that are not there."""
-
-
-def misspelt(question: str, words: Words) -> list[Corrected]:
+def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
     """Return the misspelt words of a question with their corrections; raises `StoreError`.
 
     One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
@@ -41,10 +32,10 @@ def misspelt(question: str, words: Words) -> list[Corrected]:
     from rapidfuzz.distance import OSA
 
     terms = {found: {*analyse(found[0].lower())} for found in _WORD.finditer(question)}
-    lacking = words.lacking(set().union(*terms.values()) - stop_terms())
+    lacking = index.lacking(set().union(*terms.values()) - stop_terms())
     corrected = []
     for found in (found for found, own in terms.items() if own <= lacking):
-        word, vocabulary = found[0].lower(), words.vocabulary()
+        word, vocabulary = found[0].lower(), index.vocabulary()
         near = [
             (count, other)
             for other, count in vocabulary.items()

@@ -1,21 +1,15 @@
-"""A real ingest with real readers and a real store, but for the encoder; also run as a process.
-
-`python -m tests.pipeline.ingest_runs STORE FOLDER [--rebuild] [--model NAME]`
-"""
+"""A real ingest with real readers and a real store, but for the encoder."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import EMBEDDING_RECIPE
-from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport, Progress, ingest
 from pipeline.stores.base import DocumentStore, Manifest, SearchRequest, sentences_by_section
-from pipeline.stores.embedded import EmbeddedStore
 from readers.corpus import MarkdownCorpus
 from readers.formats import MARKDOWN_ONLY
 from tests.fakes import FakeEncoder
@@ -97,21 +91,3 @@ def findings(store: DocumentStore, encoder: FakeEncoder, questions: list[str]) -
             [sorted((hit.node_id, hit.section_id, round(hit.score, 4)) for hit in hits) for hits in dense]
         )
     return found
-
-
-def main() -> None:
-    store = EmbeddedStore(Path(sys.argv[1]))
-    model = sys.argv[sys.argv.index("--model") + 1] if "--model" in sys.argv else "fake-encoder"
-    try:
-        report = run_ingest(
-            store, Path(sys.argv[2]), encoder=FakeEncoder(name=model), rebuild="--rebuild" in sys.argv
-        )
-    except StoreError as error:
-        sys.exit(str(error))
-    store.close()
-    imported = [name for name in ("llama_index.core", "onnxruntime", "nltk") if name in sys.modules]
-    print(report.embedded, len(report.unchanged), *imported)
-
-
-if __name__ == "__main__":
-    main()

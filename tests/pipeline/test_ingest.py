@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from pipeline.errors import ManifestMismatch, ModelError
+from pipeline.errors import ManifestMismatch
 from pipeline.ingest import IngestReport, Progress
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
@@ -85,13 +81,6 @@ def test_documents_are_embedded_together_and_each_text_once(library: Library) ->
     assert len(library.store.sentences.vectors(ids)) == 1
 
 
-def test_a_file_with_headings_only_is_a_document(library: Library) -> None:
-    (library.folder / "toc.md").write_text("# One\n\n# Two\n")
-    library.ingest()
-    assert library.store.sections.document("toc.md").sections == ()
-    assert "toc.md" in library.ingest().unchanged
-
-
 def test_progress_counts_documents_and_texts(library: Library) -> None:
     told: list[Progress] = []
     library.ingest(on_progress=told.append, encoder=FakeEncoder(batch=4))
@@ -110,13 +99,6 @@ def test_where_nothing_changed_nothing_is_embedded_or_made(library: Library) -> 
     assert report.unchanged == ["ecs/tank.md", "fan.md"]
     assert (report.embedded, encoder.calls, report.sentences) == (0, [], 5)
     assert library.store.sections.manifest() == generation
-
-
-@pytest.mark.slow
-def test_an_ingest_imports_nothing_slow(library: Library, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.pipeline.ingest_runs", str(tmp_path / "new"), str(library.folder)]
-    outputs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert outputs == ["7 0 nltk\n", "0 2\n"]  # reading needs Punkt, and no LlamaIndex
 
 
 def test_a_changed_section_alone_is_embedded(library: Library) -> None:
@@ -165,18 +147,6 @@ def test_two_folders_with_files_of_one_name_live_in_one_index(library: Library) 
     assert library.ingest(other).deleted == ["other/fan.md"]
 
 
-def test_a_format_that_was_named_once_stays_and_is_kept_up_to_date(library: Library) -> None:
-    notes = library.folder / "notes.txt"
-    notes.write_text("The fan hums.")
-    library.ingest(notes)
-    report = library.ingest()
-    assert (report.unchanged, report.left_out) == (["notes.txt"], [])
-    notes.write_text("The fan is silent.")
-    assert library.ingest().changed == ["notes.txt"]
-    notes.unlink()
-    assert library.ingest().deleted == ["notes.txt"]
-
-
 def test_a_file_that_moved_is_not_embedded_again(library: Library) -> None:
     encoder = FakeEncoder()
     library.ingest(encoder=encoder)
@@ -190,33 +160,11 @@ def test_a_file_that_moved_is_not_embedded_again(library: Library) -> None:
     assert contents(library.store) == before
 
 
-def test_a_folder_that_was_moved_takes_its_documents_along(library: Library) -> None:
-    library.ingest()
-    moved = library.folder.rename(library.folder.parent / "renamed")
-    report = library.ingest(moved)
-    assert (report.problems, report.embedded, len(report.changed)) == ([], 0, 2)
-    assert {info.root for info in library.store.sections.documents()} == {str(moved.resolve())}
-
-
 def test_what_was_stored_before_a_stop_stays_and_the_next_ingest_completes_it(library: Library) -> None:
     report = library.ingest(**until_one_is_stored())
     assert (report.stopped, report.added, library.sources()) == (True, ["ecs/tank.md"], ["ecs/tank.md"])
     report = library.ingest()
     assert (report.added, report.unchanged) == (["fan.md"], ["ecs/tank.md"])
-
-
-class BrokenEncoder(FakeEncoder):
-    """Fails whatever it is given."""
-
-    def encode_passages(self, texts: Sequence[str], *, on_progress: object = None) -> NDArray[np.float32]:
-        raise ModelError("The model is out of order.", "Mend it.")
-
-
-def test_an_error_of_the_model_ends_the_ingest(library: Library) -> None:
-    with pytest.raises(ModelError, match="out of order"):
-        library.ingest(encoder=BrokenEncoder())
-    assert library.sources() == []
-    assert library.ingest().added == ["ecs/tank.md", "fan.md"]
 
 
 def test_another_model_needs_a_rebuild(library: Library) -> None:

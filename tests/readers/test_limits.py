@@ -66,19 +66,6 @@ def test_blocks_beyond_the_limit_are_plain_text_and_a_warning_says_so(
     assert "'a.md' is read as plain text" in caplog.text
 
 
-@pytest.mark.parametrize("piece", ["> ", "- ", "> - "])
-def test_text_in_many_quotes_and_lists_is_found(piece: str) -> None:
-    text = piece * 2_000 + "deep. End."
-    _, leaves = cut(text)
-    assert "".join(leaf.text for leaf in leaves).endswith("End.")
-
-
-@pytest.mark.parametrize("piece", ["- a\n\n", "a\n===\n\nb\n\n", '=== "t"\n\n    a\n\n'])
-def test_short_lines_take_little_memory_beside_their_text(piece: str) -> None:
-    text = piece * (20_000 // len(piece))
-    assert _memory_of(lambda: display(mask(text))) < 50 * len(text)
-
-
 def test_a_tag_of_many_attributes_takes_little_memory() -> None:
     text = "<img" + " a='b'" * 33_000 + ">\n"
     assert _memory_of(lambda: parse_markdown(text)) < 60 * len(text)

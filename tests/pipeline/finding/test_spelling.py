@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import pytest
 
@@ -41,4 +42,5 @@ class Document:
     ],
 )
 def test_a_word_that_no_document_has_is_read_as_the_one_beside_it(question: str, read_as: str) -> None:
-    assert with_words(question, misspelt(question, Document())) == read_as
+    document: Any = Document()
+    assert with_words(question, misspelt(question, document)) == read_as

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.why import NOT_INDEXED, Place, Why, why, why_answered
-from pipeline.steps.records import Step
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
-from tests.pipeline.searching import make_search, make_store, section_named, the_step
+from tests.pipeline.searching import make_search, make_store, the_step
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 FANS = "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))
@@ -73,17 +71,6 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.M
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, top_k=1)
     assert (reason.places["fused"].rank, reason.dropped_by) == (1, "rerank")
     assert f"It was in place 1, {reason.places['reranked'].rank} after reranking" in reason.explanation
-
-
-def test_a_section_that_a_parent_stands_for(manual: EmbeddedStore) -> None:
-    found = make_search(manual).search(QUESTION)
-    fan, best = section_named(manual, "Cabin fan"), found.passages[0].section.node_id
-    parent = Step(
-        "merge_up",
-        data={"parents": [{"section_id": best, "heading_path": ["ECS"], "members": [fan, best], "found": 2}]},
-    )
-    found = replace(found, steps=(*found.steps, parent))
-    assert why(found, sections=manual.sections, source="systems/ecs.md", heading="Cabin fan").final_rank == 1
 
 
 def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:

@@ -155,16 +155,6 @@ def test_a_member_damaged_anywhere_is_named_and_the_others_are_kept(method: int)
     assert refusals > 0.9 * (last - first)  # LZMA ends without some of its bytes
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_an_archive_damaged_anywhere_or_cut_off_is_read_or_refused(method: int) -> None:
-    whole = zipped(("a.md", b"# A\n" * 30), ("b/c.md", b"# B"), method=method)
-    for position in range(1, len(whole)):
-        before = whole[:position]
-        for damaged in (before, before + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]):
-            accepted = inspect([UploadedFile("pack.zip", damaged)], limits=ROOMY)
-            assert accepted.paths or accepted.refused or accepted.ignored
-
-
 def test_what_cannot_be_written_is_named(folder: Path) -> None:
     accept([pack(("a.md/b.md", b"x"))], folder, limits=LIMITS)
     with pytest.raises(UploadRefused, match=r"Cannot write 'a\.md': Is a directory"):

@@ -74,22 +74,6 @@ def test_the_last_queries_are_cached_and_cannot_be_changed(encoder: OnnxEncoder)
         vector[0] = 1
 
 
-def test_progress_counts_to_the_end_and_may_end_the_work(encoder: OnnxEncoder) -> None:
-    seen: list[int] = []
-    encoder.encode_passages(TEXTS, on_progress=seen.append)
-    assert seen == sorted(seen)
-    assert (seen[-1], len(seen) > 1) == (len(TEXTS), True)
-
-    def stop(done: int) -> None:
-        seen.append(done)
-        raise InterruptedError
-
-    seen.clear()
-    with pytest.raises(InterruptedError):
-        OnnxEncoder(threads=2).encode_passages(TEXTS * 20, on_progress=stop)
-    assert len(seen) == 1
-
-
 def test_tokens_are_counted_without_the_special_ones_and_256_are_read(encoder: OnnxEncoder) -> None:
     assert encoder.count_tokens("") == 0
     assert encoder.count_tokens("the valve " * 400) == 800

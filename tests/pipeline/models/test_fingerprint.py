@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from pipeline.analysis import EMBEDDING_RECIPE
-from pipeline.ingesting.embedded_texts import embedding_texts
+from pipeline.ingesting.run import embedding_texts
 from pipeline.models.embedding import OnnxEncoder
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter

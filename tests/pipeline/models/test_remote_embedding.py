@@ -129,16 +129,6 @@ def test_texts_are_sent_with_the_prefixes_of_the_model() -> None:
         assert encoder.fingerprint == "search_document: "
 
 
-@pytest.mark.parametrize(("context_length", "tokens"), [(128, 128), (8_192, 512)])
-def test_the_limit_of_tokens_is_the_models(context_length: int, tokens: int) -> None:
-    with OllamaServer(models=[MODEL], context_length=context_length) as server:
-        encoder = encoder_of(server)
-        assert (encoder.max_tokens, encoder.opening_tokens) == (tokens, tokens)
-        assert 2 * tokens <= len(encoder.opening("word " * 2_000)) < 5 * tokens
-    with pytest.raises(ModelUnavailable):
-        _ = encoder_of(server).max_tokens
-
-
 @pytest.mark.parametrize(
     ("model", "query", "passage"),
     [

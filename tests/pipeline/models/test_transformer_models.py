@@ -7,7 +7,6 @@ import types
 from collections.abc import Callable
 from functools import partialmethod
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import CrossEncoder
 from pipeline.models.cross_encoder import find_cross_encoder
 from pipeline.models.embedding import SentenceTransformerEncoder, choose_encoder
-from pipeline.models.onnx import file_fingerprint
 from pipeline.options import EncoderOptions
 
 
@@ -86,23 +84,6 @@ def test_questions_and_passages_get_their_own_prompts(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(encoder.encode_passages(["a b", "c"]), [[0.6, 0.8]] * 2, rtol=1e-6)
     assert model.calls == [("query", ["dimensions"]), ("document", ["a b", "c"])]
     assert (encoder.dimensions, encoder.languages) == (2, None)
-
-
-@pytest.mark.parametrize(("own", "tokens"), [(128, 128), (8_192, 512), (None, 256)])
-def test_the_limit_of_tokens_is_the_models(
-    own: int | None, tokens: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = FakeTransformer()
-    model.max_seq_length = own
-    install(monkeypatch, model)
-    assert SentenceTransformerEncoder("some/model").max_tokens == tokens
-
-
-def test_the_fingerprint_of_a_folder_is_its_weights(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    fingerprint = SentenceTransformerEncoder(str(tmp_path)).fingerprint
-    assert fingerprint == file_fingerprint(tmp_path / "model.safetensors")
-    assert SentenceTransformerEncoder("some/model").fingerprint == ""
 
 
 def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
