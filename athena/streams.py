@@ -7,25 +7,21 @@ import contextvars
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Self, TypeAlias
 
 from pipeline.answer import Answer
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SentencesCited
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 Run: TypeAlias = Callable[[threading.Event], Iterator[ChatEvent]]
 """Begins an answer that ends early where the event is set."""
 
 
 class AnswerStream(Iterator[ChatEvent]):
-    """Iterate over it for the events, or over `texts` for the text; nothing is asked before.
+    """Iterate over it for the events, or over `texts` for the text; the question is asked at the first step.
 
-    `close`, or the end of a `with`, stops the answer in its middle; what there was of it is kept.
+    `close`, or the end of a `with`, stops the answer; the part that had arrived is stored.
     """
 
     def __init__(self, run: Run, shown: Callable[[Answer], Answer]) -> None:
@@ -33,7 +29,7 @@ class AnswerStream(Iterator[ChatEvent]):
         self._shown = shown
         self._sent = ""
         self._last: AnswerFinished | RunFailed | None = None
-        self._events = self._watched(run)
+        self._events = self._kept(run)
 
     def __iter__(self) -> Iterator[ChatEvent]:
         return self
@@ -41,12 +37,10 @@ class AnswerStream(Iterator[ChatEvent]):
     def __next__(self) -> ChatEvent:
         return next(self._events)
 
-    def __enter__(self) -> AnswerStream:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -55,46 +49,48 @@ class AnswerStream(Iterator[ChatEvent]):
         self._events.close()
 
     def texts(self) -> Iterator[str]:
-        """The text with its citations, sentence by sentence; quotes come in one piece.
+        """Yield the text with its citations, sentence by sentence; quotes come in one piece.
 
-        Raises the `AthenaError` that ended it.
+        Raises the `AthenaError` that ended the answer.
         """
         for event in self:
-            yield from self.text_of(event)
+            if text := self.text_of(event):
+                yield text
 
-    def text_of(self, event: ChatEvent) -> Iterator[str]:
-        """The text that an event brings, if any; raises what a failure says."""
+    def text_of(self, event: ChatEvent) -> str:
+        """Return the text that an event adds; raise the `AthenaError` of a failure."""
         match event:
             case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
                 new, self._sent = text.removeprefix(self._sent), text
-                if new:
-                    yield new
-            case RunFailed() as failed:
-                raise _error_of(failed)
+                return new
+            case RunFailed():
+                raise _error_of(event)
+        return ""
 
     @property
     def answer(self) -> Answer:
-        """The whole answer, waited for where it is not there yet; raises the `AthenaError` that ended it."""
+        """The whole answer, when it is complete; raises the `AthenaError` that ended it."""
         for _ in self:
             pass
-        if isinstance(self._last, AnswerFinished):
-            return self._last.answer
-        if self._last is not None:
-            raise _error_of(self._last)
+        match self._last:
+            case AnswerFinished(answer=answer):
+                return answer
+            case RunFailed():
+                raise _error_of(self._last)
         raise AthenaError("The answer was stopped.", "Ask again.")
 
-    def _watched(self, run: Run) -> Generator[ChatEvent, None, None]:
+    def _kept(self, run: Run) -> Generator[ChatEvent, None, None]:
+        """Yield the events, and keep the last one."""
         for event in run(self.stop):
-            match event:
-                case AnswerFinished(answer=answer):
-                    event = self._last = replace(event, answer=self._shown(answer))
-                case RunFailed():
-                    self._last = event
+            if isinstance(event, AnswerFinished):
+                event = replace(event, answer=self._shown(event.answer))
+            if isinstance(event, AnswerFinished | RunFailed):
+                self._last = event
             yield event
 
 
 class AsyncAnswerStream(AsyncIterator[ChatEvent]):
-    """The same for `async for`; the work is done in a thread, and ends where the task is cancelled."""
+    """The same for `async for`; a thread does the work, and cancelling the task stops the answer."""
 
     def __init__(self, stream: AnswerStream) -> None:
         self._stream = stream
@@ -106,27 +102,21 @@ class AsyncAnswerStream(AsyncIterator[ChatEvent]):
     async def __anext__(self) -> ChatEvent:
         return await anext(self._events)
 
-    async def __aenter__(self) -> AsyncAnswerStream:
+    async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Stop the answer, unless it is complete."""
+    async def __aexit__(self, *_: object) -> None:
         await self._events.aclose()
 
     async def texts(self) -> AsyncIterator[str]:
-        """The text as it arrives; quotes come in one piece. Raises the `AthenaError` that ended it."""
-        async with aclosing(self._events) as events:
-            async for event in events:
-                for text in self._stream.text_of(event):
+        """Yield the text as it arrives; raises the `AthenaError` that ended the answer."""
+        async with self:
+            async for event in self:
+                if text := self._stream.text_of(event):
                     yield text
 
     async def answer(self) -> Answer:
-        """The whole answer; raises the `AthenaError` that ended it."""
+        """Return the whole answer; raises the `AthenaError` that ended it."""
         async for _ in self:
             pass
         return self._stream.answer
@@ -142,14 +132,14 @@ class AsyncAnswerStream(AsyncIterator[ChatEvent]):
             finally:
                 loop.call_soon_threadsafe(arrived.put_nowait, None)
 
-        # A thread of its own: the loop's few would let others wait while models write.
+        # A thread of its own: in the loop's pool, slow models would make other work wait.
         pool = ThreadPoolExecutor(1, thread_name_prefix="athena-answer")
         working = loop.run_in_executor(pool, contextvars.copy_context().run, work)
         pool.shutdown(wait=False)
         try:
             while (event := await arrived.get()) is not None:
                 yield event
-            await working  # raises what else ended it
+            await working  # raises the error of the thread
         finally:
             self._stream.stop.set()
             await asyncio.wait([working])

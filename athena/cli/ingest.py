@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,16 +13,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir
-from athena.cli.running import err, flush, opened, say_error, show
+from athena.cli.running import err, opened, say_error, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena import Athena
-    from athena.cli.progress import Counted
-    from pipeline.ingest import IngestReport, Progress
+    from pipeline.ingest import IngestReport
 
 SOME_FAILED = 3
-"""Exit code where the command did its work, but some files could not be read."""
+"""Exit code where some files could not be read, and the others are indexed."""
 
 STAGES = {
     "renewing": "Embedding everything again: the index is outdated",
@@ -29,20 +29,15 @@ STAGES = {
     "embedding": "Embedding",
     "storing": "Storing",
     "indexing": "Indexing words",
-    "relating": "Reading names and relations",
 }
 
 
 def ingest(
     paths: Annotated[list[str] | None, typer.Argument(help="Folders or files; default: the corpus.")] = None,
-    formats: Annotated[
-        str | None, typer.Option(help="What is read of folders: md,pdf,docx,html … or all.")
-    ] = None,
+    formats: Annotated[str | None, typer.Option(help="Read of folders: md,pdf,docx,html … or all.")] = None,
     data_dir: DataDir = None,
-    rebuild: Annotated[bool, typer.Option(help="Index everything anew.")] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: index what changes there, until Ctrl-C.")
-    ] = False,
+    rebuild: Annotated[bool, typer.Option(help="Index everything again.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Index every change, until Ctrl-C.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index documents: only what changed is read and embedded again, what vanished is removed."""
@@ -50,24 +45,19 @@ def ingest(
 
     with opened(data_dir, formats=formats) as athena:
         chosen = paths or [str(athena.settings.corpus)]
-        with counter(err, quiet=as_json) as count:
-            report = athena.ingest(
-                chosen,
-                on_progress=(lambda progress: _count(count, progress)) if count else None,
-                rebuild=rebuild,
-            )
-        _show(report, as_json=as_json)
         if watch:
             _watch(athena, chosen, as_json=as_json)
             return
+        with counter(err, quiet=as_json) as count:
+            report = athena.ingest(
+                chosen,
+                rebuild=rebuild,
+                on_progress=lambda now: count(STAGES.get(now.stage, now.stage), now.done, now.total),
+            )
+        show(as_json, report, lambda: ingest_text(report))
     if report.problems:
         reached = report.added or report.changed or report.unchanged
         raise typer.Exit(SOME_FAILED if reached else 1)
-
-
-def _show(report: IngestReport, *, as_json: bool) -> None:
-    show(as_json, report, lambda: ingest_text(report))
-    flush()
 
 
 def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
@@ -75,49 +65,39 @@ def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     err.print("Watching for changes (Ctrl-C ends it)", style="dim")
-    athena.watch(
-        paths,
-        stop=stop,
-        on_report=lambda report: _show(replace(report, unchanged=[]), as_json=as_json),
-        on_error=say_error,
-    )
+
+    def show_report(report: IngestReport) -> None:
+        changed = replace(report, unchanged=[])
+        show(as_json, changed, lambda: ingest_text(changed))
+
+    athena.watch(paths, stop=stop, on_report=show_report, on_error=say_error)
 
 
-def _count(count: Counted, progress: Progress) -> None:
-    count(STAGES.get(progress.stage, progress.stage), progress.done, progress.total)
+def ingest_text(report: IngestReport) -> Group:
+    """Return what an ingest did, and each file that failed with the reason and what to do."""
+    return Group(*_lines(report))
 
 
-def _size(report: IngestReport) -> str:
-    return f"{counted(report.sections, 'section')}, {counted(report.sentences, 'sentence')}"
-
-
-def ingest_text(report: IngestReport) -> RenderableType:
-    """What an ingest did, and each file that failed with the reason and what to do."""
+def _lines(report: IngestReport) -> Iterator[RenderableType]:
     from pipeline.ingest import left_out_summary
 
-    counts = ", ".join(
-        f"{len(sources):,} {name}"
-        for name, sources in (
-            ("added", report.added),
-            ("changed", report.changed),
-            ("unchanged", report.unchanged),
-            ("removed", report.deleted),
-        )
-        if sources
-    )
-    lines: list[RenderableType] = [
-        Text(f"{counts or 'nothing to index'}: {_size(report)}"),
-        Text(f"{counted(report.embedded, 'passage')} embedded in {report.seconds:.1f} s", style="dim"),
-    ]
+    sources = {
+        "added": report.added,
+        "changed": report.changed,
+        "unchanged": report.unchanged,
+        "removed": report.deleted,
+    }
+    counts = ", ".join(f"{len(found):,} {name}" for name, found in sources.items() if found)
+    size = f"{counted(report.sections, 'section')}, {counted(report.sentences, 'sentence')}"
+    yield Text(f"{counts or 'nothing to index'}: {size}")
+    yield Text(f"{counted(report.embedded, 'passage')} embedded in {report.seconds:.1f} s", style="dim")
     if report.outdated:
-        lines.append(Text(f"Everything was embedded again: the index was made with {report.outdated}."))
+        yield Text(f"Everything was embedded again: the index was made with {report.outdated}.")
     if report.stopped:
-        lines.append(Text("Stopped before the end. Ingest again to go on.", style="yellow"))
+        yield Text("Stopped before the end. Ingest again to go on.", style="yellow")
     if left_out := left_out_summary(report.left_out):
-        lines.append(Text(f"Left out: {left_out}.", style="dim"))
-    lines += [Text(warning, style="yellow") for warning in report.warnings]
-    lines += [
-        Text(f"Not indexed: '{problem.source}': {problem.reason}. {problem.fix}", style="yellow")
-        for problem in report.problems
-    ]
-    return Group(*lines)
+        yield Text(f"Left out: {left_out}.", style="dim")
+    for warning in report.warnings:
+        yield Text(warning, style="yellow")
+    for problem in report.problems:
+        yield Text(f"Not indexed: '{problem.source}': {problem.reason}. {problem.fix}", style="yellow")

@@ -1,4 +1,4 @@
-"""`athena keys`: who may come in by the doors, made, listed and revoked."""
+"""`athena keys`: API keys for other programs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pipeline.errors import ConfigurationError
 if TYPE_CHECKING:
     from pipeline.stores.keys import Key
 
-app = typer.Typer(help="Keys by which other programs come in: made, listed, revoked.", no_args_is_help=True)
+app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 SHOWN_ONCE = "It is shown this once. Send it as the header `Authorization: Bearer KEY`."
 
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What the key is called.")],
+    name: Annotated[str, typer.Argument(help="The key's name.")],
     user: Annotated[str | None, typer.Option(help="Whose conversations and memories it is for.")] = None,
     may: Annotated[
         str, typer.Option(help="Rights with commas: read, remember, write.")
@@ -38,16 +38,16 @@ def add(
     with opened(data_dir) as athena:
         key, secret = new_key(name.strip(), user=user or athena.settings.user, rights=rights, days=days)
         athena.keys.add(key)
-        show(as_json, key_shape(key) | {"key": secret}, lambda: f"{secret}\n{SHOWN_ONCE}")
+    show(as_json, key_shape(key) | {"key": secret}, lambda: f"{secret}\n{SHOWN_ONCE}")
 
 
 @app.command("list")
 def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List the keys; what they are cannot be read again."""
+    """List the keys; their secrets are not stored."""
     with opened(data_dir) as athena:
         keys = athena.keys.list()
-        lines = [_line(key) for key in keys] or ["There is no key. Make one with `athena keys add NAME`."]
-        show(as_json, [key_shape(key) for key in keys], lambda: "\n".join(lines))
+    lines = [_line(key) for key in keys] or ["There is no key. Make one with `athena keys add NAME`."]
+    show(as_json, [key_shape(key) for key in keys], lambda: "\n".join(lines))
 
 
 @app.command()
@@ -56,15 +56,15 @@ def revoke(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a key open nothing any more, from now on."""
+    """Delete a key: it opens nothing from now on."""
     with opened(data_dir) as athena:
         if not athena.keys.revoke(name):
             raise ConfigurationError(f"There is no key '{name}'.", "See `athena keys list`.")
-        show(as_json, {"revoked": name}, lambda: f"'{name}' is revoked.")
+    show(as_json, {"revoked": name}, lambda: f"'{name}' is revoked.")
 
 
 def key_shape(key: Key) -> dict[str, Any]:
-    """A key as JSON, without what it is checked by; times in ISO 8601, UTC."""
+    """Return a key as JSON, without salt and hash; times in ISO 8601, UTC."""
     from memory.times import iso
 
     kept = {name: value for name, value in asdict(key).items() if name not in ("salt", "hash")}
@@ -72,6 +72,5 @@ def key_shape(key: Key) -> dict[str, Any]:
 
 
 def _line(key: Key) -> str:
-    shape = key_shape(key)
-    until = f"until {shape['expires_at']}" if key.expires_at else "for good"
+    until = f"until {key_shape(key)['expires_at']}" if key.expires_at else "for good"
     return f"{key.name}: {key.user} may {', '.join(key.rights)}, {until} ({key.id})"

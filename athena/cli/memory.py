@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir, Llm, User
-from athena.cli.running import opened, show
+from athena.cli.running import opened, require_words, show, table
 from memory.shapes import found_shape, memory_shape, said_shape, turn_shape
 from memory.times import local_day
 from pipeline.errors import AthenaError
@@ -65,7 +64,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Search the facts, by recency, importance and relevance, and the messages."""
-    _refuse_empty(query, "search for")
+    require_words(query, "search for")
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
         said = memory.find_said(query, limit=limit)
@@ -136,7 +135,7 @@ def forget(
     if sum([bool(ids), search is not None, older_than is not None, everything]) != 1:
         raise typer.BadParameter("say what: ids, --search QUERY, --older-than DAYS or --all.")
     if search is not None:
-        _refuse_empty(search, "forget")
+        require_words(search, "forget")
     with memory_of(user, data_dir) as memory:
         found = memory.forgetting(
             ids or (), search=search or "", older_than=older_than, everything=everything
@@ -220,11 +219,6 @@ def graph(
     show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")
 
 
-def _refuse_empty(text: str, what: str) -> None:
-    if not any(map(str.isalnum, text)):
-        raise typer.BadParameter(f"there is nothing to {what} in it.")
-
-
 # -- texts for the terminal ------------------------------------------------------------------------------
 
 
@@ -232,26 +226,26 @@ def memories_text(memories: Sequence[Memory], *, whole: bool = False) -> Rendera
     """Return memories as a table: the beginning of each, or the `whole`."""
     if not memories:
         return Text("Nothing is remembered.", style="dim")
-    table = _table("id", "memory", "since", "")
-    for memory in memories:
-        said = memory.text if whole else _line(memory.text)
-        table.add_row(memory.id[:8], Text(said), _day(memory), Text(", ".join(_notes(memory)), "dim"))
-    return table
+    rows = [
+        (memory.id[:8], memory.text if whole else _line(memory.text), _day(memory), _notes(memory))
+        for memory in memories
+    ]
+    return table(("id", "memory", "since", ""), rows)
 
 
 def found_text(found: Sequence[FoundMemory], said: Sequence[FoundTurn]) -> RenderableType:
     """Return found facts and messages as tables."""
     if not (found or said):
         return Text("Nothing is remembered about that.", style="dim")
-    facts = _table("score", "id", "memory", "")
-    for item in found:
-        notes = Text(", ".join(_notes(item.memory)), "dim")
-        facts.add_row(f"{item.score:.2f}", item.memory.id[:8], Text(_line(item.memory.text)), notes)
-    tables = [facts] if found else []
-    return Group(*tables, *([_said_table([item.turn for item in said])] if said else []))
+    facts = [
+        (f"{item.score:.2f}", item.memory.id[:8], _line(item.memory.text), _notes(item.memory))
+        for item in found
+    ]
+    tables = [table(("score", "id", "memory", ""), facts)] if facts else []
+    return Group(*tables, *([_turns([item.turn for item in said])] if said else []))
 
 
-def added_text(step: Kept, kept: Sequence[Memory]) -> RenderableType:
+def added_text(step: Kept, kept: Sequence[Memory]) -> Text:
     """Return what was kept, and what it replaced."""
     if not step.added:
         return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")
@@ -269,24 +263,15 @@ def would_forget_text(found: Forgetting) -> RenderableType:
         return Text("There is nothing to forget.", style="dim")
     lines: list[RenderableType] = [memories_text(found.memories)] if found.memories else []
     if found.turns:
-        lines += [_said_table(found.turns), Text("Messages are deleted with their answers.")]
+        lines += [_turns(found.turns), Text("Messages are deleted with their answers.")]
     if found.said_in:
         lines.append(Text("The messages that said it are deleted, too; others that say the same stay."))
     return Group(*lines, Text("Nothing is forgotten yet: add --yes.", style="yellow"))
 
 
-def _said_table(turns: Sequence[Turn]) -> Table:
-    table = _table("said", "by", "message")
-    for turn in turns:
-        table.add_row(local_day(turn.at), Text(turn.who), Text(_line(turn.text)))
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE, show_header=any(columns))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
+def _turns(turns: Sequence[Turn]) -> Table:
+    rows = [(local_day(turn.at), turn.who, _line(turn.text)) for turn in turns]
+    return table(("said", "by", "message"), rows)
 
 
 def _line(text: str) -> str:
@@ -299,11 +284,11 @@ def _day(memory: Memory) -> str:
     return local_day(memory.created_at) + until
 
 
-def _notes(memory: Memory) -> list[str]:
+def _notes(memory: Memory) -> Text:
     notes = {
         memory.tier.replace("_", "-"): memory.tier != "long_term",
         memory.kind: memory.kind != "fact",
         "pinned": memory.pinned,
         "not trusted": not memory.trusted,
     }
-    return [name for name, holds in notes.items() if holds]
+    return Text(", ".join(name for name, holds in notes.items() if holds), "dim")

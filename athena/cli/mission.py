@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.console import RenderableType
 from rich.table import Table
 
 from athena.cli.options import AsJson, DataDir
-from athena.cli.running import opened, say_error, settings_with, show
+from athena.cli.running import opened, say_error, settings_with, show, table
 
 if TYPE_CHECKING:
     from athena import Athena
     from mission.games import Games
     from pipeline.answer import Answer
-
 
 SILENT = "Athena has no answer. Ask again later, or go on."
 STOPPED = "Stopped. Ask again, or go on."
@@ -28,14 +25,10 @@ NOTHING_ASKED = "Nothing was asked yet."
 
 
 def mission(
-    level: Annotated[
-        str | None, typer.Argument(help="A level's id or number; default: the next one.")
-    ] = None,
+    level: Annotated[str | None, typer.Argument(help="A level's id or number; default: the next.")] = None,
     script: Annotated[Path | None, typer.Option(help="Run a file of commands, one a line.")] = None,
     list_levels: Annotated[bool, typer.Option("--list", help="List the levels.")] = False,
-    story: Annotated[
-        bool, typer.Option("--story", help="Tell what happened before the first level.")
-    ] = False,
+    story: Annotated[bool, typer.Option("--story", help="Print the story before the first level.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +41,7 @@ def mission(
     try:
         if list_levels:
             levels = terminal.list_levels(folder / "progress.json")
-            show(as_json, levels, lambda: levels_text(levels))
+            show(as_json, levels, lambda: levels_table(levels))
             return
         if story:
             typer.echo("\n".join(terminal.story()).lstrip())
@@ -61,19 +54,17 @@ def mission(
     raise typer.Exit(code)
 
 
-def levels_text(levels: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The levels with their par times, and which were won."""
-    table = Table(box=box.SIMPLE)
-    for column in ("level", "title", "par", "won"):
-        table.add_column(column)
-    for level in levels:
-        par = f"{int(level['par_seconds']) // 60} min"
-        table.add_row(str(level["id"]), str(level["title"]), par, "✓" if level["completed"] else "")
-    return table
+def levels_table(levels: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the levels with their par times, and which were won."""
+    rows = [
+        (level["id"], level["title"], f"{level['par_seconds'] // 60} min", "✓" if level["completed"] else "")
+        for level in levels
+    ]
+    return table(("level", "title", "par", "won"), rows)
 
 
 def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | None) -> int:
-    """Play a level and return the exit code; a game at a prompt is kept for later, a script's is not."""
+    """Play a level and return the exit code; a game at a prompt is saved for later, a script's is not."""
     from mission.games import Games
     from mission.levels import level_of
     from mission.terminal import next_level, play
@@ -98,26 +89,23 @@ def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | Non
 
 
 class Assistant:
-    """What the console's `ask` and `more` reach: one conversation a game; sources under the answer."""
+    """The console's `ask` and `more`: one conversation a game."""
 
     def __init__(self, athena: Athena, games: Games, level: str) -> None:
         self._athena, self._games, self._level = athena, games, level
         self._last: Answer | None = None
 
     def ask(self, question: str) -> str:
-        """The answer from the manuals, or a line that says why there is none."""
+        """Return the answer from the manuals, or a line that says why there is none; the game goes on."""
         from athena.cli.answers import ask_quietly, plain_answer
         from athena.missions import mission_persona
         from pipeline.errors import AthenaError
 
         try:
-            chat = self._athena.chat(
-                conversation_id=_conversation(self._athena, self._games, self._level),
-                persona=mission_persona(),
-            )
+            chat = self._athena.chat(conversation_id=self._conversation(), persona=mission_persona())
             self._last = ask_quietly(chat, question)
-        except AthenaError as error:  # no index, a model that failed: the game goes on
-            say_error(error)  # beside the game, in words that are not the game's
+        except AthenaError as error:
+            say_error(error)
             return SILENT
         except KeyboardInterrupt:
             return STOPPED
@@ -125,21 +113,20 @@ class Assistant:
         return plain_answer(self._last)
 
     def more(self, which: str) -> str:
-        """The passages that the last answer only named, or the one with this number."""
+        """Return the passages that the last answer only named, or the one with this number."""
         from athena.cli.answers import plain_passages
 
         return plain_passages(self._last, which) if self._last else NOTHING_ASKED
 
+    def _conversation(self) -> str | None:
+        """Return the id of the game's conversation; None before the first question, or where it is deleted."""
+        from pipeline.errors import UnknownConversation
 
-def _conversation(athena: Athena, games: Games, level: str) -> str | None:
-    """The conversation of a level's game, which the page continues, too; None before the first question."""
-    from pipeline.errors import UnknownConversation
-
-    wanted = games.conversation(level)
-    try:
-        return athena.conversations.get(wanted).info.id if wanted else None
-    except UnknownConversation:  # deleted since
-        return None
+        wanted = self._games.conversation(self._level)
+        try:
+            return self._athena.conversations.get(wanted).info.id if wanted else None
+        except UnknownConversation:
+            return None
 
 
 def _commands(script: Path) -> list[str]:

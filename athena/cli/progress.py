@@ -7,26 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-Counted = Callable[[str, int, int], None]
+Counted = Callable[[str, int, int], None]  # name, done, total
 
 
 @contextmanager
-def counter(console: Console, *, quiet: bool) -> Iterator[Counted | None]:
-    """Progress bars by name: called with (name, done, total); None without a terminal."""
-    if quiet or not console.is_terminal:
-        yield None
-        return
+def counter(console: Console, *, quiet: bool) -> Iterator[Counted]:
+    """Draw a bar for each name that the yielded function is called with; none without a terminal."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
+    shown = console.is_terminal and not quiet
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=not shown) as bars:
         tasks: dict[str, Any] = {}
 
         def count(name: str, done: int, total: int) -> None:

@@ -1,16 +1,20 @@
-"""What every command does alike: open Athena with the flags on top, fail clearly, print."""
+"""What every command does: open Athena with its flags, end with a clear error, and print."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from pydantic_core import to_jsonable_python
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from athena.cli.terminal import Terminal
 from pipeline.errors import AthenaError
@@ -26,20 +30,16 @@ err = Terminal(stderr=True, highlight=False, soft_wrap=True)
 
 @contextmanager
 def opened(data_dir: Path | None, **flags: Any) -> Iterator[Athena]:
-    """An open Athena with the flags on top of the settings; its errors end the command clearly."""
+    """Open Athena with the flags on top of the settings; its errors end the command with a message."""
     from athena import open_athena
 
-    with failing_clearly():
-        athena = open_athena(settings_with(data_dir, **flags))
-        try:
-            yield athena
-        finally:
-            athena.close()
+    with failing_clearly(), open_athena(settings_with(data_dir, **flags)) as athena:
+        yield athena
 
 
 @contextmanager
 def failing_clearly() -> Iterator[None]:
-    """Ends the command with a message and exit code 1 on an Athena error, with 130 on Ctrl-C."""
+    """End the command with a message and exit code 1 on an Athena error, with 130 on Ctrl-C."""
     try:
         yield
     except AthenaError as error:
@@ -51,7 +51,7 @@ def failing_clearly() -> Iterator[None]:
 
 
 def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
-    """The settings with the flags that were given; `--hyde` and `--no-hyde` are on and off."""
+    """Return the settings with the given flags; `hyde` and `rerank` are flags with an off and an on."""
     from athena import load_settings
 
     given = {name: flag for name, flag in {"data_dir": data_dir, **flags}.items() if flag is not None}
@@ -63,21 +63,23 @@ def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
 
 
 def check_private(private: bool, conversation: str | None) -> None:
-    """Refuse to go on privately with a conversation that is stored."""
+    """Refuse to continue a stored conversation privately."""
     if private and conversation:
         raise typer.BadParameter("a private conversation is a new one: leave out --conversation or --private")
 
 
-def show(as_json: bool, shape: object, text: Callable[[], Any]) -> None:
-    """Print the result: one line of JSON, or text for people."""
+def require_words(text: str, purpose: str) -> None:
+    """Refuse a text without a letter or a digit."""
+    if not any(map(str.isalnum, text)):
+        raise typer.BadParameter(f"there is nothing to {purpose} in it.")
+
+
+def show(as_json: bool, shape: object, text: Callable[[], RenderableType]) -> None:
+    """Print the result at once: one line of JSON, or text for people."""
     if as_json:
         print_json(shape)
     else:
         out.print(text())
-
-
-def flush() -> None:
-    """Let what was printed be seen, although the command goes on."""
     sys.stdout.flush()
 
 
@@ -90,3 +92,16 @@ def print_json(shape: object) -> None:
 def say_error(error: Exception) -> None:
     """Print an error's message, in red."""
     err.print(redacted(f"{error}"), style="red", markup=False)
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = False
+) -> Table:
+    """Return a table; with `numbers`, all columns but the first are aligned to the right."""
+    found = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), show_header=any(columns))
+    for position, column in enumerate(columns):
+        aligned = "right" if numbers and position else "left"
+        found.add_column(column, justify=aligned, no_wrap=aligned == "right", overflow="fold")
+    for row in rows:
+        found.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return found

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from athena.cli.answers import showing_results
 from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, PathGlobs, Rerank
-from athena.cli.running import opened, show
+from athena.cli.running import opened, require_words, show, table
 from pipeline.answer import with_page
 from pipeline.stores.globs import as_globs
 from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.answer import Passage, Retrieval, Verdict
-    from pipeline.finding.why import Place, Why
+    from pipeline.finding.why import Why
 
-WORDS: Mapping[Verdict, str] = {
+VERDICTS: Mapping[Verdict, str] = {
     "answered": "probably answer",
     "closest": "may not answer",
     "not in the documents": "probably do not answer",
 }
-EXCERPT = 240  # characters of a passage shown in a list of results
+EXCERPT = 240  # characters of a passage in a list of results
 
 
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     top_k: Annotated[int | None, typer.Option("--top-k", min=1, help="How many passages.")] = None,
     path: PathGlobs = None,
-    why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: what became of this section?")] = None,
+    why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: why is this section not found?")] = None,
     alpha: Alpha = None,
     hyde: Hyde = None,
     rerank: Rerank = None,
@@ -45,15 +43,8 @@ def search(
     """Find the passages for a question, without answering it."""
     from athena.shapes import SearchOut, WhyOut
 
-    if not any(map(str.isalnum, query)):
-        raise typer.BadParameter('it is empty. Search for words, as in: athena search "cabin fan"')
-    flags = {
-        "top_k": top_k,
-        "alpha": alpha,
-        "hyde": hyde,
-        "rerank": rerank,
-        "llm": llm,
-    }
+    require_words(query, "search for")
+    flags = {"top_k": top_k, "alpha": alpha, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
         retrieval = athena.search(query, paths=as_globs(path))
@@ -71,48 +62,43 @@ def _section(name: str) -> tuple[str, str]:
     return source, heading
 
 
-def search_text(retrieval: Retrieval) -> RenderableType:
-    """The passages, best first."""
+def search_text(retrieval: Retrieval) -> Group:
+    """Return the passages, best first, and the verdict."""
+    return Group(*_lines(retrieval))
+
+
+def _lines(retrieval: Retrieval) -> Iterator[RenderableType]:
     if not retrieval.passages:
-        return Text("Nothing was found. Is anything indexed? `athena doctor` tells.")
-    lines: list[RenderableType] = []
+        yield Text("Nothing was found. `athena doctor` shows whether anything is indexed.")
+        return
     if retrieval.asked:
-        lines.append(showing_results(retrieval.question, instead_of=retrieval.asked))
+        yield showing_results(retrieval.question, instead_of=retrieval.asked)
     for rank, passage in enumerate(retrieval.passages, start=1):
-        lines += _result_lines(rank, passage)
-    judged = retrieval.answerability
-    lines.append(Text(f"The documents {WORDS[judged.verdict]} this ({judged.probability:.0%}).", style="dim"))
-    return Group(*lines)
+        yield from _passage(rank, passage)
+    verdict, chance = retrieval.answerability.verdict, retrieval.answerability.probability
+    yield Text(f"The documents {VERDICTS[verdict]} this ({chance:.0%}).", style="dim")
 
 
-def _result_lines(rank: int, passage: Passage) -> list[RenderableType]:
-    node = passage.node
-    breadcrumb = " › ".join(
-        [with_page(node.metadata["source"], node.metadata.get("page")), *node.metadata["heading_path"]]
-    )
-    place = f"  lines {node.metadata['start_line']}-{node.metadata['end_line']}, score {passage.score:.3f}"
-    text = " ".join(display(node.metadata.get("shown", node.text)).split())
-    excerpt = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
-    return [
-        Text.assemble((f"{rank:>2}  ", "bold"), (breadcrumb, "bold"), (place, "dim")),
-        Text(f"    {excerpt}"),
-    ]
+def _passage(rank: int, passage: Passage) -> Iterator[RenderableType]:
+    data = passage.node.metadata
+    path = " › ".join([with_page(data["source"], data.get("page")), *data["heading_path"]])
+    place = f"  lines {data['start_line']}-{data['end_line']}, score {passage.score:.3f}"
+    yield Text.assemble((f"{rank:>2}  {path}", "bold"), (place, "dim"))
+    text = " ".join(display(data.get("shown", passage.node.text)).split())
+    yield Text(f"    {text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(' ', 1)[0] + ' …'}")
 
 
 def why_text(why: Why) -> RenderableType:
-    """What became of one section in a search."""
+    """Return a section's ranks in the lists of a search, and the step that dropped it."""
     if not why.places:
         return Text(why.explanation)
-    table = Table(box=box.SIMPLE, title=" › ".join([why.source, *why.heading_path]), title_justify="left")
-    for column in ("list", "rank", "score"):
-        table.add_column(column, justify="left" if column == "list" else "right")
-    for name, place in why.places.items():
-        table.add_row(name, *_place(place))
-    return Group(table, Text(why.explanation))
-
-
-def _place(place: Place) -> tuple[str, str]:
-    return (
-        "-" if place.rank is None else str(place.rank),
-        "-" if place.score is None else f"{place.score:.3f}",
-    )
+    rows = [
+        (
+            name,
+            "-" if place.rank is None else str(place.rank),
+            "-" if place.score is None else f"{place.score:.3f}",
+        )
+        for name, place in why.places.items()
+    ]
+    title = Text(" › ".join([why.source, *why.heading_path]), style="bold")
+    return Group(title, table(("list", "rank", "score"), rows, numbers=True), Text(why.explanation))

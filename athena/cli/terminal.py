@@ -1,4 +1,4 @@
-"""The terminal: streams that take everything, and others' texts, whose orders are shown, not obeyed."""
+"""The terminal: control characters of documents, names and answers are shown, not obeyed."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ STANDARD = ("stdin", "stdout", "stderr")
 
 
 class Terminal(Console):
-    """A console whose colours are its own: names, documents and answers bring none."""
+    """A console that alone decides on colours: texts bring no control characters."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What is to be written, without orders of anybody else's."""
+        """Yield the segments to write, with control characters replaced in texts."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=harmless(segment.text))
 
 
 class HarmlessLines(logging.Formatter):
-    """Lines of the log, made likewise."""
+    """Formats log records with control characters replaced."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record's lines."""
+        """Return one record's lines."""
         return harmless(super().format(record))
 
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Make the streams take everything for the block; a reader that has left ends it quietly.
+    """Let the streams take every character for the block; a reader that has left ends it quietly.
 
-    A closed stream is opened as the null device: the next file would get its number, and what is printed.
+    A closed stream is opened as the null device: else the next file would get its number and the output.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < len(STANDARD):
         pass
@@ -67,7 +67,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def _let_go() -> None:
-    """Hand over what is left now, or drop it: at its end, Python would complain of a reader that has left."""
+    """Write the rest now, or drop it: at its end, Python would report a reader that has left."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

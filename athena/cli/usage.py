@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir
-from athena.cli.running import opened, show
+from athena.cli.running import opened, show, table
 
 if TYPE_CHECKING:
     from athena.usage import UsageReport, UsageRow
@@ -30,43 +27,36 @@ def usage(
     as_json: AsJson = False,
 ) -> None:
     """Count tokens, cost, answers and abstentions in the stored conversations."""
-    from athena.usage import usage as counted
+    from athena.usage import usage as count
     from memory.times import read_date
 
     with opened(data_dir) as athena:
         begun = None if since is None else read_date(since, name="--since", begin=True)
-        found = counted(athena.conversations, user=user, since=begun)
+        found = count(athena.conversations, user=user, since=begun)
     show(as_json, found, lambda: usage_text(found))
 
 
 def usage_text(report: UsageReport) -> RenderableType:
-    """The tables by model, day and user, and what the numbers leave open."""
-    notes = []
-    if report.total.estimated:
-        notes.append("~ counted here: the model's server did not report all tokens.")
-    if report.total.unpriced:
-        notes.append(f"{report.total.unpriced:,} without a price: set ATHENA_PRICES.")
+    """Return the tables by model, day and user, and notes on estimated tokens and unknown costs."""
+    if not report.total.turns:
+        return Text("Nothing was asked.")
     named = {"model": report.by_model, "day": report.by_day, "user": report.by_user}
-    tables = [_table(name, rows) for name, rows in named.items()]
-    return Group(*tables, *map(Text, notes)) if report.total.turns else Text("Nothing was asked.")
-
-
-def _table(name: str, rows: Mapping[str, UsageRow]) -> Table:
-    table = Table(name, *COLUMNS, box=box.SIMPLE, padding=(0, 0, 0, 1))
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
-    for key, row in rows.items():
-        table.add_row(key, *_cells(row))
-    return table
+    lines: list[RenderableType] = [
+        table((name, *COLUMNS), [(key, *_cells(row)) for key, row in rows.items()], numbers=True)
+        for name, rows in named.items()
+    ]
+    if report.total.estimated:
+        lines.append(Text("~ counted here: the model's server did not report all tokens."))
+    if report.total.unpriced:
+        lines.append(Text(f"{report.total.unpriced:,} without a price: set ATHENA_PRICES."))
+    return Group(*lines)
 
 
 def _cells(row: UsageRow) -> list[str]:
     about = "~" if row.estimated else ""
-    return [
-        f"{row.turns:,}",
-        f"{row.answers:,}",
-        f"{row.abstentions:,}",
-        *(UNKNOWN if tokens is None else f"{about}{tokens:,}" for tokens in (row.tokens_in, row.tokens_out)),
-        UNKNOWN if row.cost is None else f"{row.cost:,.4f}",
-        UNKNOWN if row.p95_s is None else f"{row.p95_s:.1f} s",
+    tokens = [
+        UNKNOWN if number is None else f"{about}{number:,}" for number in (row.tokens_in, row.tokens_out)
     ]
+    cost = UNKNOWN if row.cost is None else f"{row.cost:,.4f}"
+    p95 = UNKNOWN if row.p95_s is None else f"{row.p95_s:.1f} s"
+    return [f"{row.turns:,}", f"{row.answers:,}", f"{row.abstentions:,}", *tokens, cost, p95]
