@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pipeline.answering.turns import ChatAgent
     from pipeline.chat import ChatRecipe
     from pipeline.errors import AthenaError
-    from pipeline.finding.why import Why
     from pipeline.ingest import IngestReport, Progress
     from pipeline.llamaindex.retriever import HybridRetriever
     from pipeline.messages import Message
@@ -192,7 +191,6 @@ class Athena:
         self,
         paths: Path | str | Iterable[Path | str],
         *,
-        root: str | None = None,
         rebuild: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
@@ -212,7 +210,6 @@ class Athena:
                     reader=reader,
                     encoder=self.encoder,
                     manifest=self.manifest,
-                    root=root,
                     uploads=reading.shared_uploads(self.settings),
                     rebuild=rebuild,
                     on_progress=on_progress,
@@ -247,11 +244,6 @@ class Athena:
             on_error=on_error,
         )
 
-    def delete_document(self, source: str) -> None:
-        """Remove a document from the index; raises `UnknownDocument`."""
-        with self.store.writing(self.store.sections.manifest() or self.manifest) as writing:
-            writing.delete(source)
-
     def delete_with_file(self, source: str) -> bool:
         """Remove a document from the index, and its file where it was uploaded; return whether a file was.
 
@@ -263,7 +255,8 @@ class Athena:
         with reading.changing_files:
             info = self.store.sections.document(source).info
             folder = reading.kept_in(self.settings, info)
-            self.delete_document(source)
+            with self.store.writing(self.store.sections.manifest() or self.manifest) as writing:
+                writing.delete(source)
             return folder is not None and any(uploads.remove(path, folder) for path in paths_of(info))
 
     def warm_up(self, *, serving: bool = False) -> None:
@@ -286,13 +279,6 @@ class Athena:
         require_index(self.settings, self.store)
         options = self.options.but(paths=_well_formed(paths), context_tokens=NO_BUDGET)
         return self.hybrid_search.search(query, options=options, ranks=None)
-
-    def why(self, searched: str | Retrieval, source: str, heading: str) -> Why:
-        """Return why a section is, or is not, among the passages of a retrieval or of a question."""
-        from pipeline.finding.why import why
-
-        retrieval = self.hybrid_search.search(searched, ranks=None) if isinstance(searched, str) else searched
-        return why(retrieval, sections=self.store.sections, source=source, heading=heading)
 
     # -- chatting -----------------------------------------------------------------------------------
 
@@ -348,12 +334,6 @@ class Athena:
         `history` takes the place of the conversation's turns. Raises the `AthenaError` that ended the answer.
         """
         return self.stream(question, history=history, **asking).answer
-
-    async def aask(
-        self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
-    ) -> Answer:
-        """Run `ask` in a thread; cancelling the task stops the answer."""
-        return await self.astream(question, history=history, **asking).answer()
 
     def stream(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]

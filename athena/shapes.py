@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.answer import Answer, Citation, Passage, Retrieval, Unit, Verdict
+from pipeline.answer import (
+    Answer,
+    Citation,
+    Mode,
+    Passage,
+    Retrieval,
+    Support,
+    TurnStatus,
+    Unit,
+    Usage,
+    Verdict,
+)
+from pipeline.finding.why import Why
 from pipeline.steps.records import Step, data_of
 from pipeline.stores.conversations import scope_of
 
@@ -92,24 +104,6 @@ class AnswerableOut(Shape):
     verdict: Verdict
 
 
-class PlaceOut(Shape):
-    """Where a section stands in one list of a search: rank from 1; None where it is not in the list."""
-
-    rank: int | None
-    score: float | None
-
-
-class WhyOut(Shape):
-    """Why a section is not among the passages; `dropped_by` names the step that dropped it."""
-
-    source: str
-    heading_path: list[str]
-    dropped_by: str
-    explanation: str
-    places: dict[str, PlaceOut]
-    final_rank: int | None
-
-
 class SearchOut(Shape):
     """What a search found."""
 
@@ -118,7 +112,7 @@ class SearchOut(Shape):
     answerable: AnswerableOut
     corrected: str
     steps: list[StepOut]
-    why: WhyOut | None = None
+    why: Why | None = None
 
     @classmethod
     def of(cls, retrieval: Retrieval) -> Self:
@@ -165,17 +159,6 @@ class UnitOut(Shape):
         return cls.model_validate(unit).model_copy(update={"text": text})
 
 
-class SupportOut(Shape):
-    """One sentence of an answer, checked; `start` and `end` are offsets in the answer."""
-
-    start: int
-    end: int
-    markers: list[int]
-    supported: bool
-    score: float
-    missing: list[str]
-
-
 class RecalledOut(Shape):
     """A memory or an earlier message that was recalled, with its scores where it was searched for."""
 
@@ -187,70 +170,45 @@ class RecalledOut(Shape):
     relevance: float | None = None
 
 
-class UsageOut(Shape):
-    """The tokens of language models for one answer; `cost` is None where no price is set."""
-
-    tokens_in: int
-    tokens_out: int
-    estimated: bool
-    cost: float | None
-    model: str
-
-
 class AnswerOut(Shape):
     """An answer with its citations, checks and steps."""
 
     question: str
     condensed_question: str
     carried: str
-    answer: str
+    answer: str = Field(validation_alias="text")
     verdict: Verdict | None
     corrected: str
     abstained: bool
-    mode: str
+    mode: Mode
     model: str
-    status: Literal["complete", "stopped", "failed"]
-    error: str = Field(description="why the answer broke off")
+    status: TurnStatus
+    error: str = Field("", description="why the answer broke off")
     citations: list[CitationOut]
     units: list[UnitOut]
     nearest: list[CitationOut]
-    support: list[SupportOut]
-    recalled: list[RecalledOut]
+    support: list[Support]
+    recalled: list[RecalledOut] = Field([], validation_alias="recalled_memories")
     notices: list[str]
     steps: list[StepOut]
     seconds: float
-    usage: UsageOut | None
-    scope: list[str]
+    usage: Usage | None
+    scope: list[str] = []
     conversation_id: str
     turn_id: str
 
     @classmethod
     def of(cls, answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED, *, error: str = "") -> Self:
         """Return the shape of an answer; `recalled` has the texts of the recalled memories, by id."""
-        return cls(
-            question=answer.question,
-            condensed_question=answer.condensed_question,
-            carried=answer.carried,
-            answer=answer.text,
-            verdict=answer.verdict,
-            corrected=answer.corrected,
-            abstained=answer.abstained,
-            mode=answer.mode,
-            model=answer.model,
-            status=answer.status,
-            error=error,
-            citations=[CitationOut.model_validate(one) for one in answer.citations],
-            units=[UnitOut.of(unit, answer.citations) for unit in answer.units],
-            nearest=[CitationOut.model_validate(one) for one in answer.nearest],
-            support=[SupportOut.model_validate(one) for one in answer.support],
-            recalled=_recalled(answer, recalled),
-            notices=list(answer.notices),
-            steps=[StepOut.of(step) for step in answer.steps],
-            seconds=round(answer.seconds, 3),
-            usage=UsageOut.model_validate(answer.usage) if answer.usage else None,
-            scope=list(scope_of(answer)),
-            conversation_id=answer.conversation_id,
-            turn_id=answer.turn_id,
+        return cls.model_validate(answer).model_copy(
+            update={
+                "error": error,
+                "units": [UnitOut.of(unit, answer.citations) for unit in answer.units],
+                "recalled": _recalled(answer, recalled),
+                "steps": [StepOut.of(step) for step in answer.steps],
+                "seconds": round(answer.seconds, 3),
+                "scope": list(scope_of(answer)),
+            }
         )
 
 

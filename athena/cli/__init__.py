@@ -28,6 +28,7 @@ for command in (
     ingest.ingest,
     serve.serve,
     ask.ask,
+    ask.agent,
     chat.chat,
     search.search,
     mission.mission,

@@ -81,8 +81,8 @@ def _finish(events: Iterator[ChatEvent], show: Callable[[ChatEvent], None]) -> A
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
-    """Markdown, rendered on a terminal; elsewhere as it is written."""
+class Line:
+    """Text, broken between words on a terminal, and whole elsewhere."""
 
     text: str
     style: str = ""
@@ -92,31 +92,21 @@ class Prose:
         if not console.is_terminal:
             yield Text(self.text, style=self.style)
             return
-        from athena.cli.rendered import Rendered  # takes a while to import, and pipes do without it
+        wrapped = options.update(width=min(WIDEST, options.max_width), no_wrap=False, overflow="fold")
+        yield from console.render(Padding(self._rendered(), (0, 0, 0, self.inset)), wrapped)
 
-        rendered = Rendered(self.text, style=self.style, code_theme="ansi_dark")
-        yield from console.render(Padding(rendered, (0, 0, 0, self.inset)), _wrapped(options))
+    def _rendered(self) -> RenderableType:
+        return Text(self.text, style=self.style)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of plain text, broken between words on a terminal."""
+class Prose(Line):
+    """Markdown, rendered on a terminal, and as it is written elsewhere."""
 
-    text: str
-    style: str = ""
-    inset: int = 0  # columns, on a terminal
+    def _rendered(self) -> RenderableType:
+        from athena.cli.rendered import Rendered  # takes a while to import, and pipes do without it
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        line = Text(self.text, style=self.style)
-        if console.is_terminal:
-            yield from console.render(Padding(line, (0, 0, 0, self.inset)), _wrapped(options))
-        else:
-            yield line
-
-
-def _wrapped(options: ConsoleOptions) -> ConsoleOptions:
-    """Return options that break lines; the consoles of `athena.cli.running` break none themselves."""
-    return options.update(width=min(WIDEST, options.max_width), no_wrap=False, overflow="fold")
+        return Rendered(self.text, style=self.style, code_theme="ansi_dark")
 
 
 def showing_results(corrected: str, *, instead_of: str) -> Line:

@@ -1,4 +1,4 @@
-"""`athena ask`: one question, one answer with its citations."""
+"""`athena ask`: one question, one answer with its citations. `athena agent`: the same with tools."""
 
 from __future__ import annotations
 
@@ -7,24 +7,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from athena.cli.options import (
-    Agent,
-    AsJson,
-    Conversation,
-    DataDir,
-    Hyde,
-    Llm,
-    PathGlobs,
-    Private,
-    Rerank,
-    User,
-)
-from athena.cli.running import check_private, err, flush, opened, show
+from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlobs, Private, Rerank, User
+from athena.cli.running import check_private, err, opened, require_words, show
 from pipeline.errors import ModelUnavailable
 from pipeline.stores.globs import as_globs
 from pipeline.words import harmless
@@ -34,9 +22,11 @@ if TYPE_CHECKING:
     from athena import Athena
     from pipeline.answering.turns import ChatAgent
 
+Question = Annotated[str, typer.Argument(help="The question.")]
+
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Question,
     conversation: Conversation = None,
     path: PathGlobs = None,
     llm: Llm = None,
@@ -44,79 +34,69 @@ def ask(
     rerank: Rerank = None,
     user: User = None,
     private: Private = False,
-    agent: Agent = False,
-    image: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="PNG or JPEG for --agent, where its model can see."),
-    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer one question, with citations."""
-    from athena.cli.answers import (
-        Unanswered,
-        answer_text,
-        ask_quietly,
-        watch_answer,
-        without_failure,
-    )
+    require_words(question, "ask")
+    check_private(private, conversation)
+    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, user=user) as athena:
+        _ask(athena, question, as_json, conversation_id=conversation, paths=as_globs(path), private=private)
+
+
+def agent(
+    question: Question,
+    conversation: Conversation = None,
+    path: PathGlobs = None,
+    llm: Llm = None,
+    user: User = None,
+    private: Private = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer one question with tools that a language model chooses; ask before a tool changes something."""
+    require_words(question, "ask")
+    check_private(private, conversation)
+    with opened(data_dir, llm=llm, user=user) as athena:
+        asking = {"conversation_id": conversation, "paths": as_globs(path), "private": private}
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # tools may print
+            chosen = _agent(athena)
+        _ask(athena, question, as_json, **asking, agent=chosen)
+
+
+def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:
+    """Ask and print the answer, or the part that had arrived before an error."""
+    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer, without_failure
     from athena.shapes import AnswerOut
 
-    if not any(map(str.isalnum, question)):
-        raise typer.BadParameter('it is empty. Ask in words, as in: athena ask "What feeds the cabin fan?"')
-    if image and not agent:
-        raise typer.BadParameter("only the agent looks at an image: add --agent.", param_hint="--image")
-    if image and not image.is_file():  # a pipe may never end
-        raise typer.BadParameter("it is not a regular file.", param_hint="--image")
-    check_private(private, conversation)
-    flags = {"llm": llm, "hyde": hyde, "rerank": rerank, "user": user}
-    with opened(data_dir, **flags) as athena:
-        athena.warm_up()
-        quiet = redirect_stdout(sys.stderr) if as_json else nullcontext()  # tools may print
-        with quiet:
-            asked = _agent(athena, image) if agent else None
-        chat = athena.chat(conversation_id=conversation, paths=as_globs(path), private=private, agent=asked)
-        try:
-            if asked is not None:
-                with quiet:
-                    answer = watch_answer(chat, question, err)
-            else:
-                answer = ask_quietly(chat, question) if as_json else watch_answer(chat, question, err)
-        except Unanswered as failed:
-            if failed.answer:
-                partial, recalled = athena.with_memories(failed.answer)
-                shape = AnswerOut.of(partial, recalled, error=str(failed))
-                show(as_json, shape, lambda: answer_text(without_failure(partial), recalled))
-                flush()
-            raise
-        answer, recalled = athena.with_memories(answer)
-        # Before traces are waited for, and before anything is remembered.
-        show(as_json, AnswerOut.of(answer, recalled), lambda: answer_text(answer, recalled))
-        flush()
+    athena.warm_up()
+    chat, quiet = athena.chat(**asking), as_json and "agent" not in asking
+    try:
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # tools may print
+            answer = ask_quietly(chat, question) if quiet else watch_answer(chat, question, err)
+    except Unanswered as failed:
+        if failed.answer:
+            partial, recalled = athena.with_memories(failed.answer)
+            shape = AnswerOut.of(partial, recalled, error=str(failed))
+            show(as_json, shape, lambda: answer_text(without_failure(partial), recalled))
+        raise
+    answer, recalled = athena.with_memories(answer)
+    show(as_json, AnswerOut.of(answer, recalled), lambda: answer_text(answer, recalled))
 
 
-def _agent(athena: Athena, image: Path | None) -> ChatAgent:
-    """The agent, which asks in the terminal before it writes; raises `ModelUnavailable` without a model."""
+def _agent(athena: Athena) -> ChatAgent:
+    """Return the agent, which asks in the terminal before it writes; raise where there is no model."""
     from agent import open_agent, why_not
 
     if why := why_not(athena):
         raise ModelUnavailable(why)
-    agent = open_agent(athena, consent=_consent)
-    agent.servers.tools()  # they are reached now, so that what cannot be used is said before the answer
-    for problem in agent.servers.problems.values():
-        err.print(problem, style="yellow", markup=False)
-    if image is None:
-        return agent
-    from agent.images import MOST_BYTES, image_tool
-
-    with image.open("rb") as file:
-        return agent.but(more=[image_tool(file.read(MOST_BYTES + 1), athena.models.language_model()[0])])
+    return open_agent(athena, consent=_consent)
 
 
 def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Event) -> bool:
-    """Whether the user lets a tool write; in a pipe there is nobody to ask."""
+    """Return whether the user lets a tool write; in a pipe there is nobody to ask."""
     if not sys.stdin.isatty():
         return False
     given = harmless(json.dumps(dict(arguments), ensure_ascii=False, default=str))
-    called = tool.tool.name  # at the end, too: what it is called with may be longer than the window
+    called = tool.tool.name  # also at the end: the arguments may be longer than the window
     return typer.confirm(f"{called} may change something: {given}\nCall {called}?", err=True)

@@ -40,7 +40,7 @@ def chat(
 
 
 def _read_question() -> str:
-    """The next question; "" at the end of input."""
+    """Return the next question; "" at the end of input."""
     try:
         return err.input("[bold]› [/bold]").strip()
     except (EOFError, KeyboardInterrupt):

@@ -27,8 +27,7 @@ def migrate(
     from pipeline.stores import migration
 
     other = "server" if to == "embedded" else "embedded"
-    with opened(data_dir) as athena, counter(err, quiet=as_json) as count:
-        report = count or _ignore
+    with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
         source, target = (
             build_stores(athena.settings.model_copy(update={"store": name}), lambda: athena.manifest)
             for name in (other, to)
@@ -40,10 +39,6 @@ def migrate(
                 migration.copy_memories(source.memories(), target.memories(), report=report),
             )
     show(as_json, done, lambda: migration_text(done, to))
-
-
-def _ignore(what: str, done: int, total: int) -> None:
-    """Report nothing."""
 
 
 def migration_text(done: Migration, to: str) -> str:

@@ -119,7 +119,7 @@ class Assistant:
         return plain_passages(self._last, which) if self._last else NOTHING_ASKED
 
     def _conversation(self) -> str | None:
-        """Return the id of the game's conversation; None before the first question, or where it is deleted."""
+        """Return the id of the game's conversation; None before the first question, or once it is deleted."""
         from pipeline.errors import UnknownConversation
 
         wanted = self._games.conversation(self._level)

@@ -21,7 +21,6 @@ Llm = Annotated[str | None, typer.Option("--llm", help="auto, none, ollama/NAME 
 User = Annotated[
     str | None, typer.Option("--user", help="Whose conversations and memories; a name, no protection.")
 ]
-Agent = Annotated[bool, typer.Option("--agent", help="Let a model choose tools before it answers.")]
 Private = Annotated[
     bool, typer.Option("--private", help="Keep nothing: no conversation, no memory, no trace.")
 ]

@@ -94,14 +94,12 @@ def say_error(error: Exception) -> None:
     err.print(redacted(f"{error}"), style="red", markup=False)
 
 
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = False
-) -> Table:
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = False) -> Table:
     """Return a table; with `numbers`, all columns but the first are aligned to the right."""
     found = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), show_header=any(columns))
     for position, column in enumerate(columns):
-        aligned = "right" if numbers and position else "left"
-        found.add_column(column, justify=aligned, no_wrap=aligned == "right", overflow="fold")
+        right = numbers and position > 0
+        found.add_column(column, justify="right" if right else "left", no_wrap=right, overflow="fold")
     for row in rows:
         found.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return found

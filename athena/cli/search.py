@@ -17,6 +17,7 @@ from pipeline.stores.globs import as_globs
 from readers.dialects import display
 
 if TYPE_CHECKING:
+    from athena import Athena
     from pipeline.answer import Passage, Retrieval, Verdict
     from pipeline.finding.why import Why
 
@@ -41,25 +42,26 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the passages for a question, without answering it."""
-    from athena.shapes import SearchOut, WhyOut
+    from athena.shapes import SearchOut
 
     require_words(query, "search for")
     flags = {"top_k": top_k, "alpha": alpha, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
         retrieval = athena.search(query, paths=as_globs(path))
-        reason = athena.why(retrieval, *_section(why)) if why else None
-    shape = SearchOut.of(retrieval)
-    if reason:
-        shape = shape.model_copy(update={"why": WhyOut.model_validate(reason)})
+        reason = _reason(athena, retrieval, why) if why else None
+    shape = SearchOut.of(retrieval).model_copy(update={"why": reason})
     show(as_json, shape, lambda: why_text(reason) if reason else search_text(retrieval))
 
 
-def _section(name: str) -> tuple[str, str]:
+def _reason(athena: Athena, retrieval: Retrieval, name: str) -> Why:
+    """Return why a section, written as SOURCE#HEADING, is not among the passages."""
+    from pipeline.finding.why import why
+
     source, mark, heading = name.partition("#")
     if not mark or not heading:
         raise typer.BadParameter("write it as SOURCE#HEADING, as in systems/ecs.md#Cabin fan")
-    return source, heading
+    return why(retrieval, sections=athena.store.sections, source=source, heading=heading)
 
 
 def search_text(retrieval: Retrieval) -> Group:

@@ -1,11 +1,9 @@
-"""`athena ask --agent`, and the agent over the doors: what is printed, and who may not be asked."""
+"""`athena agent`, and the agent over the doors: what is printed, and who may not be asked."""
 
 from __future__ import annotations
 
 import json
-import os
 import threading
-from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -37,7 +35,7 @@ def data(tmp_path: Path, own_folder: None) -> Path:
 
 
 def test_the_steps_are_on_standard_error_and_in_the_json(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ["ask", QUESTION, "--agent", "--data-dir", str(data)]
+    asked = ["agent", QUESTION, "--data-dir", str(data)]
     with OllamaServer() as server:
         monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
         monkeypatch.setenv("ATHENA_LLM", "auto")
@@ -58,28 +56,6 @@ KEY = "sk-a1B2c3D4e5F6g7H8i9J0k1L2"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
-def test_an_image_is_looked_at_by_a_model_that_can_see_and_is_no_evidence(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    image = tmp_path / "display.png"
-    image.write_bytes(PNG)
-    asked = ["ask", QUESTION, "--agent", "--image", str(image), "--data-dir", str(data), "--json"]
-    with OllamaServer(capabilities=["completion", "vision"]) as server:
-        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
-        monkeypatch.setenv("ATHENA_LLM", "auto")
-        seen = "The display shows 4,700 rpm. [1]"
-        server.reply_with(*map(one, (call("look", question="Which speed does it show?"), seen, ANSWERED)))
-        told = CliRunner().invoke(app, asked)
-        shown = [said for chat in server.chats for said in chat.body["messages"] if said.get("images")]
-    assert told.exit_code == 0, told.output
-    looked = json.loads(told.stdout)["steps"]
-    [step] = [step for step in looked if step.get("tool") == "look"]
-    assert (step["result"], step["kind"], step["sections"]) == (seen, "tool", [])
-    assert [(b64decode(said["images"][0]), said["content"]) for said in shown] == [
-        (PNG, "Which speed does it show?")
-    ]
-
-
 def test_a_look_is_asked_without_secrets_and_counted(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with OllamaServer(capabilities=["vision"]) as server:
         monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
@@ -92,39 +68,6 @@ def test_a_look_is_asked_without_secrets_and_counted(data: Path, monkeypatch: py
     assert told.startswith("The note says ") and KEY not in told
     assert len(server.chats) == 1
     assert [(spent_here.tokens_in > 0, spent_here.estimated) for spent_here in spent] == [(True, True)]
-
-
-@pytest.mark.parametrize(
-    ("content", "able", "says"),
-    [
-        (PNG, "completion", "cannot see images"),
-        (b"GIF89a", "vision", "neither a PNG nor a JPEG"),
-        (PNG + bytes(10 * 1024**2), "vision", "more than 10 MB"),
-    ],
-    ids=["blind", "no image", "too large"],
-)
-def test_an_image_that_cannot_be_looked_at_is_refused(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, able: str, says: str
-) -> None:
-    image = tmp_path / "display.png"
-    image.write_bytes(content)
-    with OllamaServer(capabilities=[able]) as server:
-        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
-        monkeypatch.setenv("ATHENA_LLM", "auto")
-        asked = ["ask", QUESTION, "--image", str(image), "--data-dir", str(data)]
-        told = CliRunner().invoke(app, [*asked, "--agent"])
-        assert told.exit_code == 1 and says in " ".join(told.stderr.split())
-        assert not server.chats
-        assert CliRunner().invoke(app, asked).exit_code == 2  # without --agent
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
-def test_an_image_is_read_of_a_regular_file_only(data: Path, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.png")
-    asked = ["ask", QUESTION, "--agent", "--image", str(tmp_path / "pipe.png"), "--data-dir", str(data)]
-    told = CliRunner().invoke(app, asked)
-    assert told.exit_code == 2
-    assert "regular file" in told.stderr
 
 
 def test_a_model_of_a_program_is_shown_no_image() -> None:
@@ -149,7 +92,7 @@ def test_what_a_tool_prints_is_not_in_the_json(
         monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
         monkeypatch.setenv("ATHENA_LLM", "auto")
         server.reply_with(Reply((call("tanks"),)), Reply((ANSWERED,)))
-        told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--json", "--data-dir", str(data)])
+        told = CliRunner().invoke(app, ["agent", QUESTION, "--json", "--data-dir", str(data)])
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["citations"]
     assert "LOADING" in told.stderr and "NOISE" in told.stderr
@@ -166,12 +109,12 @@ def test_a_tool_that_fails_writes_no_line_of_another(
         monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
         monkeypatch.setenv("ATHENA_LLM", "auto")
         server.reply_with(one(call("order")), one(ANSWERED))
-        told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--data-dir", str(data)])
+        told = CliRunner().invoke(app, ["agent", QUESTION, "--data-dir", str(data)])
     assert "order: ValueError: no remember: kept (" in told.stderr
 
 
 def test_without_a_model_it_says_what_is_missing(data: Path) -> None:
-    told = CliRunner().invoke(app, ["ask", QUESTION, "--agent", "--data-dir", str(data)])
+    told = CliRunner().invoke(app, ["agent", QUESTION, "--data-dir", str(data)])
     assert told.exit_code == 1
     assert "The agent needs a language model" in told.stderr
 

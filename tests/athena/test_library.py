@@ -108,7 +108,7 @@ def test_a_cancelled_task_stops_the_answer(fan: Athena) -> None:
     llm = FakeLLM(["Breaker B7 feeds the cabin fan [1]. " * 500], pause_s=0.01, repeat=True)
 
     async def cancelled() -> None:
-        asking = asyncio.ensure_future(fan.aask(QUESTION, llm=llm, private=True))
+        asking = asyncio.ensure_future(fan.astream(QUESTION, llm=llm, private=True).answer())
         while not llm.messages:
             await asyncio.sleep(0.01)
         asking.cancel()

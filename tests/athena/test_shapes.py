@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from athena.shapes import AnswerOut, SearchOut, WhyOut
+from athena.shapes import AnswerOut, SearchOut
 from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support, Unit
 from pipeline.finding.why import Place, Why
 from pipeline.steps.records import Step
@@ -95,7 +95,8 @@ def test_recalled_memories_have_their_scores() -> None:
 
 def test_why() -> None:
     why = Why("fan.md", ("Fan",), "merge", "Too far down.", {"fused": Place(3, 1.5), "reranked": Place()})
-    assert WhyOut.model_validate(why).model_dump(mode="json") == {
+    found = SearchOut.of(Retrieval("Why?", (), Answerability(0.1, 0.4))).model_copy(update={"why": why})
+    assert found.model_dump(mode="json")["why"] == {
         "source": "fan.md", "heading_path": ["Fan"], "dropped_by": "merge", "explanation": "Too far down.",
         "places": {"fused": {"rank": 3, "score": 1.5}, "reranked": {"rank": None, "score": None}},
         "final_rank": None,

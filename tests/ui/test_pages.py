@@ -151,7 +151,7 @@ def test_the_pane_says_what_became_of_the_passage(athena: Athena, run_app: Run) 
 
 def test_a_deleted_file_still_shows_what_was_cited(athena: Athena, run_app: Run) -> None:
     conversation, turn = store(athena, answered())
-    athena.delete_document("valves.md")
+    athena.delete_with_file("valves.md")
     pane = pane_of(athena, run_app, conversation, turn)
     assert (pane["status"], pane["can_open"]) == ("gone", False)
     assert "switch is off" in json.dumps(pane["then"])
