@@ -217,11 +217,9 @@ def _recalled(answer: Answer, texts: Mapping[str, str]) -> list[RecalledOut]:
     data = data_of(answer.steps, "recall")
     scores = {item["memory_id"]: item for name in ("turns", "recalled") for item in data.get(name, ())}
     shown = ("score", "recency", "importance", "relevance")
-    return [
-        RecalledOut(
-            id=known,
-            text=text,
-            **{name: round(item[name], 6) for name in shown if name in (item := scores.get(known, {}))},
-        )
-        for known, text in texts.items()
-    ]
+    found: list[RecalledOut] = []
+    for known, text in texts.items():
+        item = scores.get(known, {})
+        values = {name: round(item[name], 6) for name in shown if item.get(name) is not None}
+        found.append(RecalledOut(id=known, text=text, **values))
+    return found

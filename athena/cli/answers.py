@@ -197,22 +197,13 @@ def _quotes(answer: Answer) -> Iterator[RenderableType]:
 
 
 def _quote(unit: Unit, citation: Citation) -> Iterator[RenderableType]:
-    """Yield a quote after its lead, with a line or a row where something is left out."""
+    """Yield a quote after its lead, and a line where something of the passage is left out."""
     found = shown(unit, citation)
-    before, after = unit.more(unit.left_out_before), unit.more(unit.left_out_after)
     yield _footnote(citation)
-    if found.lead:
-        yield Prose(escaped_markers(found.lead) + "\n", inset=INSET)
-    if unit.kind == "table":
-        left_out = [f"| {text} |" if text else "" for text in (before, after)]
-        rows = [found.opening.rstrip(), left_out[0], found.quote.rstrip(), left_out[1]]
-        yield Prose(escaped_markers("\n".join(filter(None, rows))), inset=INSET)
-        return
-    if before:
-        yield Line(before, style="dim", inset=INSET)
-    yield Prose(escaped_markers(found.text), inset=INSET)
-    if after:
-        yield Line(after, style="dim", inset=INSET)
+    text = "\n\n".join(filter(None, (found.lead, found.text.rstrip())))
+    yield Prose(escaped_markers(text), inset=INSET)
+    if unit.left_out:
+        yield Line(unit.more(unit.left_out), style="dim", inset=INSET)
 
 
 def _footnote(citation: Citation, *, doubt: str = "") -> Line:

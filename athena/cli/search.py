@@ -9,7 +9,6 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.answers import showing_results
 from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, PathGlobs, Rerank
 from athena.cli.running import opened, require_words, show, table
 from pipeline.answer import with_page
@@ -70,6 +69,8 @@ def search_text(retrieval: Retrieval) -> Group:
 
 
 def _lines(retrieval: Retrieval) -> Iterator[RenderableType]:
+    from athena.cli.answers import showing_results
+
     if not retrieval.passages:
         yield Text("Nothing was found. `athena doctor` shows whether anything is indexed.")
         return

@@ -47,8 +47,8 @@ def test_the_steps_are_on_standard_error_and_in_the_json(data: Path, monkeypatch
     assert "did not allow this call" in told.stderr  # nobody can be asked in a pipe
     shape = json.loads(told.stdout)
     tools = [step for step in shape["steps"] if step["name"] == "tool"]
-    assert [step["tool"] for step in tools] == ["search", "search", "remember"]
-    assert tools[1]["arguments"] == {"query": "LN2 tank"} and tools[1]["sections"]
+    assert [step["data"]["tool"] for step in tools] == ["search", "search", "remember"]
+    assert tools[1]["data"]["arguments"] == {"query": "LN2 tank"} and tools[1]["data"]["sections"]
     assert shape["citations"]
 
 

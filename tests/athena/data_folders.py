@@ -8,8 +8,11 @@ from typing import Any
 
 from athena import Athena, open_athena
 from athena.settings import Settings
+from pipeline.models.base import ModelChoice
 from tests.fakes import FakeEncoder
 from tests.pipeline.searching import write_manual
+
+GOOD = ModelChoice("embedding", "fake", "bundled", "on disk")
 
 
 def open_data(folder: Path, **given: Any) -> Athena:

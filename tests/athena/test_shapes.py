@@ -84,7 +84,7 @@ def test_answer() -> None:
 
 def test_recalled_memories_have_their_scores() -> None:
     memory = {"memory_id": "m", "score": 0.5, "recency": 0.25, "importance": 0.5, "relevance": 0.75}
-    said = {"memory_id": "s", "score": 0.25, "relevance": 0.5}
+    said = {"memory_id": "s", "score": 0.25, "relevance": 0.5, "importance": None}
     step = Step("recall", data={"recalled": [memory], "turns": [said]})
     answer = Answer("Who?", "Who?", "Ada.", "memory", "", False, steps=(step,))
     shape = AnswerOut.of(answer, {"m": "I am Ada.", "s": "Ada is here."})

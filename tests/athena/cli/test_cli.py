@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,16 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from athena import Athena, cli, open_athena
-from athena.cli.answers import answer_text, ask_quietly, watch_answer
+from athena.cli.answers import ask_quietly, watch_answer
 from athena.cli.progress import counter
 from athena.models import Models
 from athena.settings import Settings
-from pipeline.answer import Answer, Support
+from pipeline.answer import Answer
 from pipeline.errors import AthenaError, ModelError, ModelUnavailable
 from pipeline.models.base import ModelChoice
 from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
-from tests.made_files import notebook
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -126,12 +124,6 @@ def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-def test_a_section_that_is_no_section_is_wrong_usage(data_dir: Path) -> None:
-    result = run("search", "fan", "--why", "ecs.md", "--data-dir", str(data_dir))
-    assert result.exit_code == 2
-    assert "SOURCE#HEADING" in result.output
-
-
 def test_a_bad_setting_is_named_and_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATHENA_TOP_K", "none")
     result = run("search", "fan")
@@ -186,32 +178,6 @@ def test_some_files_failing_ends_with_3_and_the_others_are_indexed(tmp_path: Pat
     assert "Not indexed: 'bad.md': not UTF-8" in result.output
 
 
-def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    result = run("ingest", str(tmp_path / "nowhere"), "--data-dir", str(tmp_path / "data"))
-    assert result.exit_code == 1
-    assert "nowhere': no such file or folder" in result.output
-    assert "Traceback" not in result.output
-
-
-def test_other_formats_are_read_where_they_are_named(tmp_path: Path) -> None:
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "fan.ipynb").write_text(notebook(("markdown", "# Fan\n\nIt hums."), ("code", "x"), outputs=1))
-    where = ("--data-dir", str(tmp_path / "data"))
-    result = run("ingest", str(folder), *where)
-    assert result.exit_code == 0
-    assert "Left out: 1 Jupyter (read with --formats md,ipynb, or by name)" in result.output
-    result = run("ingest", str(folder), "--formats", "md,ipynb", *where)
-    assert "1 added" in result.output
-    (folder / "fan.ipynb").write_text(notebook(("markdown", "# Fan\n\nIt is silent.")))
-    report = ok("ingest", str(folder), *where)
-    assert (report["changed"], report["left_out"]) == (["fan.ipynb"], [])
-    (folder / "b.png").touch()
-    assert ok("ingest", str(folder), *where)["left_out"] == [
-        {"source": "b.png", "reason": "of unknown ending"}
-    ]
-
-
 def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATHENA_CORPUS", str(manual))
     monkeypatch.setenv("ATHENA_DATA_DIR", "from-environment")
@@ -243,12 +209,6 @@ def test_search_as_json(data_dir: Path, manual: Path) -> None:
         "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable",
         "merge_up", "select",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(("glob", "sources"), [("systems", {"systems/ecs.md"}), ("*.md", {"radio.md"})])
-def test_search_in_some_sources(data_dir: Path, glob: str, sources: set[str]) -> None:
-    found = ok("search", "the fan and the antenna", "--path", glob, "--data-dir", str(data_dir))
-    assert {result["source"] for result in found["results"]} == sources
 
 
 def test_flags_of_a_search_reach_it(data_dir: Path) -> None:
@@ -371,36 +331,10 @@ def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:
     assert "gone" in unknown.stderr
 
 
-def test_ask_as_another_user(data_dir: Path) -> None:
-    where = ("--data-dir", str(data_dir))
-    conversation = ok("ask", "Fan?", "--user", "ann", *where)["conversation_id"]
-    other = run("ask", "Fan?", "--conversation", conversation, *where)
-    assert other.exit_code == 1
-    assert "belongs to 'ann', not to 'local'" in " ".join(other.stderr.split())
-    assert "--user 'ann'" in " ".join(other.stderr.split())
-    again = ok("ask", "And the tank?", "--conversation", conversation, "--user", "ann", *where)
-    assert again["conversation_id"] == conversation
-    assert run("ask", "Fan?", "--user", "", *where).exit_code == 1
-
-
 def test_a_private_question_goes_on_with_no_stored_conversation() -> None:
     mixed = run("ask", "Fan?", "--private", "--conversation", "x")
     assert mixed.exit_code == 2
     assert "leave out --conversation or --private" in " ".join(mixed.output.replace("│", " ").split())
-
-
-def test_ask_in_some_sources(data_dir: Path) -> None:
-    answer = ok("ask", "What moves the air?", "--path", "radio.md", "--data-dir", str(data_dir))
-    cited = [*answer["citations"], *answer["nearest"]]
-    assert {citation["source"] for citation in cited} <= {"radio.md"}
-
-
-def test_an_answer_as_text_has_footnotes(data_dir: Path) -> None:
-    result = run("ask", "Where does the antenna point?", "--data-dir", str(data_dir))
-    assert result.exit_code == 0
-    assert "The antenna points at Earth." in result.output
-    assert "[1] radio.md › Radio, line 3\n" in result.output
-    assert "no model: quotes" in result.output
 
 
 def test_chat_says_once_that_no_model_is_connected(data_dir: Path) -> None:
@@ -410,14 +344,6 @@ def test_chat_says_once_that_no_model_is_connected(data_dir: Path) -> None:
     assert result.stdout.count("radio.md") >= 1
     assert result.stdout.count("ecs.md") >= 1
     assert " ".join(result.stdout.split()).count("No language model is connected") == 1
-
-
-def test_a_conversation_that_goes_on_does_not_say_it_again(data_dir: Path) -> None:
-    begun = ok("ask", "Where does the antenna point?", "--data-dir", str(data_dir))["conversation_id"]
-    result = run("chat", "--conversation", begun, "--data-dir", str(data_dir),
-                 given="What does the cabin fan do?\n")  # fmt: skip
-    assert "ecs.md" in result.stdout
-    assert "No language model is connected" not in result.stdout
 
 
 def test_a_chat_ends_with_an_empty_line(data_dir: Path) -> None:
@@ -442,99 +368,15 @@ def test_doctor(data_dir: Path) -> None:
     assert "✓ index: 2 documents, 3 sections, 8 sentences" in result.output
 
 
-def test_doctor_where_something_is_wrong(tmp_path: Path) -> None:
-    result = run("doctor", "--data-dir", str(tmp_path / "data"), "--json")
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)["ok"] is False
-    assert "✗ index: nothing is indexed" in run("doctor", "--data-dir", str(tmp_path / "data")).output
-
-
 # -- eval ---------------------------------------------------------------------------------------------
 
 
-def test_eval_retrieval(beir: Path, tmp_path: Path) -> None:
-    report = ok(
-        "eval", "retrieval", str(beir), "--run", "runs/lunar.trec", "--data-dir", str(tmp_path / "data")
-    )
-    assert set(report) >= {
-        "dataset", "documents", "sentences", "queries", "metrics", "ms_per_query", "ingest_seconds"
-    }  # fmt: skip
-    assert (report["dataset"], report["documents"], report["sentences"], report["queries"]) == (
-        "lunar",
-        5,
-        8,
-        3,
-    )
-    assert set(report["metrics"]) >= {"nDCG@10", "Recall@10", "Recall@100", "MRR@10"}
-    assert report["metrics"]["nDCG@10"] == report["metrics"]["MRR@10"] == report["metrics"]["Recall@100"] == 1
-    assert set(report["ms_per_query"]) == {"p50", "p95"}
-    assert report["ingest_seconds"] > 0
-    rows = [line.split(" ") for line in Path("runs/lunar.trec").read_text(encoding="utf-8").splitlines()]
-    assert {len(row) for row in rows} == {6}
-    assert [(row[0], row[2]) for row in rows if row[3] == "1"] == [
-        ("q1", "fan"),
-        ("q2", "42"),
-        ("q3", "tank"),
-    ]
-    kept = [path.name for path in (tmp_path / "data").iterdir()]
-    assert kept == ["evaluated"]  # nobody's index is touched
-
-
-def test_eval_retrieval_of_another_split_as_a_table(beir: Path) -> None:
-    result = run("eval", "retrieval", str(beir), "--split", "dev")
-    assert result.exit_code == 0
-    assert "lunar: 5 documents, 8 sentences" in result.output
-    assert "MRR@10" in result.output
-    assert "1.0000" in result.output  # Recall@10: five documents are all found
-    assert "0.5000" in result.output or "0.3333" in result.output or "0.2500" in result.output
-
-
-def test_eval_answers(beir: Path) -> None:
-    report = ok("eval", "answers", str(beir))
-    assert set(report["metrics"]) >= {
-        "first_quote", "any_quote", "answerability_auroc", "abstain_precision", "abstain_recall"
-    }  # fmt: skip
-    assert (report["questions"], report["answerable"], report["unanswerable"]) == (4, 3, 1)
-    assert report["metrics"]["any_quote"] == 1
-    assert report["metrics"]["answerability_auroc"] == 1
-    assert 0 < report["threshold"] < 1
-
-
-def test_eval_of_the_live_index_reads_spans_there(manual: Path, tmp_path: Path) -> None:
-    assert run("ingest", str(manual)).exit_code == 0
-    places = (("systems/ecs.md", ECS.index("A broken fan")), ("radio.md", RADIO.index("The antenna")))
-    spans = [{"source": source, "start": at, "end": at + 11} for source, at in places]
-    asked = {"text": "What does a broken fan show?"}
-    rows = [{"_id": name, **asked, "answers": [span]} for name, span in zip("ab", spans, strict=True)]
-    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    report = ok("eval", "answers", str(tmp_path), "--index", "--failures")
-    assert report["metrics"]["first_quote"] == 0.5
-    assert [one["id"] for one in report["failures"]] == ["b"]
-
-
-def test_eval_of_a_markdown_folder(manual: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "questions"
-    (folder / "qrels").mkdir(parents=True)
-    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "Where does the antenna point?"}\n', "utf-8")
-    (folder / "qrels" / "test.tsv").write_text("q1\tradio.md#Radio\t1\n", "utf-8")
-    report = ok("eval", "retrieval", str(folder), "--corpus", str(manual))
-    assert (report["documents"], report["metrics"]["MRR@10"]) == (2, 1)
-
-
-@pytest.mark.parametrize("kind", ["retrieval", "answers"])
-def test_eval_of_a_folder_that_is_no_data_set(kind: str, tmp_path: Path) -> None:
-    result = run("eval", kind, str(tmp_path))
-    assert result.exit_code == 1
-    assert "does not exist" in result.stderr
-    assert "corpus.jsonl, queries.jsonl and qrels/test.tsv" in result.stderr
-
-
-def test_eval_answers_without_questions(beir: Path, tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_bytes((beir / "corpus.jsonl").read_bytes())
-    (tmp_path / "queries.jsonl").write_text("\n", "utf-8")
-    result = run("eval", "answers", str(tmp_path))
-    assert result.exit_code == 1
-    assert "has no questions" in result.stderr
+def test_evaluations_as_json(beir: Path) -> None:
+    found = ok("eval", "retrieval", str(beir))
+    assert set(found["metrics"]) >= {"nDCG@10", "Recall@10", "Recall@100", "MRR@10"}
+    assert found["metrics"]["MRR@10"] == 1
+    answered = ok("eval", "answers", str(beir))
+    assert set(answered["metrics"]) >= {"first_quote", "any_quote", "abstain_precision", "abstain_recall"}
 
 
 # -- the terminal -------------------------------------------------------------------------------------
@@ -612,24 +454,6 @@ def test_an_interrupted_command_ends_with_130(monkeypatch: pytest.MonkeyPatch) -
     assert "Stopped." in result.stderr
 
 
-def test_notes_of_an_answer_are_shown() -> None:
-    stream = io.StringIO()
-    support = (Support(0, 8, (), False, 0.1), Support(0, 2, (), True, 0.9))
-    answer = replace(
-        ANSWER, notices=("The prompt was cut.",), model="ollama/x", seconds=1.26, support=support
-    )
-    Console(file=stream, width=120).print(answer_text(answer))
-    assert [line.rstrip() for line in stream.getvalue().split("\n")] == [
-        "It hums.",
-        "",
-        "Not supported: It hums.",
-        "  No passage says this.",
-        "The prompt was cut.",
-        "ollama/x, 1 of 2 sentences unsupported, 1.3 s",
-        "",
-    ]
-
-
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_what_had_arrived_is_printed_before_the_error(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
@@ -644,13 +468,3 @@ def test_what_had_arrived_is_printed_before_the_error(
     assert "The cabin fan moves the air [1]. It never" in result.stdout
     assert "in the middle of its answer" in result.stderr
     assert ("in the middle of its answer" in result.stdout) == bool(flags)
-
-
-def test_a_hypothesis_of_the_documents_answers_no_foreign_question(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fan, answer = "The cabin fan moves the air. A broken fan shows OFFLINE.", "The cabin fan won it [1]."
-    model = FakeLLM([fan, answer]), ModelChoice("language model", "fake", "local", "here")
-    monkeypatch.setattr(Models, "language_model", lambda *_: model)
-    told = ok("ask", "Who won the 1998 football world cup?", "--hyde", "--data-dir", str(data_dir))
-    assert (told["verdict"], told["abstained"]) == ("not in the documents", False)
