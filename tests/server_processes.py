@@ -152,17 +152,3 @@ class PrivateMongo(ServerProcess):
     @property
     def url(self) -> str:
         return f"mongodb://127.0.0.1:{self.port}"
-
-
-class PrivateNeo4j(ServerProcess):
-    """A Neo4j of a test's own; with a password, it lets in who has it."""
-
-    starts_within_s = 180.0  # Java's first seconds are long where many others run
-
-    def __init__(self, folder: Path, *, password: str = "") -> None:
-        (self.port,) = free_ports(1)
-        command = [executable("neo4j"), str(self.port), str(folder)]
-        super().__init__(command, {"NEO4J_PASSWORD": password}, lambda: is_open("127.0.0.1", self.port))
-
-    def url(self, user_info: str = "") -> str:
-        return f"bolt://{user_info}127.0.0.1:{self.port}"

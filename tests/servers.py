@@ -1,4 +1,4 @@
-"""Model servers on the loopback: one that speaks Ollama's protocol, one that speaks OpenAI's.
+"""Model servers on the loopback: one speaks Ollama's protocol, one speaks OpenAI's.
 
     with OllamaServer() as server:
         server.reply_with(Reply(("Close ", "the valve.")), Reply(stall_after=1))
@@ -20,16 +20,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 DIMENSIONS = 16
-Messages = list[dict[str, Any]]
+Body = dict[str, Any]
+Messages = list[Body]
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What one chat request gets. Counts are of pieces sent before it happens; None means never."""
+    """The answer to one chat request. Counts are of pieces sent before it happens; None means never."""
 
     pieces: Sequence[str] = ("Hello", " there", ".")
     stall_after: int | None = None  # silent, with the connection open
@@ -43,7 +43,7 @@ class Request:
 
     method: str
     path: str
-    body: dict[str, Any]
+    body: Body
     headers: dict[str, str]
 
 
@@ -58,39 +58,41 @@ def embedding(text: str) -> list[float]:
     vector = [0.0] * DIMENSIONS
     for word in re.findall(r"\w+", text.lower()) or [""]:
         digest = hashlib.sha256(word.encode()).digest()
-        for index in range(DIMENSIONS):
-            vector[index] += digest[index] / 128 - 1
+        vector = [value + digest[index] / 128 - 1 for index, value in enumerate(vector)]
     return vector
 
 
 class ModelServer:
-    """What both servers share: a thread on a free loopback port, a queue of replies, a record of requests.
+    """A thread on a free loopback port, a queue of replies, a record of requests.
 
-    What each protocol says, its own class does: `get`, `post`, `whole`, and the lines of a stream.
+    Its subclasses add the protocol: `get`, `post`, `whole`, `error_body` and the lines of a stream.
     """
 
-    chat_paths: ClassVar[tuple[str, ...]] = ()
-    content_type: ClassVar[str] = "application/json"
-    streams_unasked: ClassVar[bool] = False
+    chat_path: ClassVar[str]
+    content_type: ClassVar[str]
+    key = ""
 
     def __init__(self, *, models: Sequence[str]) -> None:
         self.models = list(models)
         self.requests: list[Request] = []
         self.answer: Callable[[Messages], Reply] = echo
         self.embed: Callable[[str], list[float]] = embedding
-        self.errors: dict[str, deque[tuple[int, str]]] = {}
         self.stalled_paths: set[str] = set()  # requests there are never answered
-        self._replies: deque[Reply] = deque()
-        self._stopping = threading.Event()
-        self._connections: set[socket.socket] = set()
-        self._http = _Http(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.daemon = True
+        self.errors: dict[str, deque[tuple[int, str]]] = {}
+        self.replies: deque[Reply] = deque()
+        self.stopping = threading.Event()
+        self.connections: set[socket.socket] = set()
+        self._http = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Handler", (_Handler,), {"model_server": self})
+        )
+        self._http.daemon_threads, self._http.block_on_close = True, False
+        self._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients may hang up
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     @property
     def port(self) -> int:
-        return int(self._http.server_address[1])
+        return self._http.server_port
 
     @property
     def url(self) -> str:
@@ -99,11 +101,11 @@ class ModelServer:
     @property
     def chats(self) -> list[Request]:
         """The chat requests so far."""
-        return [request for request in self.requests if request.path in self.chat_paths]
+        return [request for request in self.requests if request.path == self.chat_path]
 
     def reply_with(self, *replies: Reply) -> None:
         """Queue replies for the next chat requests."""
-        self._replies.extend(replies)
+        self.replies.extend(replies)
 
     def fail(self, path: str, status: int, error: str = "something broke", *, times: int = 1) -> None:
         """Answer the next requests of a path with an HTTP error."""
@@ -111,53 +113,28 @@ class ModelServer:
 
     def go_away(self) -> None:
         """Break every connection and stop answering, as a server that is killed does."""
-        self._stopping.set()
+        self.stopping.set()
         if not self._thread.is_alive():
             return
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
-        for connection in list(self._connections):
+        for connection in list(self.connections):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.go_away()
-
-    # What the handler calls
-
-    def next_reply(self, messages: Messages) -> Reply:
-        return self._replies.popleft() if self._replies else self.answer(messages)
-
-    def next_error(self, path: str) -> tuple[int, str] | None:
-        queued = self.errors.get(path)
-        return queued.popleft() if queued else None
-
-    def stall(self, connection: socket.socket) -> None:
-        """Say nothing until the client hangs up or this server goes away."""
-        while not self._stopping.is_set():
-            readable, _, _ = select.select([connection], [], [], 0.01)
-            if readable and _at_end(connection):
-                return
-
-    def opened(self, connection: socket.socket) -> None:
-        self._connections.add(connection)
-
-    def closed(self, connection: socket.socket) -> None:
-        self._connections.discard(connection)
 
 
 class OllamaServer(ModelServer):
     """GET /api/tags, POST /api/show, /api/chat, /api/embed."""
 
-    chat_paths = ("/api/chat",)
+    chat_path = "/api/chat"
     content_type = "application/x-ndjson"
-    streams_unasked = True
 
     def __init__(
         self,
@@ -170,12 +147,12 @@ class OllamaServer(ModelServer):
         self.capabilities = list(capabilities)
         super().__init__(models=models)
 
-    def get(self, path: str) -> dict[str, Any] | None:
+    def get(self, path: str) -> Body | None:
         if path == "/api/tags":
             return {"models": [{"name": name, "model": name} for name in self.models]}
         return {"version": "0.0.0"} if path == "/api/version" else None
 
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+    def post(self, path: str, body: Body) -> Body | None:
         if path == "/api/show":
             info = {"fake.context_length": self.context_length}
             return {"model_info": info, "capabilities": self.capabilities}
@@ -184,50 +161,34 @@ class OllamaServer(ModelServer):
             return {"model": body["model"], "embeddings": [self.embed(text) for text in texts]}
         return None
 
-    def error_body(self, message: str) -> dict[str, Any]:
+    def error_body(self, message: str) -> Body:
         return {"error": message}
 
-    def missing_model(self, body: dict[str, Any]) -> str | None:
-        model = str(body.get("model", ""))
-        if model in self.models or f"{model}:latest" in self.models:
-            return None
-        return f'model "{model}" not found, try pulling it first'
+    def lines(self, reply: Reply, body: Body) -> list[bytes]:
+        return [_line({**_message(body, piece), "done": False}) for piece in reply.pieces]
 
-    def lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        return [self._line(body, content=piece) for piece in reply.pieces]
+    def end_lines(self, reply: Reply, body: Body) -> list[bytes]:
+        return [_line(self.whole(reply, body) | {"message": {"role": "assistant", "content": ""}})]
 
-    def end_lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
+    def whole(self, reply: Reply, body: Body) -> Body:
         counts = {"prompt_eval_count": reply.prompt_tokens, "eval_count": len(reply.pieces)}
         known = {key: value for key, value in counts.items() if value is not None}
-        return [self._line(body, done=True, extra={"done_reason": "stop", **known})]
+        return {**_message(body, "".join(reply.pieces)), "done": True, "done_reason": "stop", **known}
 
-    def whole(self, reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
-        end: dict[str, Any] = json.loads(self.end_lines(reply, body)[0])
-        end["message"]["content"] = "".join(reply.pieces)
-        return end
 
-    def _line(
-        self,
-        body: dict[str, Any],
-        *,
-        content: str = "",
-        done: bool = False,
-        extra: dict[str, Any] | None = None,
-    ) -> bytes:
-        message = {"role": "assistant", "content": content}
-        line = {
-            "model": body["model"],
-            "created_at": "2026-01-01T00:00:00Z",
-            "message": message,
-            "done": done,
-        }
-        return json.dumps({**line, **(extra or {})}).encode() + b"\n"
+def _message(body: Body, content: str) -> Body:
+    message = {"role": "assistant", "content": content}
+    return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "message": message}
+
+
+def _line(event: Body) -> bytes:
+    return json.dumps(event).encode() + b"\n"
 
 
 class OpenAIServer(ModelServer):
-    """GET /v1/models, POST /v1/chat/completions, /v1/embeddings; `key` is checked when given."""
+    """GET /v1/models, POST /v1/chat/completions, /v1/embeddings; a `key` is checked."""
 
-    chat_paths = ("/v1/chat/completions",)
+    chat_path = "/v1/chat/completions"
     content_type = "text/event-stream"
 
     def __init__(self, *, models: Sequence[str] = ("small-chat",), key: str = "") -> None:
@@ -238,186 +199,146 @@ class OpenAIServer(ModelServer):
     def base_url(self) -> str:
         return f"{self.url}/v1"
 
-    def get(self, path: str) -> dict[str, Any] | None:
+    def get(self, path: str) -> Body | None:
         if path == "/v1/models":
             return {"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]}
         return None
 
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+    def post(self, path: str, body: Body) -> Body | None:
         if path != "/v1/embeddings":
             return None
-        rows = [
-            {"object": "embedding", "index": index, "embedding": self.embed(text)}
-            for index, text in enumerate(body["input"])
-        ]
-        return {"object": "list", "model": body["model"], "data": rows[::-1]}  # order is by index
+        vectors = [self.embed(text) for text in body["input"]]
+        rows = [{"object": "embedding", "index": index, "embedding": v} for index, v in enumerate(vectors)]
+        return {"object": "list", "model": body["model"], "data": rows[::-1]}  # `index` is the order
 
-    def error_body(self, message: str) -> dict[str, Any]:
+    def error_body(self, message: str) -> Body:
         return {"error": {"message": message, "type": "error"}}
 
-    def missing_model(self, body: dict[str, Any]) -> str | None:
-        model = body.get("model")
-        return None if model in self.models else f"The model '{model}' does not exist"
+    def lines(self, reply: Reply, body: Body) -> list[bytes]:
+        return [self._event(body, {"role": "assistant", "content": piece}) for piece in reply.pieces]
 
-    def lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        return [self._event(body, delta={"role": "assistant", "content": piece}) for piece in reply.pieces]
-
-    def end_lines(self, reply: Reply, body: dict[str, Any]) -> list[bytes]:
-        end = [self._event(body, delta={}, finish_reason="stop")]
+    def end_lines(self, reply: Reply, body: Body) -> list[bytes]:
+        end = [self._event(body, {}, finish_reason="stop")]
         if (body.get("stream_options") or {}).get("include_usage"):
-            end.append(self._event(body, usage=self._usage(reply)))
+            end.append(self._event(body, None, usage=_usage(reply)))
         return [*end, b"data: [DONE]\n\n"]
 
-    def whole(self, reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
+    def whole(self, reply: Reply, body: Body) -> Body:
         message = {"role": "assistant", "content": "".join(reply.pieces)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": body["model"],
-            "choices": [choice],
-            "usage": self._usage(reply),
-        }
+        own = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
+        return {**own, "choices": [choice], "usage": _usage(reply)}
 
-    def _usage(self, reply: Reply) -> dict[str, int]:
-        prompt, answer = reply.prompt_tokens or 0, len(reply.pieces)
-        return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
-
-    def _event(
-        self,
-        body: dict[str, Any],
-        *,
-        delta: dict[str, Any] | None = None,
-        finish_reason: str | None = None,
-        usage: dict[str, int] | None = None,
-    ) -> bytes:
+    @staticmethod
+    def _event(body: Body, delta: Body | None, *, finish_reason: str | None = None, **more: Any) -> bytes:
         choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish_reason}]
-        event: dict[str, Any] = {
-            "id": "1",
-            "object": "chat.completion.chunk",
-            "created": 0,
-            "model": body["model"],
-            "choices": choices,
-        }
-        if usage:
-            event["usage"] = usage
-        return b"data: " + json.dumps(event).encode() + b"\n\n"
+        own = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
+        return b"data: " + json.dumps({**own, "choices": choices, **more}).encode() + b"\n\n"
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is what these servers are for."""
-
-
-def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
-    """The handler class of one server."""
-
-    class Handler(_Handler):
-        model_server = server
-
-    return Handler
+def _usage(reply: Reply) -> dict[str, int]:
+    prompt, answer = reply.prompt_tokens or 0, len(reply.pieces)
+    return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    model_server: ModelServer
+    model_server: Any  # one of the two above
     protocol_version = "HTTP/1.1"
 
     def setup(self) -> None:
         super().setup()
-        self.model_server.opened(self.connection)
+        self.model_server.connections.add(self.connection)
 
     def finish(self) -> None:
-        self.model_server.closed(self.connection)
+        self.model_server.connections.discard(self.connection)
         with contextlib.suppress(OSError):
             super().finish()
 
     def do_GET(self) -> None:
-        self._note({})
-        if not self._refused():
+        if self._accepted({}):
             self._send_known(self.model_server.get(self.path))
 
     def do_POST(self) -> None:
+        server = self.model_server
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
-        self._note(body)
-        if self._refused():
+        if not self._accepted(body):
             return
-        missing = self.model_server.missing_model(body)
-        if missing:
-            self._send_error(404, missing)
-        elif self.path in self.model_server.chat_paths:
+        model = str(body.get("model", ""))
+        if not {model, f"{model}:latest"} & set(server.models):
+            self._send(404, server.error_body(f"model '{model}' not found"))
+        elif self.path != server.chat_path:
+            self._send_known(server.post(self.path, body))
+        else:
             self._chat(body)
+
+    def _accepted(self, body: Body) -> bool:
+        """Record the request; then stall, answer with a queued error, or refuse a wrong key."""
+        server = self.model_server
+        server.requests.append(Request(self.command, self.path, body, dict(self.headers.items())))
+        queued = server.errors.get(self.path)
+        if self.path in server.stalled_paths:
+            self._stall()
+        elif queued:
+            status, message = queued.popleft()
+            self._send(status, server.error_body(message))
+        elif server.key and self.headers.get("Authorization") != f"Bearer {server.key}":
+            self._send(401, server.error_body("Incorrect API key provided"))
         else:
-            self._send_known(self.model_server.post(self.path, body))
-
-    def _note(self, body: dict[str, Any]) -> None:
-        request = Request(self.command, self.path, body, dict(self.headers.items()))
-        self.model_server.requests.append(request)
-
-    def _refused(self) -> bool:
-        """Stall, answer with the queued error, or refuse a wrong key."""
-        if self.path in self.model_server.stalled_paths:
-            self.close_connection = True
-            self.model_server.stall(self.connection)
             return True
-        queued = self.model_server.next_error(self.path)
-        key = getattr(self.model_server, "key", "")
-        if queued:
-            self._send_error(*queued)
-        elif key and self.headers.get("Authorization") != f"Bearer {key}":
-            self._send_error(401, "Incorrect API key provided")
-        else:
-            return False
-        return True
+        return False
 
-    def _chat(self, body: dict[str, Any]) -> None:
-        reply = self.model_server.next_reply(body.get("messages", []))
-        if body.get("stream", self.model_server.streams_unasked):
-            try:
-                self._stream(reply, body)
-            except OSError:
-                self.close_connection = True
-        else:
-            self._send(200, self.model_server.whole(reply, body))
+    def _chat(self, body: Body) -> None:
+        server = self.model_server
+        reply = server.replies.popleft() if server.replies else server.answer(body.get("messages", []))
+        if not body.get("stream", isinstance(server, OllamaServer)):
+            self._send(200, server.whole(reply, body))
+            return
+        try:
+            self._stream(reply, body)
+        except OSError:
+            self.close_connection = True
 
-    def _stream(self, reply: Reply, body: dict[str, Any]) -> None:
+    def _stream(self, reply: Reply, body: Body) -> None:
         server = self.model_server
         self.send_response(200)
         self.send_header("Content-Type", server.content_type)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for count, line in enumerate([*server.lines(reply, body), None]):
+        for count, line in enumerate([*server.lines(reply, body), b""]):
             if reply.stall_after == count:
-                self.close_connection = True
-                return server.stall(self.connection)
+                return self._stall()
             if reply.cut_after == count:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return None
-            if line is not None:
+            if line:
                 self._chunk(line)
         for line in server.end_lines(reply, body):
             self._chunk(line)
         return self._chunk(b"")
+
+    def _stall(self) -> None:
+        """Say nothing until the client hangs up or the server goes away."""
+        self.close_connection = True
+        while not self.model_server.stopping.is_set():
+            readable, _, _ = select.select([self.connection], [], [], 0.01)
+            with contextlib.suppress(OSError):
+                if not readable or self.connection.recv(1, socket.MSG_PEEK):
+                    continue
+            return
 
     def _chunk(self, data: bytes) -> None:
         """One chunk of HTTP's chunked encoding; an empty one ends the body."""
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
 
-    def _send_known(self, answer: dict[str, Any] | None) -> None:
+    def _send_known(self, answer: Body | None) -> None:
         if answer is None:
-            self._send_error(404, "page not found")
+            self._send(404, self.model_server.error_body("page not found"))
         else:
             self._send(200, answer)
 
-    def _send_error(self, status: int, message: str) -> None:
-        self._send(status, self.model_server.error_body(message))
-
-    def _send(self, status: int, answer: dict[str, Any]) -> None:
+    def _send(self, status: int, answer: Body) -> None:
         data = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -427,10 +348,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
         """Requests are recorded, not printed."""
-
-
-def _at_end(connection: socket.socket) -> bool:
-    try:
-        return connection.recv(1, socket.MSG_PEEK) == b""
-    except OSError:
-        return True
