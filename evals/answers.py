@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 KNOWN = ("marked", "parts", "alone", "groundedness", "answer_right", "similarity")
 PASSAGES = {"section": 1, "in_3_passages": 3, "in_8_passages": 8}
-LOWER_IS_BETTER = ("answerable_refused", "answerable_closest", "near_answered")
 SHOWN = 400  # characters of an answer in a list of failures
 
 
@@ -50,7 +49,6 @@ class AnswersReport:
     by_kind: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     llm: str = ""  # the model that wrote the answers; "" = quotes
     unjudged: tuple[str, ...] = ()  # ids of questions for which the data set names no judgement
-    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failures: tuple[Mapping[str, Any], ...] = ()  # listed on request
     judge: Mapping[str, float] | None = None  # means of the metrics that a language model judged
 
@@ -209,7 +207,6 @@ def report_on(
         settings=settings,
         by_kind={kind: figures([item for item in judgements if item.kind == kind]) for kind in kinds},
         unjudged=tuple(item.query_id for item in judgements if item.answerable is None),
-        per_question={item.query_id: question_shares(item) for item in judgements},
     )
 
 
@@ -256,13 +253,6 @@ def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
         ],
     }
     return {name: [float(value) for value in values] for name, values in found.items()}
-
-
-def question_shares(item: Judged) -> dict[str, float]:
-    """Return one question's value in each share where higher is better."""
-    return {
-        name: values[0] for name, values in shares([item]).items() if values and name not in LOWER_IS_BETTER
-    }
 
 
 def figures(judgements: Sequence[Judged]) -> dict[str, float | None]:

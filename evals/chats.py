@@ -38,7 +38,6 @@ class MemoryReport:
     chat: Mapping[str, Any]  # the shares of all questions, and `by_category`
     ms_per_question: Mapping[str, float]
     ms_per_turn: float  # to store and remember one turn
-    bytes_per_turn: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,12 @@ def evaluate_conversations(
     heard: list[Heard] = []
     times: list[float] = []
     with playing(live) as athena:
-        before = athena.bytes()
         for number, held in enumerate(conversations, start=1):
             user = f"{number} {held.name}"
             ids = _store(athena, held, user=user, times=times)
             heard += [_ask(athena, asked, user=user, ids=ids) for asked in held.asked]
             if report:
                 report(number, len(conversations))
-        grown = athena.bytes() - before
     asked_ms = [item.ms for item in heard]
     categories = sorted({item.asked.category for item in heard})
     rows = {name: [item for item in heard if item.asked.category == name] for name in categories}
@@ -86,7 +83,6 @@ def evaluate_conversations(
         chat={**_figures(heard), "by_category": {name: _figures(row) for name, row in rows.items()}},
         ms_per_question={"p50": percentile(asked_ms, 0.5), "p95": percentile(asked_ms, 0.95)},
         ms_per_turn=mean(times),
-        bytes_per_turn=round(grown / max(len(times), 1)),
     )
 
 

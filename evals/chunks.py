@@ -7,7 +7,6 @@ tokens knows no headings.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from llama_index.core.node_parser.text.utils import split_by_regex
 from llama_index.core.schema import Document
 
 from athena.reading import make_cutter
-from pipeline.errors import ConfigurationError
 from readers.blocks import Block, Kind
 from readers.corpus import MarkdownCorpus
 from readers.levels import Section, Sentence, build_sentences, document_id, section_id
@@ -27,17 +25,6 @@ if TYPE_CHECKING:
 
 SECTIONS = "sentences"
 """The name of Athena's own splitter: sections with their sentences."""
-CHUNKS = re.compile(r"(fixed|recursive) (\d{1,6})/(\d{1,6})")  # chunk and overlap, in tokens
-
-
-def check_splitter(name: str) -> None:
-    """Raise `ConfigurationError` for a splitter name that is not known."""
-    found = CHUNKS.fullmatch(name)
-    if name != SECTIONS and not (found and int(found[3]) < int(found[2])):
-        raise ConfigurationError(
-            f"There is no splitter '{name:.80}'.",
-            f"Write '{SECTIONS}', or 'fixed 256/50' or 'recursive 512/50': tokens of a chunk / overlap.",
-        )
 
 
 class ChunkCorpus(MarkdownCorpus):
@@ -65,8 +52,10 @@ class ChunkCorpus(MarkdownCorpus):
 
 
 def _parser(splitter: str, encoder: Encoder) -> NodeParser:
-    """LlamaIndex's splitter by tokens, or by paragraphs, then sentences, then tokens ("recursive")."""
-    check_splitter(splitter)
+    """Return LlamaIndex's splitter of a name: by tokens ("fixed 256/50": chunk and overlap), or "recursive".
+
+    The recursive one splits by paragraphs, then sentences, then tokens.
+    """
     kind, _, sizes = splitter.partition(" ")
     chunk, overlap = map(int, sizes.split("/"))
 

@@ -132,9 +132,7 @@ def memory(
 
 @app.command()
 def experiment(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="A … D | FILE.toml", help="Experiments by name or file.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="A … D", help="Experiments by name.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All that come with Athena.")] = False,
     results: Annotated[
         Path | None, typer.Option("--results", help="Folder of the results; default: evals/results.")
@@ -253,8 +251,7 @@ def memory_text(report: MemoryReport) -> RenderableType:
     return Group(
         Text(f"{size}; {counted(report.left_out, 'question')} without evidence left out", style="bold"),
         _shares("", rows, CHAT),
-        Text(f"a question: {times}"),
-        Text(f"a turn: {report.ms_per_turn:.1f} ms, {report.bytes_per_turn:,} bytes"),
+        Text(f"a question: {times}; a turn: {report.ms_per_turn:.1f} ms"),
     )
 
 

@@ -1,9 +1,8 @@
 """`athena eval experiment`: configurations on one question set, each compared with the first.
 
-An experiment is a TOML file; A to D are in `evals/data/experiments`. It has a `title`, a `dataset` (a folder
-of questions or of talks) and a `corpus` (the Markdown to index), both relative to the file, a `conclusion`
-and `[[configurations]]`: each a `name` and the `settings` that it changes. Only experiments know the setting
-`splitter` (`evals/chunks.py`).
+Experiments A to D are TOML files in `evals/data/experiments`. `dataset` (a folder of questions or talks) and
+`corpus` (the Markdown to index) are relative to the file; each of `[[configurations]]` has a `name` and the
+`settings` that it changes. Only experiments know the setting `splitter` (`evals/chunks.py`).
 
 The results of an experiment are one JSON file. Each configuration is written as soon as it is finished, and
 is not run again while its settings, data and models are unchanged.
@@ -17,13 +16,12 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from athena.loading import load_settings
-from athena.settings import Settings
-from evals.chunks import SECTIONS, check_splitter
+from evals.chunks import SECTIONS
 from evals.datasets import load_queries, read_text, relevant_to
 from evals.indexing import Bars, bar, indexed_corpus
 from evals.metrics import bootstrap, mean, percentile
@@ -50,7 +48,7 @@ class _Record(BaseModel):
 class Named(_Record):
     """One configuration of an experiment's file."""
 
-    name: Annotated[str, Field(min_length=1, max_length=80)]
+    name: str
     settings: dict[str, Any] = {}
 
     @property
@@ -62,12 +60,12 @@ class Named(_Record):
 class Experiment(_Record):
     """An experiment's file; `dataset` and `corpus` are absolute."""
 
-    name: Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
+    name: str
     title: str
     dataset: Path
     corpus: Path
     conclusion: str = ""
-    configurations: Annotated[tuple[Named, ...], Field(min_length=1)]
+    configurations: tuple[Named, ...]
 
 
 class Result(_Record):
@@ -125,41 +123,12 @@ def names() -> list[str]:
 
 
 def load_experiment(name: str) -> Experiment:
-    """Return an experiment by its name (A to D) or the path of its TOML file.
-
-    Raises `ConfigurationError` for an unknown name or a wrong file, `DatasetError` for an unreadable one.
-    """
-    path = OURS / f"{name}.toml" if name in names() else Path(name)
-    if path.suffix != ".toml":
-        raise ConfigurationError(
-            f"There is no experiment '{name:.80}'.", f"Name one of {', '.join(names())}, or a TOML file."
-        )
-    try:
-        held = tomllib.loads(read_text(path))
-        folders = {part: (path.parent / str(held[part])).resolve() for part in ("dataset", "corpus")}
-        found = Experiment.model_validate({"name": path.stem, **held, **folders})
-    except (tomllib.TOMLDecodeError, RecursionError, KeyError, ValidationError) as error:
-        raise ConfigurationError(f"Cannot use '{path}': {error}.", "See evals/data/experiments.") from error
-    _check(found, path)
-    return found
-
-
-def _check(experiment: Experiment, path: Path) -> None:
-    """Raise `ConfigurationError` for a missing folder, a name used twice, or an unknown setting."""
-    for folder in (experiment.dataset, experiment.corpus):
-        if not folder.is_dir():
-            raise ConfigurationError(
-                f"Experiment {experiment.name} needs the folder '{folder}', which does not exist.",
-                f"Correct 'dataset' or 'corpus' in '{path}': they are relative to it.",
-            )
-    seen = set()
-    for named in experiment.configurations:
-        if named.name in seen:
-            raise ConfigurationError(f"'{path}' has two configurations '{named.name}'.", "Rename one.")
-        seen.add(named.name)
-        if unknown := named.settings.keys() - {SPLITTER, *Settings.model_fields}:
-            raise ConfigurationError(f"'{path}': there is no setting '{min(unknown):.80}'.", "Correct it.")
-        check_splitter(named.splitter)
+    """Return an experiment by its name; raise `ConfigurationError` for an unknown one."""
+    if name not in names():
+        raise ConfigurationError(f"There is no experiment '{name:.80}'.", f"There are {', '.join(names())}.")
+    held = tomllib.loads((OURS / f"{name}.toml").read_text(encoding="utf-8"))
+    folders = {part: (OURS / held[part]).resolve() for part in ("dataset", "corpus")}
+    return Experiment.model_validate({"name": name, **held, **folders})
 
 
 def run(

@@ -19,7 +19,6 @@ from evals.indexing import index_documents
 from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.steps.records import data_of
-from pipeline.stores.embedded.database import FILE_NAME, Database
 from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
@@ -90,13 +89,6 @@ class PlayedAthena(Athena):
         assert isinstance(last, AnswerFinished)  # noqa: S101  (a run ends with one of the two)
         self.finish()
         return last.answer
-
-    def bytes(self) -> int:
-        """The size of the data folder's files, after a checkpoint of the database."""
-        folder = self.settings.data_dir
-        with closing(Database(folder / FILE_NAME)) as database:
-            database.truncate_log(wait_s=1.0)
-        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.experiments import RESULTS, ExperimentResult, load_experiment, names, read_result
+from evals.experiments import RESULTS, ExperimentResult, load_experiment, read_result
 from pipeline.errors import ConfigurationError, DatasetError
 
 PAGE = Path("docs/evaluation.md")
@@ -15,9 +15,8 @@ SIGNS = {"better": " ▲", "worse": " ▼", "noise": ""}
 HEAD = """# Evaluation: experiments
 
 `make evaluate` runs experiments A to D and writes this page from `evals/results`; do not edit it. With a
-language model: `make evaluate LLM=ollama/NAME`. Your own experiment is a TOML file like those in
-[evals/data/experiments](../evals/data/experiments); your own questions are a folder in
-[this format](evaluation-format.md).
+language model: `make evaluate LLM=ollama/NAME`. The configurations are in
+[evals/data/experiments](../evals/data/experiments).
 
 - **hit@3**: one of the first three passages holds at least half of a gold span. **MRR**: 1 / rank of the
   first passage that does. **nDCG@10**: all gold spans, discounted by rank.
@@ -58,9 +57,7 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
 
 
 def _missing(result: ExperimentResult) -> str:
-    """Name the configurations of the experiment's file that have no result."""
-    if result.experiment not in names():
-        return ""
+    """Name the configurations of the experiment that have no result."""
     there = {one.name for one in result.configurations}
     found = [one.name for one in load_experiment(result.experiment).configurations if one.name not in there]
     return f" Not run here: {', '.join(found)}." if found else ""

@@ -47,7 +47,6 @@ class RetrievalReport:
     ms_per_query: Mapping[str, float]
     ingest_seconds: float
     settings: Mapping[str, Any] = field(default_factory=dict)
-    per_question: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     unjudged: tuple[str, ...] = ()  # ids of questions without qrels, which are not asked
 
 
@@ -82,9 +81,7 @@ def evaluate_retrieval(
         ranked = rank_queries(queries, search=search, names=indexed.names, report=bar(report, "Asking"))
     if run:
         write_run(run, ranked)
-    scores = {
-        item.query_id: scores_of([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked
-    }
+    scores = [scores_of([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked]
     times = [item.ms for item in ranked]
     return RetrievalReport(
         dataset=dataset_name(folder),
@@ -92,11 +89,10 @@ def evaluate_retrieval(
         documents=indexed.documents,
         sentences=indexed.sentences,
         queries=len(ranked),
-        metrics={name: mean([row[name] for row in scores.values()]) for name in scores[queries[0].id]},
+        metrics={name: mean([row[name] for row in scores]) for name in scores[0]},
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
         ingest_seconds=indexed.seconds,
         settings=options.model_dump(),
-        per_question=scores,
         unjudged=tuple(query.id for query in everything if query.id not in qrels),
     )
 

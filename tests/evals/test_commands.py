@@ -18,7 +18,7 @@ CHAT = {"questions": 1540, **dict.fromkeys(("R@5", "hit@10", "answered", "left_a
 TIMES = {"p50": 1234.5, "p95": 2345.6}
 TALK = {"count": 143, "of": 1500}
 MEMORY = MemoryReport(
-    10, 5882, 1540, 446, 444, {**CHAT, "by_category": {"multi_session_reasoning": CHAT}}, TIMES, 17.3, 12_987
+    10, 5882, 1540, 446, 444, {**CHAT, "by_category": {"multi_session_reasoning": CHAT}}, TIMES, 17.3
 )
 
 
