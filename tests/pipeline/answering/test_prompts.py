@@ -33,7 +33,7 @@ def test_sources_and_question_are_the_users_message() -> None:
     assert block == "<source 1 w1>\nfan.md\n{context_str}\n</source 1 w1>"
     prompt = last_message("", block, "{y}?", word="w1")
     assert prompt.startswith("Documentation, quoted between lines with w1:")
-    assert prompt.endswith(f"{block}\n\nQuestion: {{y}}?")
+    assert f"{block}\n\nQuestion: {{y}}?\n\n" in prompt
     assert "(nothing was found)" in last_message("", "", "Why?", word="w1")
 
 
@@ -130,7 +130,7 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     sent = [item.text for item in prompt.messages[1:-1]]
     assert sent == [said.text for said in history[len(history) - len(sent) :]]
     assert prompt.history_left_out == len(history) - len(sent)
-    assert prompt.message_cut == (not prompt.messages[-1].text.endswith(f"Question: {message}"))
+    assert prompt.message_cut == (f"Question: {message}\n\n" not in prompt.messages[-1].text)
     assert [source.number for source in prompt.sources] == list(range(1, len(prompt.sources) + 1))
 
 
