@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.events import ChatEvent
     from pipeline.steps.tracing import TurnTracer
-    from pipeline.stores.base import DocumentStore, Manifest
+    from pipeline.stores.base import Manifest, Store
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.keys import Keys
     from pipeline.stores.memories import Memories
@@ -125,14 +125,14 @@ class Athena:
         return manifest_of(self.encoder)
 
     @property
-    def store(self) -> DocumentStore:
-        """The documents, sections and sentences."""
-        return self.components.stores.documents()
+    def store(self) -> Store:
+        """The documents, conversations, memories and API keys."""
+        return self.components.store()
 
     @property
     def conversations(self) -> Conversations:
         """The stored conversations."""
-        return self.components.stores.conversations()
+        return self.store.conversations
 
     @property
     def private_conversations(self) -> PrivateConversations:
@@ -142,12 +142,14 @@ class Athena:
     @property
     def memories(self) -> Memories:
         """The stored memories of all users."""
-        return self.components.stores.memories()
+        return self.store.memories
 
     @property
     def keys(self) -> Keys:
         """The API keys."""
-        return self.components.stores.keys()
+        from pipeline.stores.keys import Keys
+
+        return Keys(self.store.records)
 
     @property
     def persona(self) -> Persona:
@@ -255,7 +257,7 @@ class Athena:
         with reading.changing_files:
             info = self.store.sections.document(source).info
             folder = reading.kept_in(self.settings, info)
-            with self.store.writing(self.store.sections.manifest() or self.manifest) as writing:
+            with self.store.writing(self.store.sections.statistics().manifest or self.manifest) as writing:
                 writing.delete(source)
             return folder is not None and any(uploads.remove(path, folder) for path in paths_of(info))
 
@@ -270,7 +272,7 @@ class Athena:
             warming.run_ahead(lambda: self.encoder.encode_query(""))
         if serving:
             warming.serve_many()
-            warming.run_ahead(lambda: self.store.sentences.vocabulary())
+            warming.run_ahead(lambda: self.store.sentences.vocabulary("a"))
 
     # -- finding ------------------------------------------------------------------------------------
 
@@ -405,7 +407,8 @@ class Athena:
         with ExitStack() as last:
             if (tracer := self.components.tracer.made) is not None:
                 last.callback(tracer.close)
-            last.callback(self.components.stores.close)
+            if (store := self.components.store.made) is not None:
+                last.callback(store.close)
             self.finish()
 
     def _make_after_answers(self) -> AfterAnswers:

@@ -15,7 +15,7 @@ from athena.lazy import Lazy
 from athena.loading import options_of
 from athena.models import Given, Models, build_models
 from athena.settings import Settings
-from athena.stores import Stores, build_stores, manifest_of
+from athena.stores import manifest_of, open_store
 from pipeline.errors import ConfigurationError
 from pipeline.options import RetrievalOptions
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pipeline.finding.hyde import Hypothesize
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
+    from pipeline.stores.base import Store
     from pipeline.stores.private import PrivateConversations
 
 HYDE_TIMEOUT_S = 20.0
@@ -41,7 +42,7 @@ class Components:
 
     settings: Settings
     models: Models
-    stores: Stores
+    store: Lazy[Store]
     private_conversations: Lazy[PrivateConversations]  # kept in this process alone
     persona: Lazy[Persona]
     tracer: Lazy[TurnTracer | None]
@@ -52,32 +53,30 @@ class Components:
 def build_components(settings: Settings, given: Given) -> Components:
     """Return the components that the settings ask for, with the given models in place of theirs."""
     models = build_models(settings, given)
-    stores = build_stores(settings, lambda: manifest_of(models.encoder()[0]))
+    store = Lazy(lambda: open_store(settings, lambda: manifest_of(models.encoder()[0])))
     return Components(
         settings=settings,
         models=models,
-        stores=stores,
+        store=store,
         private_conversations=Lazy(_private_conversations),
         persona=_persona(settings),
         tracer=Lazy(lambda: _tracer(settings)),
-        memory_indexes=_memory_indexes(stores, models),
-        turns_of=_turns_of(stores, models),
+        memory_indexes=_memory_indexes(store, models),
+        turns_of=_turns_of(store, models),
     )
 
 
 def with_settings(components: Components, settings: Settings) -> Components:
     """Return the components for other settings of models, search, memory and persona.
 
-    The stores stay open: where the data is, and with which model it is embedded, stays as it was.
+    The store stays open: where the data is, and with which model it is embedded, stays as it was.
     """
     models = build_models(settings, components.models.given, before=components.models)
     changed = replace(components, settings=settings, models=models, persona=_persona(settings))
     if models.encoder is components.models.encoder:
         return changed
-    stores = components.stores
-    return replace(
-        changed, memory_indexes=_memory_indexes(stores, models), turns_of=_turns_of(stores, models)
-    )
+    store = components.store
+    return replace(changed, memory_indexes=_memory_indexes(store, models), turns_of=_turns_of(store, models))
 
 
 def build_search(components: Components, llm: LLM | None) -> HybridSearch:
@@ -88,7 +87,7 @@ def build_search(components: Components, llm: LLM | None) -> HybridSearch:
 
     encoder = components.models.encoder()[0]
     return HybridSearch(
-        store=components.stores.documents(),
+        store=components.store(),
         encoder=encoder,
         count_tokens=count_tokens,
         options=retrieval_options(components.settings),
@@ -142,24 +141,24 @@ def _tracer(settings: Settings) -> TurnTracer | None:
     return TurnTracer(settings.phoenix_url)
 
 
-def _memory_indexes(stores: Stores, models: Models) -> Lazy[Indexes]:
+def _memory_indexes(store: Lazy[Store], models: Models) -> Lazy[Indexes]:
     """The users' memories in this process."""
 
     def make() -> Indexes:
         from memory.index import Indexes
 
-        return Indexes(stores.memories(), encoder=lambda: models.encoder()[0])
+        return Indexes(store().memories, encoder=lambda: models.encoder()[0])
 
     return Lazy(make)
 
 
-def _turns_of(stores: Stores, models: Models) -> Callable[[str], UserTurns]:
+def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
     """Return a function that returns a user's turns, and keeps those of the latest users."""
 
     @lru_cache(MOST_USERS)
     def turns_of(user: str) -> UserTurns:
         from memory.turns import UserTurns
 
-        return UserTurns(stores.conversations(), user, encoder=lambda: models.encoder()[0])
+        return UserTurns(store().conversations, user, encoder=lambda: models.encoder()[0])
 
     return turns_of

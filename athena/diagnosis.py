@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from athena.reading import language_warning
 from pipeline.errors import AthenaError
 from pipeline.models.base import ModelChoice
-from pipeline.stores.manifest import check_manifest
+from pipeline.stores.base import check_manifest
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def _store(athena: Athena) -> Check:
 def _index(athena: Athena) -> Check:
     """Return the size of the index; advice where it has languages that the embedding model does not know."""
     sections = athena.store.sections
-    stored, documents = sections.manifest(), sections.documents()
+    statistics, documents = sections.statistics(), sections.documents()
+    stored = statistics.manifest
     if stored is None or not documents:
         return Check("index", False, "nothing is indexed", "Index a folder with `athena ingest FOLDER`.")
     check_manifest(stored, athena.manifest)
-    statistics = sections.statistics()
     counts = {
         "document": len(documents),
         "section": sum(info.sections for info in documents),

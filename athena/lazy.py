@@ -28,15 +28,3 @@ class Lazy(Generic[Value]):
     def made(self) -> Value | None:
         """The value if it was made, else None."""
         return self._made[0] if self._made else None
-
-
-class Borrowed(Lazy[Value]):
-    """A value that belongs to somebody else: `made` hides it from whoever closes what was made."""
-
-    def __init__(self, value: Value) -> None:
-        super().__init__(lambda: value)
-
-    @property
-    def made(self) -> Value | None:
-        """None."""
-        return None

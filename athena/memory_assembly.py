@@ -25,7 +25,7 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
     from memory.transfer import static_of
     from memory.user_memory import UserMemory
 
-    conversations = components.stores.conversations()
+    conversations = components.store().conversations
     persona = persona or components.persona()
     says = {tag: getattr(persona, tag) for tag in ("identity", "goals", "rules", "environment")}
     return UserMemory(
@@ -49,7 +49,7 @@ def memory_in_chat(
 
     finishing = Finishing(
         memory=memory,
-        conversations=components.stores.conversations(),
+        conversations=components.store().conversations,
         after=after,
         prices=options_of(components.settings, PriceOptions),
     )
@@ -70,4 +70,4 @@ def _complete(components: Components) -> Complete | None:
 
 
 def _document_hashes(components: Components) -> Mapping[str, str]:
-    return {info.source: info.hash for info in components.stores.documents().sections.documents()}
+    return {info.source: info.hash for info in components.store().sections.documents()}

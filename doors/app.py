@@ -13,11 +13,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from athena.settings import Settings
-from athena.stores import open_keys
+from athena.stores import open_store
 from doors.entrance import PATIENCE_S, Entrance, Limits
 from doors.keys import require_key
 from doors.refusals import MCP
 from pipeline.errors import ConfigurationError
+from pipeline.stores.keys import Keys
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -48,8 +49,8 @@ def open_doors(settings: Settings, athena: Callable[[], Athena], *, page: bool =
     """
     if settings.doors == "none":
         return Doors(())
-    with closing(open_keys(settings)) as keys:
-        require_key(keys, settings)
+    with closing(open_store(settings)) as store:
+        require_key(Keys(store.records), settings)
     try:
         return _opened(settings, athena, page=page)
     except ModuleNotFoundError as error:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from athena.assistant import Athena
 from athena.components import build_components
-from athena.lazy import Borrowed
-from athena.stores import build_stores
+from athena.lazy import Lazy
+from athena.stores import open_store
 from evals.datasets import Document
 from evals.indexing import index_documents
 from pipeline.errors import AthenaError
@@ -22,9 +22,13 @@ from pipeline.steps.records import data_of
 from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from athena.settings import Settings
     from pipeline.answer import Answer
-    from pipeline.stores.base import DocumentStore
+    from pipeline.stores.base import Manifest, Records, SectionStore, SentenceIndex, Store, Writing
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memories
 
 ENOUGH = 0.6  # of the gold's content terms
 ARTICLES = frozenset({"a", "an", "the"})
@@ -64,13 +68,33 @@ class Reply:
         return self.from_memory or bool(self.answer.recalled) or self.recall.get("verdict") == "remembered"
 
 
+class PlayedStore:
+    """The documents of one store, which stays open, and the conversations and memories of another."""
+
+    def __init__(self, documents: Store, own: Store) -> None:
+        self.sections: SectionStore = documents.sections
+        self.sentences: SentenceIndex = documents.sentences
+        self.conversations: Conversations = own.conversations
+        self.memories: Memories = own.memories
+        self.records: Records = own.records
+        self._documents, self._own = documents, own
+
+    def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
+        """Change the documents."""
+        return self._documents.writing(manifest, rebuild=rebuild)
+
+    def close(self) -> None:
+        """Close the store of the conversations and memories."""
+        self._own.close()
+
+
 class PlayedAthena(Athena):
     """An Athena with its own conversations and memories, over the documents and models of another one."""
 
-    def __init__(self, live: Athena, settings: Settings, *, documents: DocumentStore) -> None:
+    def __init__(self, live: Athena, settings: Settings, *, documents: Store) -> None:
         own = build_components(settings, live.models.given)
-        stores = replace(own.stores, documents=Borrowed(documents))
-        super().__init__(replace(own, models=live.models, stores=stores))
+        store = Lazy[Store](lambda: PlayedStore(documents, open_store(settings)))
+        super().__init__(replace(own, models=live.models, store=store))
         self.at = 0.0  # its present time
         self.conversations.clock = lambda: self.at
 
@@ -102,10 +126,9 @@ def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
         here = {"data_dir": folder, "store": "embedded", "phoenix_url": ""}
         settings = live.settings.model_copy(update=here | changes)
         documents = live.store
-        if documents.sections.manifest() is None:
+        if documents.sections.statistics().manifest is None:
             elsewhere = settings.model_copy(update={"data_dir": folder / "documents"})
-            other = build_stores(elsewhere, lambda: live.manifest)
-            documents = opened.enter_context(closing(other.documents()))
+            documents = opened.enter_context(closing(open_store(elsewhere)))
             index_documents(live, [EMPTY], store=documents)
         yield opened.enter_context(closing(PlayedAthena(live, settings, documents=documents)))
 

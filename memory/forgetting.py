@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memory.entities import normalised
-from memory.ids import ANSWER, new_id
+from memory.ids import ANSWER
 from pipeline.analysis import analyse
 from pipeline.errors import UnknownMemory
-from pipeline.stores.memories import Memory, MemoryChanges, MemoryEvent, Mention, Relation
+from pipeline.stores.memories import Memory, MemoryChanges, Mention, Relation
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
@@ -92,21 +92,17 @@ def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
     return [item for item in known if any(source.turn_id in wanted for source in item.sources)]
 
 
-def decided(index: UserIndex, forgotten: Forgetting, *, now: float) -> MemoryChanges:
+def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
     """Return the rows that go, with those that were made of them since.
 
     Names go with the memories and turns, unless something else mentions them.
     """
     left = forgetting(index, [known for known in forgotten.ids if known in index.memories])
     gone = set(left.ids)
-    events = (
-        MemoryEvent(id=new_id(), user=index.user, memory_id=known, action="DELETE", at=now)
-        for known in sorted(gone)
-    )
     removed = gone | named_by(index, left.memories, turn_ids=forgotten.turn_ids)
     if forgotten.everything:
         removed |= {*index.entities, *index.mentions, *index.relations}
-    return MemoryChanges(events=tuple(events), removed=tuple(sorted(removed)))
+    return MemoryChanges(removed=tuple(sorted(removed)))
 
 
 def named_by(index: UserIndex, memories: Sequence[Memory], *, turn_ids: Collection[str] = ()) -> set[str]:

@@ -125,8 +125,9 @@ class Indexes:
     def of(self, user: str) -> UserIndex:
         """Return the index of a user, built again where another process has written."""
         index = self._of.get(user)
-        if index is None or index.version != self.memories.version(user):
-            index = UserIndex(self._loaded(user))
+        known = self.memories.load(user, since=index.version if index else 0)
+        if index is None or index.version != known.version:
+            index = UserIndex(self._embedded(known))
             with self._lock:
                 self._of.pop(user, None)
                 while len(self._of) >= MOST_USERS:
@@ -134,9 +135,9 @@ class Indexes:
                 self._of[user] = index
         return index
 
-    def _loaded(self, user: str) -> UserMemories:
-        """Load a user's rows; embed memories that this model has not embedded, and store their vectors."""
-        known, name = self.memories.load(user), self.encoder.name
+    def _embedded(self, known: UserMemories) -> UserMemories:
+        """Embed the memories that this model has not embedded, and store their vectors."""
+        user, name = known.user, self.encoder.name
         new = self.embedded(
             [item for item in known.memories if not item.embedding or item.embedded_by != name]
         )
@@ -191,7 +192,8 @@ class Indexes:
             if changes or turns:
                 with self._lock:
                     self._of.pop(user, None)  # the store is read again at the next use
-                self.memories.forget(user, changes, turns=turns, expected=expected)
+                changes = replace(changes, removed_turns=tuple(turns))
+                self.memories.apply(user, changes, expected=expected, erase=True)
             return changes
 
         return self._written(user, write)

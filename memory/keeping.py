@@ -13,11 +13,9 @@ from memory.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.ids import id_of, new_id, plain
 from pipeline.errors import AthenaError, ModelError
 from pipeline.stores.memories import (
-    Action,
     Entity,
     Memory,
     MemoryChanges,
-    MemoryEvent,
     MemorySource,
     Mention,
     Relation,
@@ -122,7 +120,7 @@ class Remembering:
     def renamed(self, index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:
         """Return the write that puts a reworded memory, and what it names, in the place of the old one."""
         writing = Writing(now=self.clock())
-        writing.write("UPDATE", new)
+        writing.write(new)
         graph = Naming(index=index, said=Said(message=new.text, at=self.clock()))
         graph.read(None, [new], whole=False)
         changes = graph.changed(writing.changes)
@@ -204,7 +202,7 @@ class Remembering:
                 writing.keep(index, memory)
             graph = Naming(index=index, said=said)
             graph.read(facts, writing.added, whole=whole)
-            rests_on = ((said.turn_id, said.message),) if said.turn_id else ()
+            rests_on = (said.turn_id,) if said.turn_id else ()
             return graph.changed(replace(writing.changes, rests_on=rests_on))
 
         written = self.indexes.change(self.user, decide)
@@ -243,20 +241,17 @@ def refuse_long(text: str, which: str = "This memory") -> None:
 
 @dataclass(slots=True)
 class Writing:
-    """Changes of memories at one time, each with its event."""
+    """Changes of memories at one time."""
 
     now: float = 0.0
     memories: dict[str, Memory] = field(default_factory=dict)  # by id, as they will be
-    events: list[MemoryEvent] = field(default_factory=list)
     added: list[Memory] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
 
-    def write(self, action: Action, memory: Memory, *, other: str = "") -> None:
-        """Add one memory as it will be, and the event; `other` is the id of the memory it has to do with."""
+    def write(self, memory: Memory) -> None:
+        """Add one memory as it will be."""
         self.memories[memory.id] = memory
-        about = {"user": memory.user, "memory_id": memory.id, "other_id": other}
-        self.events.append(MemoryEvent(id=new_id(), action=action, at=self.now, **about))
 
     def keep(self, index: UserIndex, memory: Memory) -> None:
         """Add a memory unless it is known; end the live ones with its subject and predicate."""
@@ -268,16 +263,16 @@ class Writing:
             return
         memory = replace(memory, created_at=self.now)
         self.added.append(memory)
-        self.write("ADD", memory)
+        self.write(memory)
         for old in about:
             if old.id not in self.memories:
-                self.write("REPLACE", replace(old, ended_at=self.now, replaced_by=memory.id), other=memory.id)
+                self.write(replace(old, ended_at=self.now, replaced_by=memory.id))
                 self.replaced.append(memory.id)
 
     @property
     def changes(self) -> MemoryChanges:
         """Return all of it as one write."""
-        return MemoryChanges(memories=tuple(self.memories.values()), events=tuple(self.events))
+        return MemoryChanges(memories=tuple(self.memories.values()))
 
 
 def _same_object(old: Memory, new: Memory) -> bool:

@@ -23,7 +23,7 @@ from memory.shapes import TIMES, Shape, memory_shape
 from memory.times import FIRST_S, LAST_S, in_seconds, iso
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
-from pipeline.stores.memories import Entity, Memory, MemoryChanges, MemoryEvent, Mention, Relation
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ class _Export(BaseModel):
     entities: _Rows[Entity] = ()
     mentions: _Rows[Mention] = ()
     relations: _Rows[Relation] = ()
-    events: _Rows[MemoryEvent] = ()
 
 
 class _Collection(BaseModel):
@@ -87,7 +86,6 @@ def export(user: UserMemory) -> str:
         rows = {name: _shapes(getattr(index, name).values()) for name in KINDS}
     whole = {"athena_memories": 1, "user": user.user, "exported_at": iso(user.clock())}
     whole |= {"memories": [memory_shape(item) for item in memories], **rows}
-    whole["events"] = [memory_shape(item) for item in user.indexes.memories.events(user.user)]
     return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
@@ -108,7 +106,7 @@ def read_import(data: str, *, user: str, now: float) -> MemoryChanges:
         raise AthenaError(f"This is not an export of memories: {why}.", FIX) from error
     except (ValueError, RecursionError) as error:
         raise AthenaError(f"This is not an export of memories: it is not JSON ({error}).", FIX) from error
-    rows = {name: getattr(export, name) for name in (*KINDS, "events")}
+    rows = {name: getattr(export, name) for name in KINDS}
     return MemoryChanges(memories=tuple(map(_guarded, export.memories)), **rows)
 
 
@@ -180,9 +178,7 @@ def would_import(user: UserMemory, data: str) -> MemoryChanges:
 def imported(user: UserMemory, data: str) -> int:
     """Import an export; return the number of new memories. Raises `AthenaError` and writes nothing."""
     new = would_import(user, data)
-    known = {event.id for event in user.indexes.memories.events(user.user)}
-    events = tuple(event for event in new.events if event.id not in known)
-    new = replace(new, memories=tuple(user.indexes.embedded(new.memories)), events=events)
+    new = replace(new, memories=tuple(user.indexes.embedded(new.memories)))
     return len(user.indexes.change(user.user, partial(without_known, new)).memories)
 
 

@@ -69,7 +69,7 @@ class UserTurns:
 
     def hidden(self) -> Mapping[str, str]:
         """Return the questions, by turn, that a search never finds, such as requests to forget."""
-        stored = self._conversations.recallable(self._user, [*self._conversations.revisions(self._user)])
+        stored = self._conversations.turns(self._user)
         hidden = [turn.id for turn in stored if not (turn.question or turn.answer)]
         return {turn_id: self._conversations.turn(turn_id).question for turn_id in hidden}
 
@@ -111,7 +111,7 @@ class UserTurns:
     def _read(self, conversations: Sequence[str]) -> dict[str, list[Spoken]]:
         """Read conversations; embed, and store the vectors of, turns that this model has not embedded."""
         encoder = self._encoder()
-        stored = self._conversations.recallable(self._user, conversations)
+        stored = self._conversations.turns(self._user, conversations=conversations)
         parts = {turn.id: [(said, cut(said.text)) for said in said_in(turn)] for turn in stored}
         texts = {known: [text for _, pieces in said for text in pieces] for known, said in parts.items()}
         sizes = {known: len(held) * encoder.dimensions * FLOAT_BYTES for known, held in texts.items()}

@@ -114,10 +114,10 @@ def migrate(user: UserMemory) -> Sequence[Memory]:
         for memory in short[: max(0, len(short) - size)]:
             same = known.get(plain(memory.text))
             if same is None and (memory.pinned or _importance(memory) >= LEAST):
-                writing.write("MIGRATE", replace(memory, tier="long_term"))
+                writing.write(replace(memory, tier="long_term"))
             else:
                 ended = replace(memory, ended_at=writing.now, replaced_by=same.id if same else "")
-                writing.write("EVICT", ended, other=ended.replaced_by)
+                writing.write(ended)
 
     return [memory for memory in user.write(decide) if memory.tier == "long_term"]
 
@@ -199,10 +199,10 @@ def summarize_and_forget(user: UserMemory) -> Sequence[Memory]:
 
     def decide(index: UserIndex, writing: Writing) -> None:
         if all(index.memories.get(memory.id) == memory for memory in chosen):
-            writing.write("ADD", new)
+            writing.write(new)
             for memory in chosen:
                 ended = replace(memory, ended_at=writing.now, replaced_by=new.id)
-                writing.write("EVICT", ended, other=new.id)
+                writing.write(ended)
 
     return user.write(decide)[:1]
 

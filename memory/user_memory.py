@@ -20,7 +20,7 @@ from memory.telling import Told, line_of, told, turn_named
 from memory.times import now
 from memory.turns import has_words
 from pipeline.errors import AthenaError
-from pipeline.stores.memories import Action, Memory, MemoryChanges
+from pipeline.stores.memories import Memory, MemoryChanges
 from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
@@ -220,7 +220,7 @@ class UserMemory:
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten by age or summarised; or end that protection."""
-        return self._replaced(memory_id, "PIN", lambda memory: replace(memory, pinned=pinned))
+        return self._replaced(memory_id, lambda memory: replace(memory, pinned=pinned))
 
     def undo(self, memory_id: str) -> Sequence[Memory]:
         """End a memory, and let those whose place it took hold again; these are returned."""
@@ -230,9 +230,9 @@ class UserMemory:
             new = known_memory(index, known)
             for old in [item for item in index.memories.values() if item.replaced_by == new.id]:
                 if not any(item.live for item in index.with_text(old.text)):
-                    writing.write("RESTORE", replace(old, ended_at=None), other=new.id)
+                    writing.write(replace(old, ended_at=None))
             if new.live:
-                writing.write("REPLACE", replace(new, ended_at=writing.now))
+                writing.write(replace(new, ended_at=writing.now))
 
         return [memory for memory in self.write(decide) if memory.live]
 
@@ -244,12 +244,12 @@ class UserMemory:
                 success = {1: True, -1: False}.get(value or 0)
                 after = replace(memory, importance=SALIENCE[value], success=success)
                 if memory.kind == "qa" and memory.live and after != memory:
-                    writing.write("UPDATE", after)
+                    writing.write(after)
 
         self.write(decide)
 
     def used(self, ids: Iterable[str]) -> None:
-        """Note that memories were recalled, without an event."""
+        """Store the time at which memories were recalled."""
         at, given = self.clock(), sorted(set(ids))
 
         def decide(index: UserIndex) -> MemoryChanges:
@@ -270,9 +270,9 @@ class UserMemory:
 
         return self.indexes.change(self.user, written).memories
 
-    def _replaced(self, memory_id: str, action: Action, change: Callable[[Memory], Memory]) -> Memory:
+    def _replaced(self, memory_id: str, change: Callable[[Memory], Memory]) -> Memory:
         known = self.changeable(memory_id).id
-        return self.write(lambda index, writing: writing.write(action, change(known_memory(index, known))))[0]
+        return self.write(lambda index, writing: writing.write(change(known_memory(index, known))))[0]
 
     def changeable(self, memory_id: str) -> Memory:
         """Return one memory by its id; raises `AthenaError` for static memory."""
@@ -342,7 +342,7 @@ class UserMemory:
         Other turns may say the same in other words: they stay.
         """
         turns = (*forgotten.turn_ids, *forgotten.hidden, *forgotten.said_in)
-        decide = partial(forgetting.decided, forgotten=forgotten, now=self.clock())
+        decide = partial(forgetting.decided, forgotten=forgotten)
         self.indexes.erase(self.user, decide, turns=turns)
 
 

@@ -19,8 +19,7 @@ from pipeline.ingesting.documents import Reader, find_documents
 from pipeline.ingesting.report import IngestReport, Progress, left_out_summary
 from pipeline.ingesting.run import CutDocument, IngestRun, Stopped
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentStore, Manifest, Vector
-from pipeline.stores.manifest import why_outdated
+from pipeline.stores.base import DocumentStore, Manifest, Vector, why_outdated
 
 __all__ = ["IngestReport", "Progress", "Reader", "ingest", "left_out_summary"]
 
@@ -50,7 +49,7 @@ def ingest(
         StoreError: the store cannot be written.
     """
     started, report = time.perf_counter(), IngestReport()
-    report.outdated = "" if rebuild else why_outdated(store.sections.manifest(), manifest)
+    report.outdated = "" if rebuild else why_outdated(store.sections.statistics().manifest, manifest)
     report.rebuilt = rebuild or bool(report.outdated)
     with (
         store.writing(manifest, rebuild=report.rebuilt) as writing,

@@ -120,7 +120,7 @@ class HybridSearch:
             depth = max(options.top_k, READ_PASSAGES)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)
             leaves = fusion.sentence_scores(found, weights=weights)
-            passages = gather(sections, leaves, sentences=self.store.sentences)
+            passages = gather(sections, leaves, nodes=self.store.sections)
             merging.data["sections"] = fetched(passages)
         with trace.step("rerank") as reranking:
             if reranking.is_on(options.rerank):

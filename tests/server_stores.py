@@ -96,13 +96,13 @@ def server_addresses() -> Iterator[ServerAddresses]:
 
 def everything(addresses: ServerAddresses) -> str:
     """All records of the database, as text."""
-    from pipeline.stores.server.connections import connect, disconnect
+    from pipeline.stores.server.connections import Connections
 
-    connections = connect(addresses)
+    connections = Connections(addresses)
     with connections.mongodb() as database:
         names = sorted(database.list_collection_names())
         records = [f"{name} {record!r}" for name in names for record in database[name].find({})]
-    disconnect(connections)
+    connections.close()
     return "\n".join(records)
 
 
@@ -136,9 +136,9 @@ def leftovers(store: DocumentStore) -> list[str]:
 
 def remove(addresses: ServerAddresses) -> None:
     """Delete everything that a test has left on the servers."""
-    from pipeline.stores.server.connections import connect, disconnect
+    from pipeline.stores.server.connections import Connections
 
-    connections = connect(addresses)
+    connections = Connections(addresses)
     with connections.mongodb() as database:
         database.client.drop_database(addresses.mongodb_database)
 
@@ -149,7 +149,7 @@ def remove(addresses: ServerAddresses) -> None:
 
     prefix = f"{addresses.weaviate_prefix}_"
     connections.weaviate(drop)
-    disconnect(connections)
+    connections.close()
 
 
 def _port_of_mongodb() -> tuple[str, int]:

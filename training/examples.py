@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from pipeline.analysis import analyse, lexical_terms
-from pipeline.stores.embedded.tantivy_index import create_index, open_searcher, search_index
+from pipeline.stores.embedded.lexical import create_index, open_searcher, search_index
 from training.data import Data, Pair
 
 FOUND = 30  # sections that BM25 brings for a question

@@ -23,20 +23,19 @@ def migrate(
 ) -> None:
     """Copy documents, conversations and memories into the other store; nothing is embedded again."""
     from athena.cli.progress import counter
-    from athena.stores import build_stores
+    from athena.stores import open_store
     from pipeline.stores import migration
 
     other = "server" if to == "embedded" else "embedded"
     with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
         source, target = (
-            build_stores(athena.settings.model_copy(update={"store": name}), lambda: athena.manifest)
-            for name in (other, to)
+            open_store(athena.settings.model_copy(update={"store": name})) for name in (other, to)
         )
         with closing(source), closing(target):
             done = migration.Migration(
-                migration.copy_documents(source.documents(), target.documents(), force=force, report=report),
-                migration.copy_conversations(source.conversations(), target.conversations(), report=report),
-                migration.copy_memories(source.memories(), target.memories(), report=report),
+                migration.copy_documents(source, target, force=force, report=report),
+                migration.copy_conversations(source.conversations, target.conversations, report=report),
+                migration.copy_memories(source.memories, target.memories, report=report),
             )
     show(as_json, done, lambda: migration_text(done, to))
 

@@ -142,7 +142,7 @@ class State:
 
 def _status(call: Call, _: Status) -> State:
     athena = call.athena
-    manifest = athena.store.sections.manifest()
+    manifest = athena.store.sections.statistics().manifest
     name = athena.models.language_model()[1].name
     return State(
         documents=len(athena.store.sections.documents()),

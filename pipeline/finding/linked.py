@@ -33,7 +33,7 @@ def with_linked(
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
     if asked and passages:
         rows = store.sentences.search(SearchRequest(" ".join(asked), None, CANDIDATES, paths)).bm25_sentences
-        nodes = store.sentences.get_many([hit.node_id for hit in rows])
+        nodes = store.sections.get_many([hit.node_id for hit in rows])
         read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
     scores: dict[str, float] = {}
     for node, score in read:

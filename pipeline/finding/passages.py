@@ -12,7 +12,7 @@ from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
-from pipeline.stores.base import DocumentStore, SentenceIndex, sentences_by_section
+from pipeline.stores.base import DocumentStore, SectionStore, sentences_by_section
 from readers.dialects import display, title_key
 
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ def gather(
     found: Sequence[tuple[Fused, StoredNode]],
     scores: Mapping[str, Mapping[str, float]],
     *,
-    sentences: SentenceIndex,
+    nodes: SectionStore,
 ) -> list[Passage]:
     """Return a passage for each section, with its scored sentences, best first.
 
     `scores` are by section and sentence id. A passage of which enough sentences were found is merged.
     """
-    nodes = sentences.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
+    leaves = nodes.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
     passages = []
     for item, section in found:
         own = scores.get(item.id, {})
-        hits = [ScoredNode(nodes[id_], score) for id_, score in own.items() if id_ in nodes]
+        hits = [ScoredNode(leaves[id_], score) for id_, score in own.items() if id_ in leaves]
         hits.sort(key=lambda hit: (-hit.score, hit.node.metadata["position"]))
         merged = is_merged(len(hits), len(section.sentence_ids))
         passages.append(Passage(section, tuple(hits), merged, item.score))
@@ -78,7 +78,7 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
     """Return the sentences of each passage in reading order, by its section's id."""
     found = sentences_by_section(
-        store.sentences, [section for passage in passages for section in passage.section_ids]
+        store.sections, [section for passage in passages for section in passage.section_ids]
     )
     return {
         passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]

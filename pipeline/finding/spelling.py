@@ -35,12 +35,11 @@ def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
     lacking = index.lacking(set().union(*terms.values()) - stop_terms())
     corrected = []
     for found in (found for found, own in terms.items() if own <= lacking):
-        word, vocabulary = found[0].lower(), index.vocabulary()
+        word, vocabulary = found[0].lower(), index.vocabulary(found[0][0].lower())
         near = [
             (count, other)
             for other, count in vocabulary.items()
-            if other[0] == word[0]
-            and (len(word) + (len(other) > len(word)) >= ANY_EDIT or sorted(other) == sorted(word))
+            if (len(word) + (len(other) > len(word)) >= ANY_EDIT or sorted(other) == sorted(word))
             and OSA.distance(word, other, score_cutoff=1) == 1
         ]
         if near and word not in vocabulary:

@@ -52,7 +52,7 @@ class IngestRun:
     def __post_init__(self) -> None:
         """Look at the index that is searched, and at the one that is written: in a rebuild these are two."""
         self.indexed = {info.source: info for info in self.store.sections.documents()}
-        self.written = {info.source: info for info in self.writing.documents()}
+        self.written = {info.source: info for info in self.writing.documents}
         self.by_hash = {info.hash: info.source for info in self.written.values()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
@@ -185,7 +185,7 @@ def embedding_texts(
 def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
     """Return the vectors of an indexed document by embedded text; raises `UnknownDocument`."""
     sections = store.sections.document(source).sections
-    sentences = store.sentences.get_many((), sections=[section.node_id for section in sections])
+    sentences = store.sections.get_many((), of_sections=[section.node_id for section in sections])
     texts = embedding_texts(sections, sentences.values(), encoder=encoder)
     vectors = store.sentences.vectors(list(texts))
     return {text: vectors[node_id] for node_id, text in texts.items()}

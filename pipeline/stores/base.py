@@ -1,25 +1,30 @@
-"""What a store of documents must do: its protocols, and the records that cross them.
+"""The protocols of a store, and the records that cross them.
 
-`SectionStore` reads documents and sections, `SentenceIndex` searches, `Writing` changes. No type of a backend
-crosses this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays. A new backend writes the
-methods of these protocols and those of `conversations.py`, `memories.py` and `keys.py`.
+A new backend writes 25 methods: of `Store` and its documents 13 (`SectionStore`, `SentenceIndex`, `Writing`),
+of `Conversations` 7, of `Memories` 3 and of `Records` 2. No type of a backend crosses this line: nodes are
+those of `pipeline/nodes.py`, vectors are NumPy arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from pipeline.analysis import analyse_query
-from pipeline.errors import StoreError
+from pipeline.errors import ManifestMismatch, StoreError
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.globs import Globs
 
 if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
     import numpy as np
     from numpy.typing import NDArray
+
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memories
 
 Vector: TypeAlias = "NDArray[np.float32]"  # (dimensions,), unit length
 Matrix: TypeAlias = "NDArray[np.float32]"  # (rows, dimensions), unit length each
@@ -71,12 +76,16 @@ class DocumentInfo:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """How much an index has; `languages` counts documents by ISO 639-1 code, the most frequent first."""
+    """How much an index has; `languages` counts documents by ISO 639-1 code, the most frequent first.
+
+    `manifest` is None while the index has no document.
+    """
 
     documents: int = 0
     sections: int = 0
     sentences: int = 0
     languages: Mapping[str, int] = field(default_factory=dict)
+    manifest: Manifest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +164,7 @@ class SearchResponse:
 
 
 class SectionStore(Protocol):
-    """Whole documents and their sections."""
+    """Reads documents and their nodes."""
 
     def documents(self) -> list[DocumentInfo]:
         """All indexed documents, by source."""
@@ -163,59 +172,60 @@ class SectionStore(Protocol):
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
 
-    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sections by id, in one call; an id that is not stored is missing from the result."""
-
-    def statistics(self) -> Statistics:
-        """How much is indexed; cheap, because each search asks."""
-
-    def manifest(self) -> Manifest | None:
-        """What the index was made with; None while it is empty."""
-
-
-class SentenceIndex(Protocol):
-    """Sentences and vectors, and the search over both levels."""
-
-    def search(self, request: SearchRequest) -> SearchResponse:
-        """Search sections and sentences by BM25 and by vector."""
-
-    def get_many(self, node_ids: Collection[str], *, sections: Collection[str] = ()) -> dict[str, StoredNode]:
-        """Sentences by id, and all those of some sections in reading order, in one call.
+    def get_many(
+        self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
+    ) -> dict[str, StoredNode]:
+        """Sections and sentences by id, then all sentences of some sections in reading order, in one call.
 
         An id that is not stored is missing from the result.
         """
 
+    def statistics(self) -> Statistics:
+        """How much is indexed, and what it was made with; cheap, because each search asks."""
+
+
+class SentenceIndex(Protocol):
+    """Searches sections and sentences."""
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Search both levels by BM25 and by vector; raises `ManifestMismatch`."""
+
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
-        """Vectors of sections and sentences by id, in one call."""
+        """The vectors of sections and sentences by id, in one call."""
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """The analysed terms that no section has; fast, because each search asks.
 
-        A term of a document that was removed just now may still count as there.
+        A term of a document that was deleted just now may still count as there.
         """
 
-    def vocabulary(self) -> Mapping[str, int]:
-        """How often each word is written in the sections and their headings, in lower case."""
+    def vocabulary(self, initial: str) -> Mapping[str, int]:
+        """How often each word that begins with a letter is written in the sections, in lower case.
+
+        Words of deleted documents may still be counted.
+        """
 
 
 class Writing(Protocol):
-    """Changes to one index: the searched one, or in a rebuild one that nobody sees before `publish`."""
+    """Changes one index: the searched one, or in a rebuild a new one that nobody sees before `publish`.
 
-    def documents(self) -> list[DocumentInfo]:
-        """The documents written so far, by source: all indexed ones except in a rebuild."""
+    `documents` were in that index when the block began: in a rebuild, those of an interrupted one.
+    """
+
+    documents: list[DocumentInfo]
 
     def replace(self, document: NewDocument) -> None:
         """Write a document in the place of its former version; after a kill, one of them is there whole."""
 
     def delete(self, source: str) -> None:
-        """Remove a document with everything that was made of it; raises `UnknownDocument`."""
+        """Delete a document with its nodes; raises `UnknownDocument`."""
 
     def publish(self) -> None:
         """Put the rebuilt index in the place of the old one; does nothing outside of a rebuild."""
 
 
 class DocumentStore(Protocol):
-    """One backend for documents: reading, searching and writing the same data."""
+    """Reads, searches and writes the documents of one store."""
 
     @property
     def sections(self) -> SectionStore:
@@ -223,7 +233,7 @@ class DocumentStore(Protocol):
 
     @property
     def sentences(self) -> SentenceIndex:
-        """Sentences and the search."""
+        """The search."""
 
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Change documents in the block; raises `ManifestMismatch`.
@@ -236,9 +246,107 @@ class DocumentStore(Protocol):
         """Release files and connections."""
 
 
-def sentences_by_section(index: SentenceIndex, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
+class Records(Protocol):
+    """Small texts that all processes share, such as API keys; by kind and id."""
+
+    def get_all(self, kind: str) -> Mapping[str, str]:
+        """The texts of a kind by id, sorted by id."""
+
+    def put(self, kind: str, id_: str, text: str | None) -> bool:
+        """Add a text, or delete it with None; False where that changes nothing. A text is never replaced."""
+
+
+class Store(DocumentStore, Protocol):
+    """Everything that one store keeps."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations."""
+
+    @property
+    def memories(self) -> Memories:
+        """The memories of all users."""
+
+    @property
+    def records(self) -> Records:
+        """API keys and the like."""
+
+
+def sentences_by_section(sections: SectionStore, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
     """All sentences of some sections, in reading order; a section without sentences is missing."""
     found: dict[str, list[StoredNode]] = {}
-    for sentence in index.get_many((), sections=section_ids).values():
+    for sentence in sections.get_many((), of_sections=section_ids).values():
         found.setdefault(sentence.section_id, []).append(sentence)
     return found
+
+
+# -- what an index was made with ------------------------------------------------------------------------
+
+FORMAT = 3
+"""Rises when the same files would make other documents or ids; the recipe of embedding has a number of its
+own, `pipeline.analysis.EMBEDDING_RECIPE`."""
+
+REBUILD = "`athena ingest --rebuild`"
+INGEST = (
+    "Embed everything again: `athena ingest FOLDER`, or 'Index again what changed' on the Documents page."
+)
+
+
+def check_manifest(stored: Manifest | None, wanted: Manifest | None) -> None:
+    """Raise `ManifestMismatch` where an index that has documents was not made with `wanted`."""
+    if stored is None or wanted is None:
+        return
+    if chosen := _other_choices(stored, wanted):
+        raise ManifestMismatch(
+            f"The index was made with other settings: {'; '.join(chosen)}.",
+            f"Rebuild it with {REBUILD}, or go back to the former settings.",
+        )
+    if outdated := why_outdated(stored, wanted):
+        raise ManifestMismatch(f"The index is outdated: it was made with {outdated}.", INGEST)
+
+
+def check_search(stored: Manifest, wanted: Callable[[], Manifest] | None, request: SearchRequest) -> None:
+    """Raise `ManifestMismatch` where an index cannot be searched with the wanted manifest or the vector."""
+    check_manifest(stored, wanted() if wanted else None)
+    if request.vector is not None and len(request.vector) != stored.dimensions:
+        raise ManifestMismatch(
+            f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
+            f"the question was embedded with {len(request.vector)}.",
+            f"Choose that model again, or rebuild the index with {REBUILD}.",
+        )
+
+
+def why_outdated(stored: Manifest | None, wanted: Manifest) -> str:
+    """How an index differs from one made now, where the user did not choose the difference.
+
+    Empty where nothing differs, there is no index, or the user chose another model or splitter: that may be a
+    mistake, and such an index is made anew only on request. An outdated one is made anew by the next ingest.
+    """
+    if stored is None or _other_choices(stored, wanted):
+        return ""
+    others = {
+        f"format {stored.format}": stored.format != wanted.format,
+        f"vectors of {stored.dimensions} dimensions": stored.dimensions != wanted.dimensions,
+        "another model file": stored.fingerprint != wanted.fingerprint,
+        "another recipe of embedding": stored.recipe != wanted.recipe,
+    }
+    return " and ".join(name for name, differs in others.items() if differs)
+
+
+def _other_choices(stored: Manifest, wanted: Manifest) -> list[str]:
+    pairs = {
+        "embedding model": (stored.embedding_model, wanted.embedding_model),
+        "splitter": (stored.splitter, wanted.splitter),
+    }
+    return [f"{name} {was}, now {now}" for name, (was, now) in pairs.items() if was != now]
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often each word without digits is written, in lower case; half a second for 10 MB of text."""
+    counts = Counter[str]()
+    for text in texts:
+        counts.update(word for word in _WORD.findall(text.lower()) if word.isalpha())
+    return counts

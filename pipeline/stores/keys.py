@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass
 
 from pipeline.errors import ConfigurationError
 from pipeline.options import DEFAULT_USER
+from pipeline.stores.base import Records
 
+KIND = "key"  # of the records
 PREFIX = "athena"
 RIGHTS = ("read", "remember", "write")
 """Search and ask; keep conversations and memories; change the documents."""
@@ -44,24 +46,32 @@ class Key:
         return self.expires_at is None or time.time() < self.expires_at
 
 
-class Keys(Protocol):
-    """All keys of one store; safe to use from several threads."""
+class Keys:
+    """The keys among the records of a store."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
 
     def add(self, key: Key) -> None:
-        """Store a new key; raises `ConfigurationError` where one of that name is there."""
+        """Store a new key; raises `ConfigurationError` where one of that name is stored."""
+        if not self._records.put(KIND, key.name, json.dumps(asdict(key))):
+            raise ConfigurationError(
+                f"There is a key '{key.name}' already.", "Choose another name, or revoke that one first."
+            )
 
     def list(self) -> Sequence[Key]:
         """All keys, by name."""
-
-    def revoke(self, name: str) -> bool:
-        """Remove the key of a name or id; False where there is none."""
-
-    def close(self) -> None:
-        """Release files and connections."""
+        found = map(json.loads, self._records.get_all(KIND).values())
+        return [Key(**{**stored, "rights": tuple(stored["rights"])}) for stored in found]
 
     def get(self, key_id: str) -> Key | None:
-        """The key of an id, if it is stored."""
+        """The key of an id; None where it is not stored."""
         return next((key for key in self.list() if key.id == key_id), None)
+
+    def revoke(self, name: str) -> bool:
+        """Delete the key of a name or id; False where there is none."""
+        names = [key.name for key in self.list() if name in (key.name, key.id)]
+        return bool([known for known in names if self._records.put(KIND, known, None)])
 
 
 def new_key(
@@ -89,13 +99,6 @@ def found(keys: Keys, sent: str) -> Key | None:
     id_, _, secret = rest.partition("_")
     key = keys.get(id_) if prefix == PREFIX and id_ and secret else None
     return key if key is not None and key.opens(secret) else None
-
-
-def name_taken(name: str) -> ConfigurationError:
-    """The error for a second key of one name."""
-    return ConfigurationError(
-        f"There is a key '{name}' already.", "Choose another name, or revoke that one first."
-    )
 
 
 def _hashed(salt: str, secret: str) -> str:

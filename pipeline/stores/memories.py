@@ -1,24 +1,24 @@
-"""Memories: what is remembered about each user. One set of records that every preset writes and reads.
+"""The rows that the memory keeps of each user, the protocol `Memories` of a store, and rows as JSON.
 
-A store keeps rows and nothing else. What is remembered, recalled, merged or forgotten is decided in
-`memory/`, which reads all of a user's rows into the process (`load`) and searches them there.
+A store keeps rows and decides nothing: `memory/` loads all rows of a user, searches them, and says which to
+write and which to remove.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Literal, Protocol
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from pipeline.errors import MemoriesChanged, TurnChanged
 
 Tier = Literal["static", "short_term", "long_term"]
 Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
 Origin = Literal["user", "assistant", "document", "system"]
-Action = Literal["ADD", "UPDATE", "REPLACE", "RESTORE", "MIGRATE", "EVICT", "PIN", "DELETE"]
 
 Text = Annotated[str, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -125,18 +125,6 @@ Row = Memory | Entity | Mention | Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEvent:
-    """What was done to a memory and when; never its text, which is gone when it is forgotten."""
-
-    id: str
-    user: str
-    memory_id: str
-    action: Action
-    at: float
-    other_id: str = ""  # the memory that replaced it, or that it was made into
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UserMemories:
     """Everything of one user, at one `version`."""
 
@@ -150,88 +138,137 @@ class UserMemories:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryChanges:
-    """What one write does, in one transaction: rows replaced or added by id, then rows removed by id."""
+    """One write: rows that are added or replaced by id, then what is removed."""
 
     memories: tuple[Memory, ...] = ()
     entities: tuple[Entity, ...] = ()
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
-    events: tuple[MemoryEvent, ...] = ()
-    rests_on: tuple[tuple[str, str], ...] = ()  # turns that it was read from: ids and questions, as read
-    removed: tuple[str, ...] = ()  # ids of memories, entities, mentions and relations
+    removed: tuple[str, ...] = ()  # ids of rows of any kind
+    rests_on: tuple[str, ...] = ()  # ids of the turns that the rows were read from
+    removed_turns: tuple[str, ...] = ()  # ids of turns to delete
 
     def __bool__(self) -> bool:
-        return any((self.memories, self.entities, self.mentions, self.relations, self.events, self.removed))
+        return self.changes_rows or bool(self.removed_turns)
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether any row is added, replaced or removed."""
+        return bool(self.removed) or any(
+            map(len, (self.memories, self.entities, self.mentions, self.relations))
+        )
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The rows that it leaves, of all kinds."""
+        """The rows to write, without those that are removed."""
         gone = frozenset(self.removed)
         rows: list[Row] = [*self.memories, *self.entities, *self.mentions, *self.relations]
         return tuple(row for row in rows if row.id not in gone)
 
 
 class Memories(Protocol):
-    """The memories of one store; safe to use from several threads and processes.
+    """The rows of all users in one store; safe to use from several threads and processes.
 
     An id names one row of a user, of any kind; another user may have a row of the same id.
     """
 
     def users(self) -> list[str]:
-        """All users about whom something is stored, by name."""
+        """The users that have a row, sorted by name."""
 
-    def version(self, user: str) -> int:
-        """A number that grows with each change of this user's rows; 0 for an unknown user. Cheap."""
+    def load(self, user: str, *, since: int = 0) -> UserMemories:
+        """All rows of a user, ended ones included, as of one moment.
 
-    def load(self, user: str) -> UserMemories:
-        """All rows of a user, history included, as of one moment."""
-
-    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
-        """What was done, oldest first; to one memory, or to all."""
-
-    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
-        """Write all of it or nothing, and return the new version.
-
-        Raises `MemoriesChanged` where the version is not `expected`, or a second valid memory has the same
-        tier and text: load and decide again. Raises `TurnChanged` where a turn that it `rests_on` was
-        deleted meanwhile, ValueError for a row of another user.
+        Without rows where the user's version is still `since`: then nothing has changed.
         """
 
-    def forget(
-        self,
-        user: str,
-        changes: MemoryChanges,
-        *,
-        turns: Collection[str] = (),
-        expected: int | None = None,
-    ) -> None:
-        """As `apply`, and then no file of the store has a byte of the removed rows.
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
+        """Write all changes or none, and return the user's new version.
 
-        These `turns` of the user are deleted, too, and conversations that have no other. Raises
-        `ErasureIncomplete` where everything is removed, but another process still reads bytes of it.
+        The version rises with each change of a row. Removed turns
+        take along conversations that have no other turn. With `erase`, no file of the store has a byte of
+        what was removed afterwards.
+
+        Raises:
+            MemoriesChanged: the user's version is not `expected`: load the rows and decide again.
+            TurnChanged: a turn that the changes rest on was deleted.
+            ErasureIncomplete: all is removed, but another process still reads bytes of it.
+            ValueError: a row belongs to another user.
         """
 
-    def close(self) -> None:
-        """Release files and connections."""
+
+KINDS: Mapping[str, type[Any]] = {
+    "memory": Memory,
+    "entity": Entity,
+    "mention": Mention,
+    "relation": Relation,
+}
 
 
-def text_hash(text: str) -> bytes:
-    """What two memories of the same text have in common."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def record_of(row: Row) -> dict[str, Any]:
+    """A row as stores keep it: `row` is its JSON without the vector, which is stored beside it."""
+    return {
+        "user": row.user,
+        "id": row.id,
+        "kind": _kind_of(row),
+        "row": json.dumps(plain_object(row), ensure_ascii=False),
+        "embedding": row.embedding if isinstance(row, Memory) else b"",
+    }
+
+
+def row_of(record: Mapping[str, Any]) -> Row:
+    """The row of a record; unknown fields are ignored. Raises ValueError."""
+    row: Row = _adapter(record["kind"]).validate_json(record["row"])
+    if not isinstance(row, Memory):
+        return row
+    vector = record["embedding"]
+    return replace(row, embedding=vector, embedded_by=row.embedded_by if vector else "")
+
+
+def plain_object(row: Row) -> dict[str, Any]:
+    """A row by its fields, without a vector."""
+    found: dict[str, Any] = _adapter(_kind_of(row)).dump_python(row, exclude={"embedding"})
+    return found
+
+
+def user_memories(user: str, version: int, rows: Iterable[Row]) -> UserMemories:
+    """The rows of a user by kind, oldest first; entities by name."""
+    listed = list(rows)
+    return UserMemories(
+        user=user,
+        version=version,
+        memories=_sorted(listed, Memory, "created_at"),
+        entities=_sorted(listed, Entity, "name"),
+        mentions=_sorted(listed, Mention, "at"),
+        relations=_sorted(listed, Relation, "at"),
+    )
 
 
 def check_user(user: str, changes: MemoryChanges) -> None:
-    """Raise ValueError where a row belongs to somebody else."""
-    for row in (*changes.rows, *changes.events):
+    """Raise ValueError where a row belongs to another user."""
+    for row in changes.rows:
         if row.user != user:
             raise ValueError(f"a row of '{row.user}' cannot be written to the memories of '{user}'")
 
 
-def changed_meanwhile(user: str) -> MemoriesChanged:
-    """The error for a change that was decided on older rows."""
-    return MemoriesChanged(f"The memories of '{user}' were changed by somebody else meanwhile.", "Try again.")
+def memories_changed(user: str) -> MemoriesChanged:
+    """The error for changes that were decided on older rows."""
+    return MemoriesChanged(f"Another process changed the memories of '{user}'.", "Try again.")
 
 
 def turn_changed() -> TurnChanged:
-    """The error for something that was read from a turn which was deleted meanwhile."""
+    """The error for changes that were read from a deleted turn."""
     return TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
+
+
+def _sorted(rows: Iterable[Row], kind: type[Any], key: str) -> tuple[Any, ...]:
+    found = [row for row in rows if isinstance(row, kind)]
+    return tuple(sorted(found, key=lambda row: (getattr(row, key), row.id)))
+
+
+def _kind_of(row: Row) -> str:
+    return next(name for name, kind in KINDS.items() if isinstance(row, kind))
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    return TypeAdapter(KINDS[kind])

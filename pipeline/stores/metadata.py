@@ -1,7 +1,7 @@
 """Metadata as it is stored: what nodes share stands once, with their document or their section.
 
-A name goes with every section and sentence below it; written to each of them, a short file with long names
-would take a thousand times its size.
+A heading goes with every sentence below it; written to each of them, a short file with long headings would
+take a thousand times its size.
 """
 
 from __future__ import annotations
@@ -12,50 +12,33 @@ from typing import Any
 
 from pipeline.nodes import Node
 
-OF_DOCUMENT = ("source", "title", "aliases", "keywords", "language", "version")
-"""Stored with a document, for its sections."""
-OF_SECTION = ("source", "title", "heading_path", "aliases", "keywords", "language")
-"""Taken by sentences from their section."""
-
 Metadata = Mapping[str, Any]
 
 
-def document_metadata(sections: Collection[Node]) -> str:
-    """What all sections of a document share."""
+def shared_metadata(sections: Collection[Node]) -> dict[str, Any]:
+    """What all sections of a document have alike."""
     first = next(iter(sections), None)
-    shared = {key: first.metadata[key] for key in OF_DOCUMENT if key in first.metadata} if first else {}
-    return _to_json(shared)
+    if first is None:
+        return {}
+    alike = {
+        key
+        for key, value in first.metadata.items()
+        if all(value == one.metadata.get(key) for one in sections)
+    }
+    return {key: first.metadata[key] for key in alike}
 
 
-def section_metadata(section: Node, document: Metadata) -> str:
-    """What a section has beside what is stored with its document."""
-    return _beside(section.metadata, document, OF_DOCUMENT)
+def own_metadata(metadata: Metadata, above: Metadata) -> str:
+    """What a node has beside its section or document, as JSON; null for what only those have."""
+    own = {key: value for key, value in metadata.items() if key not in above or above[key] != value}
+    return to_json(own | dict.fromkeys(above.keys() - metadata.keys()))
 
 
-def sentence_metadata(sentence: Node, section: Node) -> str:
-    """What a sentence has beside what is stored with its section."""
-    return _beside(sentence.metadata, section.metadata, OF_SECTION)
+def whole_metadata(own: str, above: Metadata) -> dict[str, Any]:
+    """The metadata of a node, from its own and that of its section or document."""
+    return {key: value for key, value in {**above, **json.loads(own)}.items() if value is not None}
 
 
-def read_section(document: str, own: str) -> dict[str, Any]:
-    """The metadata of a section, whole."""
-    return {**json.loads(document), **json.loads(own)}
-
-
-def read_sentence(section: Metadata, own: str) -> dict[str, Any]:
-    """The metadata of a sentence, whole."""
-    return {**{key: section[key] for key in OF_SECTION if key in section}, **json.loads(own)}
-
-
-def _beside(metadata: Metadata, above: Metadata, keys: Collection[str]) -> str:
-    return _to_json(
-        {
-            key: value
-            for key, value in metadata.items()
-            if key not in keys or key not in above or above[key] != value
-        }
-    )
-
-
-def _to_json(metadata: Metadata) -> str:
+def to_json(metadata: Metadata) -> str:
+    """Metadata as it is stored."""
     return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), default=str)

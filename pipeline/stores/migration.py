@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.errors import ManifestMismatch, StoreError
-from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, sentences_by_section
-from pipeline.stores.manifest import why_outdated
+from pipeline.stores.base import (
+    DocumentInfo,
+    DocumentStore,
+    NewDocument,
+    sentences_by_section,
+    why_outdated,
+)
 from pipeline.stores.memories import MemoryChanges
 
 if TYPE_CHECKING:
@@ -37,17 +42,17 @@ def copy_documents(source: DocumentStore, target: DocumentStore, *, force: bool,
         StoreError: there is nothing to copy, or the target has other documents and `force` is not given.
         ManifestMismatch: the target was made with another embedding model, model file, recipe or splitter.
     """
-    manifest = source.sections.manifest()
+    manifest = source.sections.statistics().manifest
     if manifest is None:
         raise StoreError("There is no index to copy.", "Make one with `athena ingest FOLDER`.")
-    if outdated := why_outdated(target.sections.manifest(), manifest):
+    if outdated := why_outdated(target.sections.statistics().manifest, manifest):
         raise ManifestMismatch(
             f"The two indexes do not fit together: that of the target was made with {outdated}.",
             "Run `athena ingest FOLDER` with each of the two as ATHENA_STORE, and copy again.",
         )
     wanted = {info.source: info for info in source.sections.documents()}
     with target.writing(manifest) as writing:
-        present = {info.source: info for info in writing.documents()}
+        present = {info.source: info for info in writing.documents}
         others = sorted(name for name, info in present.items() if not _same(wanted.get(name), info))
         if others and not force:
             raise StoreError(
@@ -75,7 +80,7 @@ def copy_conversations(source: Conversations, target: Conversations, *, report: 
 
 def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
     """Copy the memories of users about whom the target has none, and return how many users."""
-    missing = [user for user in source.users() if not target.version(user)]
+    missing = [user for user in source.users() if not target.load(user).version]
     for done, user in enumerate(missing, start=1):
         rows = source.load(user)
         changes = MemoryChanges(
@@ -83,7 +88,6 @@ def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
             entities=rows.entities,
             mentions=rows.mentions,
             relations=rows.relations,
-            events=tuple(source.events(user)),
         )
         target.apply(user, changes, expected=0)
         report("Users", done, len(missing))
@@ -97,7 +101,7 @@ def _same(one: DocumentInfo | None, other: DocumentInfo) -> bool:
 def _whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
     """A stored document as it goes into another store."""
     stored = store.sections.document(info.source)
-    by_section = sentences_by_section(store.sentences, [section.node_id for section in stored.sections])
+    by_section = sentences_by_section(store.sections, [section.node_id for section in stored.sections])
     sentences = [sentence for section in stored.sections for sentence in by_section.get(section.node_id, ())]
     return NewDocument(
         id=info.id, source=info.source, root=info.root, title=info.title, hash=info.hash, text=stored.text,

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from athena.lazy import Borrowed, Lazy
+from athena.lazy import Lazy
 
 
 def test_it_is_made_at_its_first_use() -> None:
@@ -41,8 +41,3 @@ def test_a_failure_is_not_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         lazy()
     assert lazy() == "value"
-
-
-def test_a_borrowed_value_is_not_there_to_be_closed() -> None:
-    lazy = Borrowed("value")
-    assert (lazy(), lazy.made) == ("value", None)

@@ -22,8 +22,7 @@ from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwri
 
 from athena.settings import Settings
 from pipeline.stores.conversations import Conversation, ConversationInfo
-from pipeline.stores.embedded.conversations import EmbeddedConversations
-from pipeline.stores.embedded.database import FILE_NAME
+from pipeline.stores.embedded import EmbeddedStore
 from tests.browser.pages import PATIENCE_MS, App
 from tests.ui.conftest import answered
 
@@ -171,7 +170,8 @@ def talkative(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """
     data_dir = tmp_path_factory.mktemp("many") / "data"
     shutil.copytree(indexed, data_dir)
-    with closing(EmbeddedConversations(data_dir / FILE_NAME)) as conversations:
+    with closing(EmbeddedStore(data_dir)) as store:
+        conversations = store.conversations
         now = time.time()
         for number in range(MANY):
             at = now - 3600 * number

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from pipeline.stores.embedded.conversations import EmbeddedConversations
-from pipeline.stores.embedded.database import FILE_NAME
+from pipeline.stores.embedded import EmbeddedStore
 from tests.browser.conftest import SERVE, Opener, serving
 from tests.browser.looks import can_be_read, looked_at
 from tests.browser.pages import App
@@ -256,7 +255,8 @@ def test_a_cancelled_upload_leaves_whole_documents_and_indexing_again_completes_
     """
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    with closing(EmbeddedConversations(data_dir / FILE_NAME)) as conversations:
+    with closing(EmbeddedStore(data_dir)) as store:
+        conversations = store.conversations
         conversation = conversations.create(title="Valves", assistant="Athena").info.id
         conversations.save_turn(conversation, answered("Which valve is open?"))
     with serving(data_dir, program=HELD + SERVE, llm="none") as address:

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.stores.base import DocumentStore
+from pipeline.stores.base import Manifest, Store
 from pipeline.stores.embedded import EmbeddedStore
 from tests.server_stores import server_addresses
 
 BACKENDS = ["embedded", pytest.param("server", marks=pytest.mark.server)]
 
 
-OpenStore = Callable[..., DocumentStore]
+@contextmanager
+def opened_store(backend: str, folder: Path) -> Iterator[Store]:
+    """One empty store of a backend."""
+    with ExitStack() as stack:
+        if backend == "server":
+            from pipeline.stores.server import ServerStore
+
+            store: Store = ServerStore(stack.enter_context(server_addresses()))
+        else:
+            store = EmbeddedStore(folder / "store")
+        yield stack.enter_context(closing(store))
+
+
+OpenStore = Callable[..., Store]
 
 
 @pytest.fixture(params=BACKENDS)
@@ -30,13 +43,14 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenS
 
             make = partial(ServerStore, stack.enter_context(server_addresses()))
 
-        def opened(**options: Any) -> DocumentStore:
-            return stack.enter_context(closing(make(**options)))
+        def opened(*, manifest: Manifest | None = None, **options: Any) -> Store:
+            wanted = (lambda: manifest) if manifest else None
+            return stack.enter_context(closing(make(manifest=wanted, **options)))
 
         yield opened
 
 
 @pytest.fixture
-def store(open_store: OpenStore) -> DocumentStore:
+def store(open_store: OpenStore) -> Store:
     """An empty store of each backend in turn."""
     return open_store()

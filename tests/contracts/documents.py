@@ -19,7 +19,7 @@ OTHER_MANIFEST = replace(MANIFEST, embedding_model="other", dimensions=16)
 
 def delete(store: DocumentStore, source: str) -> None:
     """Remove a document from a store that has one; raises `UnknownDocument`."""
-    with store.writing(store.sections.manifest() or MANIFEST) as writing:
+    with store.writing(store.sections.statistics().manifest or MANIFEST) as writing:
         writing.delete(source)
 
 

@@ -6,10 +6,11 @@ import math
 import struct
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.stores.memories import Memory, MemoryChanges, MemorySource, UserMemories
+from pipeline.stores.memories import Memories, Memory, MemoryChanges, MemorySource, UserMemories
 
 
 def embedding(seed: int, *, dimensions: int = 384) -> bytes:
@@ -50,6 +51,25 @@ def texts(loaded: UserMemories) -> list[str]:
 def adding(*rows: Memory, **given: Any) -> MemoryChanges:
     """Changes that write these memories."""
     return MemoryChanges(memories=rows, **given)
+
+
+def applied(memories: Memories, user: str, changes: MemoryChanges) -> int:
+    """Write changes to a user's rows as they are now, and return the version."""
+    return memories.apply(user, changes, expected=memories.load(user).version)
+
+
+def forgotten(
+    memories: Memories,
+    user: str,
+    changes: MemoryChanges,
+    *,
+    turns: Sequence[str],
+    expected: int | None = None,
+) -> None:
+    """Write changes, delete turns, and erase every byte of what was removed."""
+    if expected is None:
+        expected = memories.load(user).version
+    memories.apply(user, replace(changes, removed_turns=tuple(turns)), expected=expected, erase=True)
 
 
 def found_in_files(folder: Path, words: Sequence[str]) -> list[str]:

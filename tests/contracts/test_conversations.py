@@ -12,30 +12,19 @@ import pytest
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations, RecallableTurn
-from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.private import PrivateConversations
 from tests.answers import answer, citing
-from tests.contracts.conftest import BACKENDS
-from tests.server_stores import server_addresses
+from tests.contracts.conftest import BACKENDS, opened_store
 
 
 @pytest.fixture(params=[*BACKENDS, "private"])
 def conversations(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conversations]:
     """No conversations, on each backend in turn."""
-    match request.param:
-        case "embedded":
-            embedded = EmbeddedConversations(tmp_path / "athena.sqlite")
-            yield embedded
-            embedded.close()
-        case "private":
-            yield PrivateConversations()
-        case "server":
-            from pipeline.stores.server.conversations import ServerConversations
-
-            with server_addresses() as addresses:
-                server = ServerConversations(addresses)
-                yield server
-                server.close()
+    if request.param == "private":
+        yield PrivateConversations()
+        return
+    with opened_store(request.param, tmp_path) as store:
+        yield store.conversations
 
 
 class TestConversations:
@@ -248,7 +237,7 @@ def test_each_has_a_scope_of_its_own(conversations: Conversations) -> None:
 
 def recalled(conversations: Conversations, *ids: str, user: str = "local") -> list[tuple[str, str]]:
     """What is found again of some conversations: questions and answers."""
-    return [(turn.question, turn.answer) for turn in conversations.recallable(user, ids)]
+    return [(turn.question, turn.answer) for turn in conversations.turns(user, conversations=ids)]
 
 
 NOTHING_KEPT = Step("remember", data={"known": []})
@@ -286,8 +275,8 @@ def test_turns_are_found_again_by_what_was_said_and_answered(conversations: Conv
         conversations.save_turn(id_, answer(f"{id_}?"))
     expected = [found for _, found in FOUND_AGAIN]
     assert recalled(conversations, mine, user="ann") == expected
-    assert recalled(conversations, other, theirs, "gone", mine, user="ann") == [(f"{other}?", ""), *expected]
-    first = conversations.recallable("ann", [mine])[0]
+    assert recalled(conversations, other, theirs, "gone", mine, user="ann") == [*expected, (f"{other}?", "")]
+    first = conversations.turns("ann", conversations=[mine])[0]
     at = conversations.get(mine).turns[0].created_at
     assert first == RecallableTurn(id=ids[0], conversation_id=mine, question="Why?", answer="So.", at=at)
 
@@ -308,20 +297,20 @@ def test_an_embedding_stays_as_long_as_its_text(conversations: Conversations) ->
     known = answer(verdict="answered")
     turn = conversations.save_turn(id_, known)
     before = conversations.revisions("local")
-    (found,) = conversations.recallable("local", [id_])
+    (found,) = conversations.turns("local", conversations=[id_])
     embedded = replace(found, embedding=b"\x00\x80\xff\n" * 400, embedded_by="model")
     others = [replace(embedded, **{name: "Else."}) for name in ("id", "question", "answer")]  # type: ignore[arg-type]
     conversations.keep_embeddings(others)
-    assert conversations.recallable("local", [id_]) == [found]
+    assert conversations.turns("local", conversations=[id_]) == [found]
     for embedding in (b"abcd", embedded.embedding):
         conversations.keep_embeddings([replace(embedded, embedding=embedding)])
-    assert conversations.recallable("local", [id_]) == [embedded]
+    assert conversations.turns("local", conversations=[id_]) == [embedded]
     assert conversations.revisions("local") == before
     conversations.change_answer(turn, lambda answer: replace(answer, notices=("Noted.",)))
     conversations.set_feedback(turn, 1)
-    assert conversations.recallable("local", [id_]) == [embedded]
+    assert conversations.turns("local", conversations=[id_]) == [embedded]
     conversations.save_turn(id_, replace(known, text="Or so.", turn_id=turn))
-    assert conversations.recallable("local", [id_]) == [replace(found, answer="Or so.")]
+    assert conversations.turns("local", conversations=[id_]) == [replace(found, answer="Or so.")]
 
 
 def test_a_revision_rises_with_every_change_of_its_turns(conversations: Conversations) -> None:

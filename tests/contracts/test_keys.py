@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import ConfigurationError
-from pipeline.stores.embedded.keys import EmbeddedKeys
+from pipeline.stores.base import Store
 from pipeline.stores.keys import Keys, found, new_key
-from tests.contracts.conftest import BACKENDS
-from tests.server_stores import server_addresses
 
 
-@pytest.fixture(params=BACKENDS)
-def keys(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Keys]:
+@pytest.fixture
+def keys(store: Store) -> Keys:
     """No keys yet, in each store in turn."""
-    with ExitStack() as stack:
-        if request.param == "server":
-            from pipeline.stores.server.keys import ServerKeys
-
-            yield stack.enter_context(closing(ServerKeys(stack.enter_context(server_addresses()))))
-        else:
-            yield stack.enter_context(closing(EmbeddedKeys(tmp_path / "athena.sqlite")))
+    return Keys(store.records)
 
 
 def test_a_key_opens_until_it_is_revoked_and_is_stored_nowhere(keys: Keys, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_build_is_swapped_while_others_read(place: tuple[OpenStore, Start]) ->
     models, searches = set(), 0
     while swapping.poll() is None:
         searches += 1
-        manifest = store.sections.manifest()
+        manifest = store.sections.statistics().manifest
         assert manifest is not None
         models.add(manifest.embedding_model)
         assert len(store.sections.documents()) == 6

@@ -23,7 +23,7 @@ def tank(store: DocumentStore) -> NewDocument:
 class TestSectionStore:
     def test_an_empty_store_has_no_documents_and_no_manifest(self, store: DocumentStore) -> None:
         assert store.sections.documents() == []
-        assert store.sections.manifest() is None
+        assert store.sections.statistics().manifest is None
         assert store.sections.get_many(["x"]) == {}
 
     def test_documents_are_listed_by_source_with_their_counts(
@@ -79,6 +79,6 @@ class TestSectionStore:
         delete(store, "ecs/tank.md")
         assert [info.source for info in store.sections.documents()] == ["a.md"]
         assert store.sections.get_many([node.node_id for node in tank.sections]) == {}
-        assert store.sentences.get_many([node.node_id for node in tank.sentences]) == {}
+        assert store.sections.get_many([node.node_id for node in tank.sentences]) == {}
         assert store.sentences.vectors([node.node_id for node in tank.sentences]) == {}
         assert store.sections.statistics().sentences == 1

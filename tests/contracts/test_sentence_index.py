@@ -115,7 +115,7 @@ class TestSentenceIndex:
     def test_sentences_come_back_with_their_section(self, index: DocumentStore) -> None:
         section_id = make_id("ecs/tank.md", "Tank")
         sentence_id = make_id(section_id, 1)
-        sentence = index.sentences.get_many([sentence_id, "unknown"])[sentence_id]
+        sentence = index.sections.get_many([sentence_id, "unknown"])[sentence_id]
         assert sentence.text == "It vents through the relief valve."
         assert (sentence.section_id, sentence.document_id) == (section_id, make_id("ecs/tank.md"))
         assert sentence.section_id == section_id
@@ -128,16 +128,16 @@ class TestSentenceIndex:
         tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
         sentence_id = make_id(tank, 1)
         for sections in ([battery, "unknown"], [battery]):  # the second time it may be kept
-            found = index.sentences.get_many([sentence_id, "unknown"], sections=sections)
+            found = index.sections.get_many([sentence_id, "unknown"], of_sections=sections)
             assert [node.text for node in found.values()] == [
                 "It vents through the relief valve.",
                 *DOCUMENTS["power/battery.md"]["Battery"],
             ]
-        assert index.sentences.get_many([]) == {}
+        assert index.sections.get_many([]) == {}
 
     def test_all_sentences_of_sections_in_reading_order(self, index: DocumentStore) -> None:
         tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
-        found = sentences_by_section(index.sentences, [battery, tank, "unknown"])
+        found = sentences_by_section(index.sections, [battery, tank, "unknown"])
         assert {section: [node.text for node in nodes] for section, nodes in found.items()} == {
             tank: DOCUMENTS["ecs/tank.md"]["Tank"],
             battery: DOCUMENTS["power/battery.md"]["Battery"],
@@ -155,21 +155,19 @@ class TestSentenceIndex:
         terms = {*analyse("vented BATTERY overview zeppelin"), "ecs-ln2-t1"}
         assert index.sentences.lacking(terms) == {"zeppelin"}
         assert index.sentences.lacking(()) == frozenset()
-        assert index.sentences.vocabulary()  # what is known of it now must tell the same
-        assert index.sentences.lacking(terms) == {"zeppelin"}
 
     def test_the_vocabulary_has_every_word_without_digits(self, index: DocumentStore) -> None:
-        words = index.sentences.vocabulary()
-        assert {"relief", "battery", "overview", "the"} <= set(words)
-        assert words["relief"] == 1 < words["fan"]
+        words = index.sentences.vocabulary("r")
+        assert words["relief"] == 1 < index.sentences.vocabulary("f")["fan"]
+        assert "relief" not in index.sentences.vocabulary("b")
+        assert "overview" in index.sentences.vocabulary("o")  # a heading
         assert not any(character.isdigit() for word in words for character in word)
 
-    def test_the_vocabulary_follows_the_documents(self, index: DocumentStore) -> None:
-        assert "zeppelin" not in index.sentences.vocabulary()
+    def test_the_vocabulary_and_the_terms_follow_the_documents(self, index: DocumentStore) -> None:
+        assert "zeppelin" not in index.sentences.vocabulary("z")
         with index.writing(MANIFEST) as writing:
             writing.replace(make_document("overview.md", {"Overview": ["A zeppelin."]}))
-        assert "zeppelin" in index.sentences.vocabulary()
+        assert "zeppelin" in index.sentences.vocabulary("z")
         assert index.sentences.lacking(["zeppelin"]) == frozenset()
         delete(index, "overview.md")
-        assert "zeppelin" not in index.sentences.vocabulary()
         assert index.sentences.lacking(["zeppelin"]) == {"zeppelin"}

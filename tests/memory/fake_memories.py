@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline.analysis import analyse
 from pipeline.errors import MemoriesChanged
-from pipeline.stores.memories import MemoryChanges, MemoryEvent, UserMemories
+from pipeline.stores.memories import MemoryChanges, UserMemories
 
 COMMON = {"the", "a", "is", "of", "on", "has", "what", "which", "that", "i", "my", "do", "to"}
 
@@ -22,28 +22,27 @@ class FakeMemories:
 
     def __init__(self) -> None:
         self.of: dict[str, UserMemories] = {}
-        self.happened: list[MemoryEvent] = []
         self.deleted: set[str] = set()
         self.before_apply: Callable[[], None] = lambda: None
-        self.rests_on: list[tuple[tuple[str, str], ...]] = []  # of each write
+        self.rests_on: list[tuple[str, ...]] = []  # of each write
         self.writes = 0
         self.loads = 0
 
     def users(self) -> list[str]:
         return sorted(user for user, known in self.of.items() if known.memories or known.entities)
 
-    def version(self, user: str) -> int:
-        return self.of[user].version if user in self.of else 0
-
-    def load(self, user: str) -> UserMemories:
+    def load(self, user: str, *, since: int = 0) -> UserMemories:
+        known = self.of.get(user, UserMemories(user=user, version=0))
+        if known.version == since:
+            return UserMemories(user=user, version=since)
         self.loads += 1
-        return self.of.get(user, UserMemories(user=user, version=0))
+        return known
 
-    def apply(self, user: str, changes: MemoryChanges, *, expected: int | None = None) -> int:
+    def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
         hook, self.before_apply = self.before_apply, lambda: None
         hook()
         known = self.of.get(user, UserMemories(user=user, version=0))
-        if expected is not None and expected != known.version:
+        if expected != known.version:
             raise MemoriesChanged("Somebody else was first.")
         rows = {}
         for name in ("memories", "entities", "mentions", "relations"):
@@ -51,30 +50,12 @@ class FakeMemories:
             assert all(row.user == user for row in merged.values())
             rows[name] = tuple(row for key, row in merged.items() if key not in changes.removed)
         live = [(memory.tier, memory.text) for memory in rows["memories"] if memory.live]
-        if len(live) != len(set(live)):
-            raise MemoriesChanged("The same text is there twice.")
+        assert len(live) == len(set(live)), "the same text is there twice"
         self.of[user] = replace(known, version=known.version + 1, **rows)
-        self.happened += changes.events
+        self.deleted |= set(changes.removed_turns)
         self.rests_on.append(changes.rests_on)
         self.writes += 1
         return known.version + 1
-
-    def events(self, user: str, memory_id: str = "") -> list[MemoryEvent]:
-        return [event for event in self.happened if event.user == user and memory_id in ("", event.memory_id)]
-
-    def forget(
-        self,
-        user: str,
-        changes: MemoryChanges,
-        *,
-        turns: Collection[str] = (),
-        expected: int | None = None,
-    ) -> None:
-        self.apply(user, changes, expected=expected)
-        self.deleted |= {*turns}
-
-    def close(self) -> None:
-        pass
 
 
 class FakeEncoder:

@@ -21,6 +21,7 @@ from pipeline.answering.recollection import filled_in, memories_named
 from pipeline.options import PriceOptions
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import Database
 from pipeline.stores.embedded.memories import EmbeddedMemories
 from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder
@@ -74,14 +75,14 @@ class Talk:
 @pytest.fixture
 def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
     path = tmp_path / "memories.sqlite"
-    memories, conversations = EmbeddedMemories(path), EmbeddedConversations(path)
+    database = Database(path)
+    memories, conversations = EmbeddedMemories(database), EmbeddedConversations(database)
     encoder = FakeEncoder()
     indexes = Indexes(memories, encoder=lambda: encoder)
     options = MemoryOptions(memory_threshold=0.3)
     turns = UserTurns(conversations, "local", encoder=lambda: encoder)
     yield Talk(UserMemory(indexes, "local", turns, options=options), conversations, manual, path)
-    memories.close()
-    conversations.close()
+    database.close()
 
 
 def another_process(mine: UserMemory) -> UserMemory:

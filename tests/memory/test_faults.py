@@ -13,7 +13,7 @@ from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.stores.memories import MemorySource
 from pipeline.stores.private import PrivateConversations
-from tests.contracts.memories import adding, memory
+from tests.contracts.memories import adding, applied, memory
 from tests.fakes import spoken
 from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
 from tests.memory.fake_memories import FakeEncoder
@@ -128,5 +128,5 @@ def test_a_question_and_its_answer_are_not_recalled_once_the_document_changed(mi
 
 def test_a_vector_of_another_size_is_embedded_again(mine: UserMemory) -> None:
     stale = memory("It hums.", user="local", embedding=np.ones(3, "float32").tobytes(), embedded_by="other")
-    mine.indexes.memories.apply("local", adding(stale))
+    applied(mine.indexes.memories, "local", adding(stale))
     assert mine.list()[0].embedded_by == "fake"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from memory.turns import ANSWER, UserTurns
 from pipeline.answer import Answer
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import Database
 from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder
 
@@ -30,9 +32,8 @@ class CountingEncoder(FakeEncoder):
 
 @pytest.fixture
 def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
-    found = EmbeddedConversations(tmp_path / "athena.sqlite")
-    yield found
-    found.close()
+    with closing(Database(tmp_path / "athena.sqlite")) as database:
+        yield EmbeddedConversations(database)
 
 
 def answer(question: str, text: str = "It hums.") -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import Database
 from tests.pipeline.chat_runs import NewChat, make_chat
 from tests.pipeline.searching import make_store
 
@@ -24,9 +26,8 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStore]:
 
 @pytest.fixture
 def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
-    store = EmbeddedConversations(tmp_path / "conversations.sqlite")
-    yield store
-    store.close()
+    with closing(Database(tmp_path / "conversations.sqlite")) as database:
+        yield EmbeddedConversations(database)
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def contents(store: DocumentStore) -> dict[str, object]:
     """All that a reader can see, but for times and internal numbers; asked for at once."""
     documents = [store.sections.document(info.source) for info in store.sections.documents()]
     ids = [section.node_id for document in documents for section in document.sections]
-    leaves = sentences_by_section(store.sentences, ids)
+    leaves = sentences_by_section(store.sections, ids)
     vectors = store.sentences.vectors([*ids, *(node.node_id for group in leaves.values() for node in group)])
     found: dict[str, object] = {}
     for document in documents:

@@ -43,6 +43,7 @@ from pipeline.steps.events import (
 from pipeline.stores.conversations import Turn
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import Database
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import CONNECT, PERSONA, NewChat, failing, steps_of, stop_after
 from tests.pipeline.searching import CALIBRATION, FILES, RETRIEVING, make_search, the_step
@@ -701,13 +702,14 @@ WRITING = """
 import sys
 from pathlib import Path
 from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.embedded.database import Database
 from pipeline.steps.events import TokenArrived
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import make_chat
 from tests.pipeline.searching import make_store
 folder = Path(sys.argv[1])
 chat = make_chat(
-    make_store(folder), EmbeddedConversations(folder / "conversations.sqlite"),
+    make_store(folder), EmbeddedConversations(Database(folder / "conversations.sqlite")),
     llm=FakeLLM(["It hums at 4000 rpm [1]. " + "word " * 9000], pause_s=0.01),
 )
 for event in chat.recipe.run(sys.argv[2]):
@@ -719,7 +721,8 @@ for event in chat.recipe.run(sys.argv[2]):
 @pytest.mark.kill
 def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITING, str(tmp_path), QUESTION]
-    conversations = EmbeddedConversations(tmp_path / "conversations.sqlite")
+    database = Database(tmp_path / "conversations.sqlite")
+    conversations = EmbeddedConversations(database)
 
     def kept() -> Turn:
         (info,) = conversations.list()
@@ -736,7 +739,7 @@ def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: 
     assert (kept().question, kept().answer.status) == (QUESTION, "stopped")
     assert kept().answer.text.startswith("It hums at 4000 rpm [1]. word")
     assert [step.name for step in kept().answer.steps] == [*RETRIEVING, "prompt"]
-    conversations.close()
+    database.close()
 
 
 def test_a_question_in_the_place_of_another_sees_what_was_before_that(new_chat: NewChat) -> None:

@@ -67,7 +67,7 @@ def test_everything_is_stored_with_its_vectors(library: Library) -> None:
     question = "Tank > Valve: The valve opens at 5 bar."
     assert question in encoder.texts
     response = store.sentences.search(SearchRequest(question, encoder.encode_query(question), 5))
-    best = store.sentences.get_many([response.dense_sentences[0].node_id])
+    best = store.sections.get_many([response.dense_sentences[0].node_id])
     assert [node.text for node in best.values()] == ["The valve opens at 5 bar."]
 
 
@@ -94,11 +94,11 @@ def test_progress_counts_documents_and_texts(library: Library) -> None:
 
 def test_where_nothing_changed_nothing_is_embedded_or_made(library: Library) -> None:
     library.ingest()
-    generation, encoder = library.store.sections.manifest(), FakeEncoder()
+    generation, encoder = library.store.sections.statistics().manifest, FakeEncoder()
     report = library.ingest(encoder=encoder)
     assert report.unchanged == ["ecs/tank.md", "fan.md"]
     assert (report.embedded, encoder.calls, report.sentences) == (0, [], 5)
-    assert library.store.sections.manifest() == generation
+    assert library.store.sections.statistics().manifest == generation
 
 
 def test_a_changed_section_alone_is_embedded(library: Library) -> None:
@@ -174,7 +174,7 @@ def test_another_model_needs_a_rebuild(library: Library) -> None:
         library.ingest(encoder=other)
     report = library.ingest(encoder=other, rebuild=True)
     assert (report.embedded, report.changed) == (7, ["ecs/tank.md", "fan.md"])
-    manifest = library.store.sections.manifest()
+    manifest = library.store.sections.statistics().manifest
     assert manifest is not None and manifest.embedding_model == "other"
     assert findings(library.store, other, ["tank"])
 
@@ -195,12 +195,12 @@ def test_an_outdated_index_is_embedded_again_and_the_report_says_why(
     monkeypatch.setattr("pipeline.ingesting.run.BATCH_TEXTS", 1)
     library.ingest(library.folder, library.other, encoder=FakeEncoder(fingerprint="old"))
     before, encoder, told = (
-        library.store.sections.manifest(),
+        library.store.sections.statistics().manifest,
         FakeEncoder(fingerprint="new"),
         list[Progress](),
     )
     stopped = library.ingest(encoder=encoder, **until_one_is_stored())
-    assert stopped.stopped and library.store.sections.manifest() == before
+    assert stopped.stopped and library.store.sections.statistics().manifest == before
     library.notes.unlink()
     report = library.ingest(encoder=encoder, on_progress=told.append)
     assert report.outdated == "another model file"
@@ -208,7 +208,7 @@ def test_an_outdated_index_is_embedded_again_and_the_report_says_why(
     assert report.changed == ["fan.md", "notes.md"]  # the second one from its stored text
     assert report.embedded == 4  # without those of the first document
     assert Progress("renewing", 3, 3, "notes.md") in told
-    manifest = library.store.sections.manifest()
+    manifest = library.store.sections.statistics().manifest
     assert manifest is not None and manifest.fingerprint == "new"
     again = library.ingest(encoder=encoder)
     assert (again.embedded, again.outdated) == (0, "")

@@ -181,7 +181,7 @@ def test_an_ingest_of_changes(backend: Backend, corpus: Path) -> None:
 def test_a_rebuild_with_another_model(backend: Backend, corpus: Path) -> None:
     old, expected = reference(backend, corpus).contents, reference(backend, corpus, model="other")
     for store in killed(backend, corpus, "other", True, former=True):
-        seen, manifest = contents(store), store.sections.manifest()
+        seen, manifest = contents(store), store.sections.statistics().manifest
         assert manifest is not None
         assert seen == {"fake-encoder": old, "other": expected.contents}[manifest.embedding_model]
         assert_consistent(seen, store, FakeEncoder(name=manifest.embedding_model))

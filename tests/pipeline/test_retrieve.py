@@ -82,7 +82,7 @@ def test_no_question_breaks_it(manual: EmbeddedStore, question: str) -> None:
 def test_an_index_of_another_model_is_refused(tmp_path: Path) -> None:
     make_store(tmp_path).close()
     other = FakeEncoder(name="another")
-    store = EmbeddedStore(tmp_path / "store", manifest=manifest_of(other))
+    store = EmbeddedStore(tmp_path / "store", manifest=lambda: manifest_of(other))
     with pytest.raises(ManifestMismatch, match="another"):
         make_search(store, encoder=other).search(QUESTION)
     store.close()

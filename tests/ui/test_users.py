@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena
 from pipeline.steps.records import Step
 from pipeline.stores.memories import MemorySource
-from tests.contracts.memories import adding, memory
+from tests.contracts.memories import adding, applied, memory
 from tests.ui.conftest import answered, component_data, texts
 from ui.conversation import whose
 from ui.conversation.runner import runner
@@ -45,7 +45,7 @@ def ask(app: AppTest, question: str) -> str:
 def test_each_sees_their_own_and_the_switch_says_what_names_are(athena: Athena, run_app: Run) -> None:
     athena.conversations.create("Mine")
     theirs = athena.conversations.create("Theirs", user="ann").info.id
-    athena.memories.apply("bob", adding(memory(user="bob")))
+    applied(athena.memories, "bob", adding(memory(user="bob")))
     app = run_app(athena)
     assert titles(app) == ["Mine"]
     assert "Names are no protection" in texts(app)
@@ -147,7 +147,7 @@ def test_a_deleted_conversation_may_take_along_what_was_remembered_from_it(
     conversation = athena.conversations.create("Valves").info.id
     turn = athena.conversations.save_turn(conversation, answered())
     source = MemorySource(turn_id=turn, end=3, quote="Why")
-    athena.memories.apply("local", adding(memory("It is OFFLINE.", user="local", sources=(source,))))
+    applied(athena.memories, "local", adding(memory("It is OFFLINE.", user="local", sources=(source,))))
     app = AppTest.from_string(
         f"from ui.chat.sidebar import confirm_deletion\nconfirm_deletion({conversation!r}, 'Valves')"
     )

@@ -68,7 +68,7 @@ def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     if not documents:
         st.text(FIRST_DOCUMENTS if busy else NOTHING_YET)
         return
-    manifest = process.athena().store.sections.manifest()
+    manifest = process.athena().store.sections.statistics().manifest
     with st.container(horizontal=True, gap="large"):
         st.metric("Documents", f"{len(documents):,}", width="content")
         st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")

@@ -11,7 +11,7 @@ from typing import ParamSpec
 import streamlit as st
 
 from pipeline.errors import AthenaError, ManifestMismatch
-from pipeline.stores.manifest import check_manifest
+from pipeline.stores.base import check_manifest
 from ui.shared import dialogs, process
 from ui.shared.state import kept
 from ui.shared.words import with_code
@@ -42,7 +42,7 @@ def warn_of_outdated_index() -> None:
     """Say that the index cannot be searched as it is, and what mends it; nothing where it can."""
     athena = process.athena()
     try:
-        check_manifest(athena.store.sections.manifest(), athena.manifest)
+        check_manifest(athena.store.sections.statistics().manifest, athena.manifest)
     except ManifestMismatch as error:
         st.warning(with_code(str(error)), icon=":material/sync_problem:")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -132,13 +133,9 @@ class Database:
 
 
 class MemoryDatabase(Database):
-    """A database in memory, with one connection; nothing of it comes into a file.
+    """A database in memory, with one connection; nothing of it comes into a file."""
 
-    `before` is called with the connection before each block.
-    """
-
-    def __init__(self, *, before: Callable[[sqlite3.Connection], None]) -> None:
-        self._before = before
+    def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._lock = threading.RLock()
         self._connection.executescript(SCHEMA)
@@ -152,7 +149,6 @@ class MemoryDatabase(Database):
     @contextmanager
     def _borrow(self) -> Iterator[sqlite3.Connection]:
         with self._lock, store_errors(self.path):
-            self._before(self._connection)
             yield self._connection
 
 
@@ -196,6 +192,11 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
                 "Wait until it has finished and try again.",
             )
     return StoreError(f"Cannot use '{path}': {error}.", "Run `athena doctor`.")
+
+
+def as_json(values: Iterable[object]) -> str:
+    """Values as a JSON list, for `json_each`."""
+    return json.dumps([*values], ensure_ascii=False)
 
 
 def unwritable(path: Path, error: OSError) -> StoreError:

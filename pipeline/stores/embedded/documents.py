@@ -1,4 +1,4 @@
-"""Documents as rows: written, removed and listed; builds begun, made visible and dropped.
+"""Documents as rows: written, removed, listed and read; builds begun, made visible and dropped.
 
 Plain functions that take a connection, inside a transaction of their caller.
 """
@@ -11,26 +11,34 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import astuple, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.errors import UnknownDocument
-from pipeline.nodes import Node
-from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, Statistics, Vector
-from pipeline.stores.metadata import document_metadata, section_metadata, sentence_metadata
+from pipeline.nodes import Node, StoredNode
+from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, Statistics, StoredDocument, Vector
+from pipeline.stores.embedded.database import as_json
+from pipeline.stores.metadata import own_metadata, shared_metadata, to_json, whole_metadata
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file, and cosines within 0.0002 of those of float32."""
 
 _MADE_WITH = "format, embedding_model, dimensions, splitter, fingerprint, recipe"  # fields of `Manifest`
-_INFO = """
-    SELECT id, source, root, title, hash, sections, sentences, characters, indexed_at FROM document
-"""
+_INFO = "id, source, root, title, hash, sections, sentences, characters, indexed_at"
 _LANGUAGES = """
     SELECT coalesce(json_extract(metadata, '$.language'), 'en'), count(*) FROM document
     WHERE build = ? GROUP BY 1 ORDER BY 2 DESC, 1
 """
 _TOTALS = """
     SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(sentences), 0) FROM document WHERE build = ?
+"""
+NODES = """
+    SELECT node.number, node.id, node.start, node.end, node.metadata, node.text,
+           document.number, document.id, document.metadata, section.number, section.id, section.metadata
+    FROM node JOIN document ON document.number = node.document
+    LEFT JOIN node AS section ON section.number = node.section
+"""
+_CHILDREN = """
+    SELECT section, id FROM node WHERE section IN (SELECT value FROM json_each(?)) ORDER BY number
 """
 
 
@@ -68,29 +76,59 @@ def read_statistics(connection: sqlite3.Connection, state: State) -> Statistics:
     """How much the visible build has: 3 ms at 2,000 documents."""
     documents, sections, sentences = connection.execute(_TOTALS, (state.visible,)).fetchone()
     languages = dict(connection.execute(_LANGUAGES, (state.visible,)).fetchall())
-    return Statistics(documents, sections, sentences, languages)
+    return Statistics(documents, sections, sentences, languages, read_manifest(connection, state))
 
 
 def list_infos(connection: sqlite3.Connection, build: int | None) -> list[DocumentInfo]:
     """The documents of a build, by source."""
-    return [
-        DocumentInfo(*row) for row in connection.execute(f"{_INFO} WHERE build = ? ORDER BY source", (build,))
-    ]
+    query = f"SELECT {_INFO} FROM document WHERE build = ? ORDER BY source"
+    return [DocumentInfo(*row) for row in connection.execute(query, (build,))]
 
 
-def find_info(connection: sqlite3.Connection, build: int | None, source: str) -> DocumentInfo:
-    """One document of a build; raises `UnknownDocument`."""
-    row = connection.execute(f"{_INFO} WHERE build = ? AND source = ?", (build, source)).fetchone()
+def read_document(connection: sqlite3.Connection, build: int | None, source: str) -> StoredDocument:
+    """One document of a build, whole; raises `UnknownDocument`."""
+    query = f"SELECT number, text, {_INFO} FROM document WHERE build = ? AND source = ?"
+    row = connection.execute(query, (build, source)).fetchone()
     if row is None:
         raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-    return DocumentInfo(*row)
+    number, text, *info = row
+    sections = read_nodes(connection, "node.document = ? AND node.section IS NULL", number)
+    return StoredDocument(DocumentInfo(*info), text, tuple(sections))
+
+
+def read_nodes(connection: sqlite3.Connection, where: str, *given: object) -> list[StoredNode]:
+    """The nodes that a condition selects, in reading order."""
+    rows = connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", given).fetchall()
+    sections = [row[0] for row in rows if row[9] is None]
+    children: dict[int, list[str]] = {number: [] for number in sections}
+    for number, sentence_id in connection.execute(_CHILDREN, (as_json(sections),)) if sections else ():
+        children[number].append(sentence_id)
+    above: dict[int, dict[str, Any]] = {}  # the metadata of a section, for all its sentences
+    return [_node(row, children.get(row[0], ()), above) for row in rows]
 
 
 def document_numbers(connection: sqlite3.Connection, build: int | None) -> frozenset[int]:
     """The numbers of a build's documents: what a derived index compares itself with."""
-    return frozenset(
-        row[0] for row in connection.execute("SELECT number FROM document WHERE build = ?", (build,))
-    )
+    rows = connection.execute("SELECT number FROM document WHERE build = ?", (build,))
+    return frozenset(row[0] for row in rows)
+
+
+def node_metadata(row: tuple[Any, ...], above: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """The metadata of a row of `NODES`; `above` keeps those of sections between calls."""
+    own, shared, section, of_section = row[4], row[8], row[9], row[11]
+    if section is None:
+        return whole_metadata(own, json.loads(shared))
+    if section not in above:
+        above[section] = whole_metadata(of_section, json.loads(shared))
+    return whole_metadata(own, above[section])
+
+
+def _node(row: tuple[Any, ...], children: Collection[str], above: dict[int, dict[str, Any]]) -> StoredNode:
+    _, node_id, start, end, _, text, _, document, _, _, section, _ = row
+    metadata = node_metadata(row, above)
+    if section is None:
+        return StoredNode(node_id, text, metadata, start, end, document, sentence_ids=tuple(children))
+    return StoredNode(node_id, text, metadata, start, end, document, section)
 
 
 # -- builds -------------------------------------------------------------------------------------------
@@ -98,10 +136,8 @@ def document_numbers(connection: sqlite3.Connection, build: int | None) -> froze
 
 def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
     """The number of a new build, empty and not visible."""
-    cursor = connection.execute(
-        f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)", _made_with(manifest)
-    )
-    return int(cursor.lastrowid or 0)
+    query = f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)"
+    return int(connection.execute(query, _made_with(manifest)).lastrowid or 0)
 
 
 def pending_build(connection: sqlite3.Connection, manifest: Manifest) -> int | None:
@@ -132,7 +168,7 @@ def drop_builds_except(connection: sqlite3.Connection, builds: Collection[int]) 
 
 
 def remove_document(connection: sqlite3.Connection, build: int, source: str) -> bool:
-    """Delete a document with its sections, sentences and vectors; False where there was none."""
+    """Delete a document with its nodes and vectors; False where there was none."""
     done = connection.execute("DELETE FROM document WHERE build = ? AND source = ?", (build, source))
     return done.rowcount > 0
 
@@ -141,35 +177,48 @@ def insert_document(connection: sqlite3.Connection, build: int, document: NewDoc
     """Write a document's rows."""
     by_section = document.sentences_by_section()
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
-    shared = document_metadata(document.sections)
+    shared = shared_metadata(document.sections)
     about = (
         document.id, document.source, document.root, document.title, document.hash,
         len(document.sections), len(document.sentences), len(document.text), time.time(),
     )  # fmt: skip
-    _insert(connection, "document", [(number, build, *about, document.text, shared)])
-    sections = list(zip(itertools.count(number + 1), document.sections, strict=False))
-    above = json.loads(shared)
+    _insert(connection, "document", [(number, build, *about, document.text, to_json(shared))])
+    numbers = itertools.count(number + 1)
+    sections = [(next(numbers), section) for section in document.sections]
+    sentences = [
+        (next(numbers), own, node, section)
+        for own, section in sections
+        for node in by_section[section.node_id]
+    ]
+    rows: list[tuple[int, int | None, Node, str]] = [
+        (own, None, node, own_metadata(node.metadata, shared)) for own, node in sections
+    ]
+    rows += [
+        (own, of, node, own_metadata(node.metadata, section.metadata)) for own, of, node, section in sentences
+    ]
     _insert(
         connection,
-        "section",
-        ((own, build, number, *_columns(node, section_metadata(node, above))) for own, node in sections),
-    )
-    ordered = [(own, section, node) for own, section in sections for node in by_section[section.node_id]]
-    first = number + 1 + len(sections)
-    _insert(
-        connection,
-        "sentence",
+        "node",
         (
-            (first + i, build, own, *_columns(node, sentence_metadata(node, section)))
-            for i, (own, section, node) in enumerate(ordered)
+            (
+                own,
+                build,
+                number,
+                of,
+                node.node_id,
+                node.start_char_idx,
+                node.end_char_idx,
+                metadata,
+                node.text,
+            )
+            for own, of, node, metadata in rows
         ),
     )
-    nodes = [*document.sections, *(node for _, _, node in ordered)]
-    _insert(connection, "embedding", [(number, _packed(document.vector(node) for node in nodes))])
+    _insert(connection, "embedding", [(number, _packed(document.vector(node) for _, _, node, _ in rows))])
 
 
 def count_change(connection: sqlite3.Connection) -> None:
-    """Note that the visible build has changed, so that derived indexes catch up."""
+    """Raise the generation of the visible build, so that derived indexes catch up."""
     connection.execute("UPDATE state SET generation = generation + 1")
 
 
@@ -178,10 +227,6 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[tuple[obj
     if listed:
         marks = ", ".join("?" * len(listed[0]))
         connection.executemany(f"INSERT INTO {table} VALUES ({marks})", listed)
-
-
-def _columns(node: Node, metadata: str) -> tuple[object, ...]:
-    return node.node_id, node.start_char_idx, node.end_char_idx, metadata, node.text
 
 
 def _take_numbers(connection: sqlite3.Connection, count: int) -> int:

@@ -2,9 +2,10 @@
 
 The folder holds `current.json` and the folder that it names, with both indexes. `current.json` says which
 documents of which build they hold. Changed documents are deleted and added in one commit. The indexes are
-made anew, in another folder that then takes the place of the old one, for another build, another version of
-the analyser, when they cannot be read, and when much of them is of removed documents.
-Only the holder of the store's writer lock changes anything here; everyone else searches what there is.
+made anew, in another folder that then takes the place of the old one, for another build or another version
+of the analyser, when they cannot be read, after a deletion (tantivy keeps the words of deleted documents in
+its files until it merges them), and when many documents were replaced.
+Only the holder of the store's writer lock changes anything here; everyone else searches.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ import shutil
 import sqlite3
 import threading
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -24,48 +28,30 @@ from typing import Any, Final
 import tantivy
 
 from pipeline.analysis import ANALYSER_VERSION, lexical_terms
+from pipeline.errors import StoreDamaged, StoreError
 from pipeline.stores.base import LEVELS, Level
-from pipeline.stores.embedded.documents import Scored, State, document_numbers
-from pipeline.stores.embedded.nodes import as_json
-from pipeline.stores.embedded.tantivy_index import (
-    LexicalDamaged,
-    LexicalRow,
-    change_index,
-    create_index,
-    has_term,
-    open_searcher,
-    search_index,
-    writable,
-)
-from pipeline.stores.metadata import read_section, read_sentence
+from pipeline.stores.embedded.database import as_json
+from pipeline.stores.embedded.documents import NODES, Scored, State, document_numbers, node_metadata
 
 LEXICAL_FORMAT: Final = f"2.{ANALYSER_VERSION}.{version('tantivy')}"
 CURRENT: Final = "current.json"
-MOST_REMOVED = (
-    0.5  # removed documents a present one: their words still lie in the files until they are merged
-)
+MOST_REPLACED = 0.5  # replaced documents a present one: above it the indexes are made anew
 
-_NODES: Mapping[Level, str] = {
-    "section": """
-        SELECT section.number, document.number, document.metadata, section.metadata, NULL, section.text
-        FROM document JOIN section ON section.document = document.number
-        WHERE document.number IN (SELECT value FROM json_each(?)) ORDER BY section.number
-    """,
-    "sentence": """
-        SELECT sentence.number, document.number, document.metadata, section.metadata, sentence.metadata,
-               sentence.text
-        FROM document JOIN section ON section.document = document.number
-        JOIN sentence ON sentence.section = section.number
-        WHERE document.number IN (SELECT value FROM json_each(?)) ORDER BY sentence.number
-    """,
-}
+_HEAP_BYTES = 32_000_000  # of the writer; tantivy's least is 15 MB a thread
+_IS_OF: Mapping[Level, str] = {"section": "node.section IS NULL", "sentence": "node.section IS NOT NULL"}
 
 _log = logging.getLogger(__name__)
+
+_Row = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
+
+
+class LexicalDamaged(StoreDamaged):
+    """The lexical index cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What `current.json` says: a folder, and what the indexes in it were made from."""
+    """The content of `current.json`: a folder, and what the indexes in it were made from."""
 
     format: str
     store: str
@@ -73,7 +59,7 @@ class Derived:
     generation: int
     folder: str
     documents: tuple[int, ...]  # numbers
-    removed: int = 0  # documents that were taken out since the indexes were made
+    replaced: int = 0  # documents that were taken out since the indexes were made
 
     def is_of(self, state: State) -> bool:
         """Whether it was made from this build, at this or an earlier generation."""
@@ -108,11 +94,13 @@ class LexicalIndex:
         }
 
     def lacking(self, state: State, terms: Collection[str]) -> frozenset[str]:
-        """The terms that no section has; none while nothing of this build is open."""
+        """The terms that no section has, 20 µs a term; none while nothing of this build is open."""
         searcher = self._searchers_of(state).get("section")
         if searcher is None:
             return frozenset()
-        return frozenset(term for term in terms if not has_term(searcher, term))
+        return frozenset(
+            term for term in terms if not search_index(searcher, [term], limit=1, documents=None)
+        )
 
     def is_current(self, state: State) -> bool:
         """Whether what is open was made from `state`; opens what others have made."""
@@ -127,20 +115,19 @@ class LexicalIndex:
         if state.visible is None or (self.is_current(state) and current == self._opened):
             return
         now = document_numbers(connection, state.visible)
-        if current is None or not current.is_of(state) or not self._can_be_opened(current):
+        gone = frozenset(current.documents) - now if current else now
+        replaced = current.replaced + len(gone) if current else 0
+        is_new = current is None or not current.is_of(state) or replaced > MOST_REPLACED * len(now)
+        if current is None or is_new or not self._can_be_opened(current):
             self.adopt(self.derive(connection, state.visible), state, now)
             return
-        known = frozenset(current.documents)
-        removed = current.removed + len(known - now)
-        if removed > MOST_REMOVED * len(now):
-            self.adopt(self.derive(connection, state.visible), state, now)
-            return
+        added = now - frozenset(current.documents)
         for level in LEVELS:
-            added = now - known
-            # What is added is deleted first: after a kill it may be there already.
-            gone = (known - now) | added
-            change_index(self._folder / current.folder / level, _rows(connection, level, added), remove=gone)
-        self._publish(replace(_derived(state, current.folder, now), removed=removed))
+            with _writable():
+                index = tantivy.Index.open(str(self._folder / current.folder / level))
+                # What is added is deleted first: after a kill it may be there already.
+                _write(index, _rows(connection, level, added), remove=gone | added)
+        self._publish(replace(_derived(state, current.folder, now), replaced=replaced))
 
     def derive(self, connection: sqlite3.Connection, build: int) -> str:
         """The name of a new folder with both indexes of a build, which nobody searches yet."""
@@ -153,11 +140,16 @@ class LexicalIndex:
     def adopt(self, name: str, state: State, documents: Collection[int]) -> None:
         """Search the indexes in the folder `name`, made from `state`, and delete all others."""
         self._publish(_derived(state, name, documents))
-        with writable():
+        with _writable():
             others = [path for path in self._folder.iterdir() if path.is_dir() and path.name != name]
         for other in others:
             shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
         _log.info("made the lexical index of generation %d", state.generation)
+
+    def discard(self) -> None:
+        """Have the next update make the indexes anew: no word of a deleted document stays in their files."""
+        with _writable():
+            (self._folder / CURRENT).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the files."""
@@ -171,7 +163,7 @@ class LexicalIndex:
 
     def _publish(self, derived: Derived) -> None:
         """Write `current.json` in one rename, and open what it names."""
-        with writable():
+        with _writable():
             draft = self._folder / f"{CURRENT}.new"
             draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
             draft.replace(self._folder / CURRENT)
@@ -184,20 +176,21 @@ class LexicalIndex:
         if current is None or current == self._opened or current.format != LEXICAL_FORMAT:
             return
         try:
-            folder = self._folder / current.folder
-            self._searchers = {level: open_searcher(folder / level) for level in LEVELS}
+            self._searchers = self._searchers_in(current.folder)
             self._opened = current
         except LexicalDamaged as error:  # or just replaced: the next `update` makes it anew
             _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
 
     def _can_be_opened(self, current: Derived) -> bool:
         try:
-            for level in LEVELS:
-                open_searcher(self._folder / current.folder / level)
+            self._searchers_in(current.folder)
         except LexicalDamaged as error:
             _log.warning("the lexical index in '%s' is made anew: %s", self._folder, error)
             return False
         return True
+
+    def _searchers_in(self, name: str) -> dict[Level, tantivy.Searcher]:
+        return {level: open_searcher(self._folder / name / level) for level in LEVELS}
 
     def _read_current(self) -> Derived | None:
         try:
@@ -218,18 +211,108 @@ class LexicalIndex:
         return searchers
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn what tantivy raises for damaged files in the block into `LexicalDamaged`."""
+    try:
+        yield
+    except BaseException as error:  # a panic of tantivy's is no Exception, and has no importable name
+        if isinstance(error, ValueError | OSError) or type(error).__name__ == "PanicException":
+            raise LexicalDamaged(
+                f"The lexical index cannot be read: {error!s:.150}.",
+                "Delete the folder 'lexical' in the data folder and search again: it is made from the text.",
+            ) from error
+        raise
+
+
+@contextmanager
+def _writable() -> Iterator[None]:
+    """Turn failures to write in the block into a `StoreError`."""
+    try:
+        yield
+    except (ValueError, OSError) as error:  # tantivy reports all its failures, a full disk too, as these
+        fix = "Free some space and try again: it is made from what is stored."
+        raise StoreError(f"Cannot write the lexical index: {error}.", fix) from error
+
+
+@cache
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("number", fast=True)
+    builder.add_unsigned_field("document", indexed=True)
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
+    return builder.build()
+
+
+def create_index(folder: Path, rows: Iterable[_Row]) -> None:
+    """Make an index of some rows in a new folder."""
+    with _writable():
+        folder.mkdir(parents=True)
+        _write(tantivy.Index(_schema(), path=str(folder)), rows, remove=())
+
+
+def open_searcher(folder: Path) -> tantivy.Searcher:
+    """The index in a folder as it is now, for searching; raises `LexicalDamaged`."""
+    with _readable():
+        if not tantivy.Index.exists(str(folder)):
+            raise FileNotFoundError(folder)
+        return tantivy.Index.open(str(folder)).searcher()
+
+
+def search_index(
+    searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: Collection[int] | None
+) -> list[Scored]:
+    """The nodes with any of the terms, best first, ties by number; `documents` limits the search to those."""
+    with _readable():
+        limit = max(1, min(limit, searcher.num_docs))  # room for all of them is made at once
+        hits = searcher.search(_query(terms, documents), limit=limit, count=False).hits
+        numbers = searcher.fast_field_values("number", [address for _, address in hits])
+    found = [Scored(int(number or 0), score) for number, (score, _) in zip(numbers, hits, strict=True)]
+    return sorted(found, key=lambda scored: (-scored.score, scored.number))
+
+
+def _query(terms: Sequence[str], documents: Collection[int] | None) -> tantivy.Query:
+    """Any of the terms; one that is repeated weighs as often."""
+    query = tantivy.Query.boolean_query(
+        [(tantivy.Occur.Should, _term(term, count)) for term, count in Counter(terms).items()]
+    )
+    if documents is None:
+        return query
+    allowed = tantivy.Query.term_set_query(_schema(), "document", list(documents))
+    unscored = tantivy.Query.const_score_query(allowed, 0.0)
+    return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, unscored)])
+
+
+def _term(term: str, count: int) -> tantivy.Query:
+    query = tantivy.Query.term_query(_schema(), "terms", term, index_option="freq")
+    return query if count == 1 else tantivy.Query.boost_query(query, float(count))
+
+
+def _write(index: tantivy.Index, rows: Iterable[_Row], *, remove: Collection[int]) -> None:
+    writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+    if remove:
+        # By query: `delete_documents_by_term` takes the number as signed and deletes nothing.
+        removed = tantivy.Query.term_set_query(_schema(), "document", list(remove))
+        writer.delete_documents_by_query(removed)
+    for number, document, terms in rows:
+        row = tantivy.Document()  # given to the constructor, the numbers would be signed, too
+        row.add_unsigned("number", number)
+        row.add_unsigned("document", document)
+        row.add_text("terms", terms)
+        writer.add_document(row)
+    writer.commit()
+    writer.wait_merging_threads()
+
+
 def _derived(state: State, folder: str, documents: Collection[int]) -> Derived:
     return Derived(
         LEXICAL_FORMAT, state.store, state.visible or 0, state.generation, folder, tuple(sorted(documents))
     )
 
 
-def _rows(connection: sqlite3.Connection, level: Level, documents: Collection[int]) -> Iterator[LexicalRow]:
+def _rows(connection: sqlite3.Connection, level: Level, documents: Collection[int]) -> Iterator[_Row]:
     """The nodes of some documents, by number."""
-    for number, document, shared, section, own, text in connection.execute(
-        _NODES[level], (as_json(documents),)
-    ):
-        metadata = read_section(shared, section)
-        if own is not None:
-            metadata = read_sentence(metadata, own)
-        yield number, document, lexical_terms(text, metadata)
+    where = f"node.document IN (SELECT value FROM json_each(?)) AND {_IS_OF[level]}"
+    above: dict[int, dict[str, Any]] = {}
+    for row in connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", (as_json(documents),)):
+        yield row[0], row[6], lexical_terms(row[5], node_metadata(row, above))

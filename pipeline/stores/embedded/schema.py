@@ -1,15 +1,16 @@
 """The tables of the SQLite file, and the number of their format.
 
-Documents, sections and sentences belong to a *build*: one index that was made with one manifest. Readers see
-the build that `state.visible` names. A rebuild writes another build beside it and makes that visible in one
-transaction. Numbers are never used twice, so an index that was derived from an older state cannot take one
-node for another: the nodes of document `n` with S sections and T sentences have the numbers n+1 … n+S
-(sections) and n+S+1 … n+S+T (sentences).
+Documents and their nodes belong to a *build*: one index, made with one manifest. Readers see the build that
+`state.visible` names. A rebuild writes another build and makes that visible in one transaction.
+
+Numbers are never used twice, so an index that was derived from an older state cannot take one node for
+another: the nodes of document `n` with S sections and T sentences have the numbers n+1 … n+S (sections) and
+n+S+1 … n+S+T (sentences).
 """
 
 from __future__ import annotations
 
-FORMAT = 18
+FORMAT = 19
 """Rises with each change of the tables; stored in the file as its `user_version`."""
 
 SCHEMA = f"""
@@ -49,10 +50,11 @@ CREATE TABLE IF NOT EXISTS document (
     metadata TEXT NOT NULL,          -- JSON: what its sections share (`pipeline/stores/metadata.py`)
     UNIQUE (build, source)
 );
-CREATE TABLE IF NOT EXISTS section (
+CREATE TABLE IF NOT EXISTS node (
     number INTEGER PRIMARY KEY,
     build INTEGER NOT NULL,
     document INTEGER NOT NULL REFERENCES document (number) ON DELETE CASCADE,
+    section INTEGER,                 -- the number of a sentence's section; NULL for a section
     id TEXT NOT NULL,
     start INTEGER,
     end INTEGER,
@@ -60,19 +62,8 @@ CREATE TABLE IF NOT EXISTS section (
     text TEXT NOT NULL,
     UNIQUE (build, id)
 );
-CREATE INDEX IF NOT EXISTS section_document ON section (document);
-CREATE TABLE IF NOT EXISTS sentence (
-    number INTEGER PRIMARY KEY,
-    build INTEGER NOT NULL,
-    section INTEGER NOT NULL REFERENCES section (number) ON DELETE CASCADE,
-    id TEXT NOT NULL,
-    start INTEGER,
-    end INTEGER,
-    metadata TEXT NOT NULL,          -- JSON
-    text TEXT NOT NULL,
-    UNIQUE (build, id)
-);
-CREATE INDEX IF NOT EXISTS sentence_section ON sentence (section);
+CREATE INDEX IF NOT EXISTS node_document ON node (document);
+CREATE INDEX IF NOT EXISTS node_section ON node (section);
 CREATE TABLE IF NOT EXISTS embedding (
     document INTEGER PRIMARY KEY REFERENCES document (number) ON DELETE CASCADE,
     vectors BLOB NOT NULL            -- float16, one row a node, in the order of the nodes' numbers
@@ -86,7 +77,7 @@ CREATE TABLE IF NOT EXISTS conversation (
     turns INTEGER NOT NULL,          -- how many: a list of conversations reads no turns
     user TEXT NOT NULL,
     assistant TEXT NOT NULL,
-    scope TEXT NOT NULL,             -- JSON: globs of the documents that it asks; [] for all
+    scope TEXT NOT NULL,             -- JSON: globs of the documents to search; [] for all
     pinned INTEGER NOT NULL,
     revision INTEGER NOT NULL        -- rises with every change of its turns
 );
@@ -98,49 +89,32 @@ CREATE TABLE IF NOT EXISTS turn (
     conversation_id TEXT NOT NULL REFERENCES conversation (id) ON DELETE CASCADE,
     created_at REAL NOT NULL,
     feedback INTEGER,                -- 1, -1 or NULL
-    question TEXT NOT NULL,
     feedback_text TEXT NOT NULL,
-    told TEXT,                       -- see `told_in`
-    said TEXT NOT NULL,              -- question and answer's text in lower case, for the search in the list
-    answer TEXT NOT NULL,            -- JSON of `Answer`; last, because it is long
-    versions TEXT NOT NULL           -- JSON: a list of `Answer`, the former ones to the same question
+    question TEXT NOT NULL,
+    recalled_question TEXT NOT NULL, -- for the search over turns (`pipeline/stores/conversations.py`)
+    recalled_answer TEXT NOT NULL,
+    searched TEXT NOT NULL,          -- question and answer in lower case, for the list of conversations
+    embedding BLOB NOT NULL,         -- float32, of the recalled texts; empty where not made yet
+    embedded_by TEXT NOT NULL,       -- the embedding model
+    answer TEXT NOT NULL,            -- JSON of `Answer`
+    versions TEXT NOT NULL           -- JSON: a list of `Answer`, former ones to the same question
 );
 CREATE INDEX IF NOT EXISTS turn_conversation ON turn (conversation_id, number);
-CREATE TABLE IF NOT EXISTS turn_embedding (
-    turn INTEGER PRIMARY KEY REFERENCES turn (number) ON DELETE CASCADE,
-    model TEXT NOT NULL,
-    vectors BLOB NOT NULL            -- float32
-);
 
 CREATE TABLE IF NOT EXISTS memory_user (user TEXT PRIMARY KEY, version INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS memory (
     user TEXT NOT NULL,
     id TEXT NOT NULL,
     kind TEXT NOT NULL,              -- memory, entity, mention or relation
-    live TEXT,                       -- tier and hashed text of a valid memory: unique for a user
-    row TEXT NOT NULL,               -- JSON (`pipeline/stores/memory_records.py`)
+    row TEXT NOT NULL,               -- JSON (`pipeline/stores/memories.py`)
     embedding BLOB NOT NULL,         -- float32
     PRIMARY KEY (user, id)
 );
-CREATE UNIQUE INDEX IF NOT EXISTS memory_live ON memory (user, live);
-CREATE TABLE IF NOT EXISTS memory_event (
-    number INTEGER PRIMARY KEY,
-    user TEXT NOT NULL,
+CREATE TABLE IF NOT EXISTS record (  -- API keys and the like (`Records` in `pipeline/stores/base.py`)
+    kind TEXT NOT NULL,
     id TEXT NOT NULL,
-    memory_id TEXT NOT NULL,
-    row TEXT NOT NULL,               -- JSON
-    UNIQUE (user, id)
-);
-
-CREATE TABLE IF NOT EXISTS access_key (
-    id TEXT PRIMARY KEY,             -- the columns are the fields of `Key`
-    name TEXT NOT NULL UNIQUE,
-    user TEXT NOT NULL,
-    rights TEXT NOT NULL,            -- words separated by blanks
-    salt TEXT NOT NULL,
-    hash TEXT NOT NULL,              -- of the salt and the secret; the secret itself is stored nowhere
-    created_at REAL NOT NULL,
-    expires_at REAL                  -- NULL: never
+    text TEXT NOT NULL,
+    PRIMARY KEY (kind, id)
 );
 
 PRAGMA user_version = {FORMAT};

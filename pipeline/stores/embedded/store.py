@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.stores.base import DocumentInfo, Level, Manifest, NewDocument
+from pipeline.stores.base import DocumentInfo, Level, Manifest, NewDocument, check_manifest
 from pipeline.stores.embedded.database import FILE_NAME, Database, unwritable
 from pipeline.stores.embedded.documents import (
     begin_build,
@@ -30,9 +32,11 @@ from pipeline.stores.embedded.documents import (
     show_build,
 )
 from pipeline.stores.embedded.lexical import LexicalIndex
-from pipeline.stores.embedded.nodes import EmbeddedSections
-from pipeline.stores.embedded.sentences import EmbeddedSentences
-from pipeline.stores.manifest import check_manifest
+from pipeline.stores.embedded.reading import EmbeddedSections, EmbeddedSentences
+
+if TYPE_CHECKING:
+    from pipeline.stores.embedded.conversations import EmbeddedConversations
+    from pipeline.stores.embedded.memories import EmbeddedMemories
 
 LEXICAL_FOLDER = "lexical"
 LOCK_WAIT_S = 10.0
@@ -42,24 +46,43 @@ CHECKPOINT_WAIT_S = 0.2  # for readers in the middle of a search
 
 
 class EmbeddedStore:
-    """Fulfils `DocumentStore`; safe to use from several threads and from several processes.
+    """Fulfils `Store`; safe to use from several threads and from several processes.
 
     Readers see each document that the writer stores at their next search: by vector at once, by words after
     the writer's next commit of the index of words. Given a `manifest`, a search in an index that was made
-    otherwise raises `ManifestMismatch`, also where another process has rebuilt it meanwhile.
+    otherwise raises `ManifestMismatch`, also where another process has rebuilt it.
     """
 
     def __init__(
-        self, folder: Path, *, manifest: Manifest | None = None, lock_wait_s: float = LOCK_WAIT_S
+        self,
+        folder: Path,
+        *,
+        manifest: Callable[[], Manifest] | None = None,
+        lock_wait_s: float = LOCK_WAIT_S,
     ) -> None:
         self._folder = folder
         self._lock_wait_s = lock_wait_s
         self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
         self.database = Database(folder / FILE_NAME)
+        self.records = EmbeddedRecords(self.database)
         self.sections = EmbeddedSections(self.database)
         self.sentences = EmbeddedSentences(
-            self.database, self._lexical, manifest=manifest, catch_up=self._catch_up
+            self.database, self._lexical, self.sections, manifest=manifest, catch_up=self._catch_up
         )
+
+    @cached_property
+    def conversations(self) -> EmbeddedConversations:
+        """The conversations in the file."""
+        from pipeline.stores.embedded.conversations import EmbeddedConversations
+
+        return EmbeddedConversations(self.database)
+
+    @cached_property
+    def memories(self) -> EmbeddedMemories:
+        """The memories in the file."""
+        from pipeline.stores.embedded.memories import EmbeddedMemories
+
+        return EmbeddedMemories(self.database)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
@@ -137,11 +160,8 @@ class EmbeddedWriting:
         self._lexical = lexical
         self._build = build
         self._unindexed = 0  # nodes
-
-    def documents(self) -> list[DocumentInfo]:
-        """The documents written so far, by source."""
-        with self._database.read() as connection:
-            return list_infos(connection, self._build)
+        with database.read() as connection:
+            self.documents: list[DocumentInfo] = list_infos(connection, build)
 
     def replace(self, document: NewDocument) -> None:
         """Write a document, replacing its former version, in one transaction."""
@@ -158,9 +178,10 @@ class EmbeddedWriting:
         """Remove a document; raises `UnknownDocument`."""
         with self._database.write() as connection:
             if not remove_document(connection, self._build, source):
-                raise UnknownDocument(f"No document '{source}' is indexed.", "`athena search` shows what is.")
+                raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
             if self._is_visible(connection):
                 count_change(connection)
+                self._lexical.discard()
 
     def publish(self) -> None:
         """Put a rebuilt index in the place of the old one; its words first, so that none are missing."""
@@ -205,3 +226,24 @@ def _build_to_write(connection: sqlite3.Connection, manifest: Manifest, *, rebui
     build = pending_build(connection, manifest) or begin_build(connection, manifest)
     drop_builds_except(connection, [state.visible, build])
     return build
+
+
+class EmbeddedRecords:
+    """Fulfils `Records` on one SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get_all(self, kind: str) -> Mapping[str, str]:
+        """The texts of a kind by id, sorted by id."""
+        with self._database.read() as connection:
+            return dict(connection.execute("SELECT id, text FROM record WHERE kind = ? ORDER BY id", (kind,)))
+
+    def put(self, kind: str, id_: str, text: str | None) -> bool:
+        """Add a text, or delete it with None; False where that changes nothing."""
+        with self._database.write() as connection:
+            if text is None:
+                done = connection.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, id_))
+            else:
+                done = connection.execute("INSERT OR IGNORE INTO record VALUES (?, ?, ?)", (kind, id_, text))
+        return done.rowcount > 0

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pipeline.stores.base import Level, Vector
+from pipeline.stores.embedded.database import as_json
 from pipeline.stores.embedded.documents import (
     STORED_VECTORS,
     Scored,
@@ -18,7 +19,6 @@ from pipeline.stores.embedded.documents import (
     document_numbers,
     read_statistics,
 )
-from pipeline.stores.embedded.nodes import as_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,16 +29,11 @@ SLACK_ROWS = 256
 MOST_REMOVED = 0.25  # removed documents a present one; above it everything is read again
 
 _VECTORS = """
-    SELECT number, sections, vectors FROM embedding JOIN document ON number = document
+    SELECT number, sections, sections + sentences, vectors FROM embedding JOIN document ON number = document
     WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number
 """
 _PLACES = """
-    SELECT id, number, document FROM section
-    WHERE build = :build AND id IN (SELECT value FROM json_each(:ids))
-    UNION ALL
-    SELECT sentence.id, sentence.number, section.document
-    FROM sentence JOIN section ON section.number = sentence.section
-    WHERE sentence.build = :build AND sentence.id IN (SELECT value FROM json_each(:ids))
+    SELECT id, number, document FROM node WHERE build = ? AND id IN (SELECT value FROM json_each(?))
 """
 
 
@@ -102,7 +97,7 @@ class VectorIndex:
     def _append(self, connection: sqlite3.Connection, documents: Collection[int], dimensions: int) -> None:
         import numpy as np
 
-        for number, sections, packed in connection.execute(_VECTORS, (as_json(documents),)):
+        for number, sections, _, packed in connection.execute(_VECTORS, (as_json(documents),)):
             vectors = np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
             self._levels["section"].append(number + 1, number, vectors[:sections])
             self._levels["sentence"].append(number + 1 + sections, number, vectors[sections:])
@@ -169,16 +164,16 @@ class VectorRows:
 
 
 def read_vectors(
-    connection: sqlite3.Connection, build: int | None, node_ids: Iterable[str], *, dimensions: int
+    connection: sqlite3.Connection, build: int | None, node_ids: Iterable[str]
 ) -> dict[str, Vector]:
     """The stored vectors of sections and sentences by id; an id that is not stored is missing."""
     import numpy as np
 
-    places = connection.execute(_PLACES, {"build": build, "ids": as_json(node_ids)}).fetchall()
+    places = connection.execute(_PLACES, (build, as_json(node_ids))).fetchall()
     rows = connection.execute(_VECTORS, (as_json({document for _, _, document in places}),))
     matrices = {
-        number: np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
-        for number, _, packed in rows
+        number: np.frombuffer(packed, dtype=STORED_VECTORS).reshape(nodes, -1)
+        for number, _, nodes, packed in rows
     }
     return {
         node_id: matrices[document][number - document - 1].astype(np.float32)

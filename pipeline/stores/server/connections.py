@@ -1,4 +1,4 @@
-"""The clients of both servers, shared by everything in a process that uses the same addresses.
+"""The clients of both servers, opened at their first use.
 
 Timeouts, retries, read preferences and consistency are the drivers' and the servers' defaults.
 """
@@ -31,23 +31,22 @@ Result = TypeVar("Result")
 PARALLEL_CALLS = 16
 ITEMS_A_CALL = 1000
 
-
 INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
     "conversations": (("user", "updated_at", "_id"), ("updated_at", "_id")),
-    "turns": (("conversation_id", "position"), ("user",)),
-    "memories": (("user", "live"),),
-    "memory_events": (("user", "memory_id"),),
+    "turns": (("conversation_id", "position"), ("user", "position")),
+    "memories": (("user",),),
+    "records": (("kind",),),
 }
 """Of the collections that are not named after a build; those are in `index.py`."""
 
 
 class Connections:
-    """Both clients, opened at their first use; safe to use from several threads."""
+    """Both clients; safe to use from several threads."""
 
     def __init__(self, addresses: ServerAddresses) -> None:
         self.addresses = addresses
-        self._owners = 0
         self._lock = threading.RLock()
+        self._pool = ThreadPoolExecutor(PARALLEL_CALLS, thread_name_prefix="weaviate")
 
     @contextmanager
     def mongodb(self) -> Iterator[Db]:
@@ -65,13 +64,10 @@ class Connections:
         try:
             with weaviate_errors(self.addresses):
                 with self._lock:
-                    client, pool = self._client, self._pool
-                return [future.result() for future in [pool.submit(call, client) for call in calls]]
+                    client = self._client
+                return [future.result() for future in [self._pool.submit(call, client) for call in calls]]
         except StoreUnavailable:
-            with self._lock:
-                broken = self.__dict__.pop("_client", None)
-            if broken is not None:
-                broken.close()
+            self._close_client()
             raise
 
     def versions(self) -> tuple[str, str]:
@@ -79,6 +75,20 @@ class Connections:
         with self.mongodb() as database:
             mongodb = str(database.client.server_info()["version"])
         return mongodb, str(self.weaviate(lambda client: client.get_meta()["version"])[0])
+
+    def close(self) -> None:
+        """Close both clients."""
+        self._close_client()
+        with self._lock:
+            if database := self.__dict__.pop("_database", None):
+                database.client.close()
+        self._pool.shutdown(wait=False)
+
+    def _close_client(self) -> None:
+        with self._lock:
+            client = self.__dict__.pop("_client", None)
+        if client is not None:
+            client.close()
 
     @cached_property
     def _database(self) -> Db:
@@ -89,9 +99,7 @@ class Connections:
             raise describe_mongodb(error, addresses) from error
         database = client[addresses.mongodb_database]
         try:
-            for name, indexes in INDEXES.items():
-                for keys in indexes:
-                    database[name].create_index(list(keys))
+            create_indexes(database, INDEXES)
         except BaseException:
             client.close()
             raise
@@ -114,41 +122,12 @@ class Connections:
             skip_init_checks=True,  # they would ask PyPI for a newer client
         )
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(PARALLEL_CALLS, thread_name_prefix="weaviate")
 
-    def _close(self) -> None:
-        with self._lock:
-            opened = self.__dict__
-            if "_database" in opened:
-                opened.pop("_database").client.close()
-            if "_client" in opened:
-                opened.pop("_client").close()
-            if "_pool" in opened:
-                opened.pop("_pool").shutdown(wait=False)
-
-
-_lock = threading.Lock()
-_shared: dict[tuple[int, ServerAddresses], Connections] = {}
-
-
-def connect(addresses: ServerAddresses) -> Connections:
-    """The connections of this process to these addresses; each caller calls `disconnect` once."""
-    with _lock:
-        # A forked process must not use its parent's connections.
-        connections = _shared.setdefault((os.getpid(), addresses), Connections(addresses))
-        connections._owners += 1
-        return connections
-
-
-def disconnect(connections: Connections) -> None:
-    """Give up one use of the connections; the last one closes them."""
-    with _lock:
-        connections._owners -= 1
-        if connections._owners == 0:
-            _shared.pop((os.getpid(), connections.addresses), None)
-            connections._close()
+def create_indexes(database: Db, indexes: Mapping[str, Sequence[Sequence[str]]]) -> None:
+    """Create the indexes of some collections that do not exist yet."""
+    for name, keys in indexes.items():
+        for fields in keys:
+            database[name].create_index(list(fields))
 
 
 def in_parts(items: Iterable[Item], size: int = ITEMS_A_CALL) -> Iterator[list[Item]]:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import re
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from pymongo.errors import DuplicateKeyError
+
 from pipeline.errors import StoreError
 from pipeline.stores.conversations import (
+    Change,
     Conversation,
     ConversationInfo,
     Conversations,
     RecallableTurn,
     Turn,
+    changed_turn,
     new_revision,
-    record_of,
-    retitled,
+    recallable_of,
     title_of,
-    turn_from,
+    title_without,
+    turn_of,
+    turn_record,
     unknown_conversation,
     unknown_turn,
 )
-from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.connections import Db, Record, connect, disconnect, in_parts
+from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 
 ATTEMPTS = 50
 """Changes of one turn that fail because others change it at the same time."""
@@ -33,15 +36,14 @@ ATTEMPTS = 50
 WRITTEN_ONCE = ("created_at", "turns", "revision", "user", "assistant")
 """Fields of a conversation that `save` sets only for a new one."""
 
-NOT_EMBEDDED = {"embedding": b"", "embedded_by": ""}
-RECALLED = dict.fromkeys(("conversation_id", "question", "told", "created_at", "embedding", "embedded_by"), 1)
+NOT_RECALLED = dict.fromkeys(("answer", "versions", "searched"), 0)
 
 
 class ServerConversations(Conversations):
     """Fulfils `Conversations`; safe to use from several threads, processes and machines."""
 
-    def __init__(self, addresses: ServerAddresses) -> None:
-        self._connections = connect(addresses)
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
 
     def list(
         self,
@@ -65,7 +67,7 @@ class ServerConversations(Conversations):
         with self._connections.mongodb() as database:
             for word in words.casefold().split():
                 has_word = {"$regex": re.escape(word), "$options": "i"}
-                ids = database["turns"].distinct("conversation_id", {**own, "said": has_word})
+                ids = database["turns"].distinct("conversation_id", {**own, "searched": has_word})
                 where.append({"$or": [{"title": has_word}, {"_id": {"$in": ids}}]})
             found = database["conversations"].find({"$and": where})
             latest = found.sort([("updated_at", -1), ("_id", -1)]).limit(limit or 0)
@@ -81,30 +83,24 @@ class ServerConversations(Conversations):
         with self._connections.mongodb() as database:
             info = _info(_conversation(database, conversation_id))
             turns = database["turns"].find({"conversation_id": conversation_id}).sort("position")
-            return Conversation(info, tuple(map(turn_from, turns)))
+            return Conversation(info, tuple(map(turn_of, turns)))
 
     def turn(self, turn_id: str) -> Turn:
         """One turn; raises `UnknownConversation`."""
         with self._connections.mongodb() as database:
-            return turn_from(_turn(database, turn_id))
+            record = database["turns"].find_one({"_id": turn_id})
+        if record is None:
+            raise unknown_turn(turn_id)
+        return turn_of(record)
 
-    def recallable(self, user: str, conversation_ids: Sequence[str]) -> Sequence[RecallableTurn]:
-        """The turns of these conversations of a user, conversation by conversation, in their order."""
-        turns: defaultdict[str, list[RecallableTurn]] = defaultdict(list)
+    def turns(self, user: str, *, conversations: Collection[str] | None = None) -> Sequence[RecallableTurn]:
+        """The turns of a user, in the order in which they were begun."""
+        parts: list[Record] = [{"user": user}]
+        if conversations is not None:
+            parts = [{"user": user, "conversation_id": {"$in": some}} for some in in_parts(conversations)]
         with self._connections.mongodb() as database:
-            for some in in_parts(conversation_ids):
-                where = {"user": user, "conversation_id": {"$in": some}}
-                for record in database["turns"].find(where, RECALLED).sort("position"):
-                    turns[record["conversation_id"]].append(_recallable(record))
-        return [turn for conversation_id in conversation_ids for turn in turns[conversation_id]]
-
-    def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
-        """Store the embeddings of turns whose texts are still these; no revision rises."""
-        with self._connections.mongodb() as database:
-            for turn in turns:
-                same = {"_id": turn.id, "question": turn.question, "told": turn.answer}
-                embedded = {"embedding": turn.embedding, "embedded_by": turn.embedded_by}
-                database["turns"].update_one(same, {"$set": embedded})
+            found = [record for part in parts for record in database["turns"].find(part, NOT_RECALLED)]
+        return [recallable_of(record) for record in sorted(found, key=lambda record: record["position"])]
 
     def save(self, info: ConversationInfo) -> None:
         """Write a conversation's fields, new or in the place of those of the same id; not its turns."""
@@ -116,82 +112,81 @@ class ServerConversations(Conversations):
                 {"_id": id_}, {"$set": record, "$setOnInsert": once}, upsert=True
             )
 
-    def write(self, conversation_id: str, turn: Turn) -> None:
-        """Write a turn, new at the end or in the place of the one of its id, and the time of use.
+    def write(self, conversation_id: str, turn_id: str, change: Change) -> None:
+        """Store what `change` makes of a turn; raises `UnknownConversation`.
 
-        Raises `UnknownConversation`, also where the conversation is deleted at this moment.
+        A conversation that is deleted meanwhile takes the turn along.
         """
         with self._connections.mongodb() as database:
-            record = _conversation(database, conversation_id)
-            place = {"conversation_id": conversation_id, "user": record["user"]}
-            change = {
-                "$set": {**record_of(turn), **NOT_EMBEDDED, **place},
-                "$setOnInsert": {"position": time.time_ns()},
-                "$inc": {"changes": 1},
-            }
-            database["turns"].update_one({"_id": turn.id}, change, upsert=True)
-            used = {"updated_at": turn.created_at, "title": record["title"] or title_of(turn.question)}
-            if not _count(database, conversation_id, used):
-                database["turns"].delete_one({"_id": turn.id})
-                raise unknown_conversation(conversation_id)
-
-    def change_turn(self, turn_id: str, change: Callable[[Turn], Turn]) -> None:
-        """Store what `change` makes of a turn; raises `UnknownConversation`."""
-        with self._connections.mongodb() as database:
+            conversation = _conversation(database, conversation_id)
             for _ in range(ATTEMPTS):
-                record = _turn(database, turn_id)
-                unchanged = {"_id": turn_id, "changes": record["changes"]}
-                new = record_of(change(turn_from(record)))
-                if any(new[name] != record[name] for name in ("question", "told")):
-                    new |= NOT_EMBEDDED
-                changed = {"$set": new, "$inc": {"changes": 1}}
-                if database["turns"].update_one(unchanged, changed).matched_count:
-                    if not _count(database, record["conversation_id"]):
-                        database["turns"].delete_one({"_id": turn_id})
-                        raise unknown_conversation(record["conversation_id"])
-                    return
+                record = database["turns"].find_one({"_id": turn_id})
+                old = turn_of(record) if record else None
+                turn = changed_turn(old, change)
+                if not _write_turn(database, conversation, turn, record):
+                    continue
+                used: Record = {}
+                if old is None:
+                    title = conversation["title"] or title_of(turn.question)
+                    used = {"updated_at": turn.created_at, "title": title}
+                if turn != old and not _count(database, conversation_id, used):
+                    database["turns"].delete_one({"_id": turn_id})
+                    raise unknown_conversation(conversation_id)
+                return
         raise StoreError(f"Other processes keep changing the answer '{turn_id}'.", "Try again.")
 
-    def delete(self, conversation_id: str) -> None:
-        """Remove a conversation with all its turns; raises `UnknownConversation`.
+    def delete(self, conversation_id: str, turn_ids: Collection[str] | None = None) -> None:
+        """Delete a conversation, or only these of its turns; raises `UnknownConversation`.
 
-        Its turns go first: after a crash in between, it is still listed and can be deleted again. A process
-        that writes a turn meanwhile finds the conversation gone, and deletes its turn.
+        Turns go before and after their conversation: a process that writes one meanwhile finds the
+        conversation gone, and deletes that turn.
         """
         with self._connections.mongodb() as database:
+            if turn_ids is not None:
+                delete_turns(database, conversation_id, turn_ids)
+                return
             _conversation(database, conversation_id)
             database["turns"].delete_many({"conversation_id": conversation_id})
             database["conversations"].delete_one({"_id": conversation_id})
             database["turns"].delete_many({"conversation_id": conversation_id})
 
-    def delete_turns(self, conversation_id: str, turn_ids: Sequence[str]) -> None:
-        """Remove turns of a conversation; a title that was made of one of them is made again."""
-        with self._connections.mongodb() as database:
-            delete_turns(database, conversation_id, turn_ids)
 
-    def close(self) -> None:
-        """Give up the connections."""
-        disconnect(self._connections)
-
-
-def delete_turns(database: Db, conversation_id: str, turn_ids: Iterable[str]) -> None:
-    """Remove turns of a conversation; a title that was made of one of them is made again."""
-    gone = set(turn_ids)
-    here = {"conversation_id": conversation_id}
+def delete_turns(database: Db, conversation_id: str, turn_ids: Collection[str]) -> None:
+    """Delete turns of a conversation; raises `UnknownConversation`."""
+    gone, here = set(turn_ids), {"conversation_id": conversation_id}
+    title = _conversation(database, conversation_id)["title"]
     turns = [*database["turns"].find(here, {"question": 1}).sort("position")]
     deleted = [turn["question"] for turn in turns if turn["_id"] in gone]
     left = [turn["question"] for turn in turns if turn["_id"] not in gone]
-    record = database["conversations"].find_one({"_id": conversation_id})
     for some in in_parts(gone):
         database["turns"].delete_many({**here, "_id": {"$in": some}})
-    if record is not None:
-        _count(database, conversation_id, {"title": retitled(record["title"], deleted, left)})
+    _count(database, conversation_id, {"title": title_without(title, deleted, left)})
 
 
-def _count(database: Db, conversation_id: str, changes: Record | None = None) -> bool:
+def _write_turn(database: Db, conversation: Record, turn: Turn, old: Record | None) -> bool:
+    """Write a turn's record, new or in the place of `old`; False where another process was faster."""
+    record = {
+        **turn_record(turn),
+        "_id": turn.id,
+        "conversation_id": conversation["_id"],
+        "user": conversation["user"],
+        "position": old["position"] if old else time.time_ns(),
+        "changes": old["changes"] + 1 if old else 1,
+    }
+    if old:
+        unchanged = {"_id": turn.id, "changes": old["changes"]}
+        return database["turns"].replace_one(unchanged, record).matched_count > 0
+    try:
+        database["turns"].insert_one(record)
+    except DuplicateKeyError:
+        return False
+    return True
+
+
+def _count(database: Db, conversation_id: str, changes: Record) -> bool:
     """Count a conversation's turns and raise its revision; False where it was deleted."""
     turns = database["turns"].count_documents({"conversation_id": conversation_id})
-    counted = {"$set": {**(changes or {}), "turns": turns}, "$inc": {"revision": 1}}
+    counted = {"$set": {**changes, "turns": turns}, "$inc": {"revision": 1}}
     return database["conversations"].update_one({"_id": conversation_id}, counted).matched_count > 0
 
 
@@ -200,26 +195,6 @@ def _conversation(database: Db, conversation_id: str) -> Record:
     if record is None:
         raise unknown_conversation(conversation_id)
     return record
-
-
-def _turn(database: Db, turn_id: str) -> Record:
-    record = database["turns"].find_one({"_id": turn_id})
-    if record is None:
-        raise unknown_turn(turn_id)
-    return record
-
-
-def _recallable(record: Record) -> RecallableTurn:
-    hidden = record["told"] is None
-    return RecallableTurn(
-        id=record["_id"],
-        conversation_id=record["conversation_id"],
-        question="" if hidden else record["question"],
-        answer="" if hidden else record["told"],
-        at=record["created_at"],
-        embedding=record["embedding"],
-        embedded_by=record["embedded_by"],
-    )
 
 
 def _info(record: Record) -> ConversationInfo:

@@ -25,7 +25,7 @@ from weaviate.util import generate_uuid5
 from pipeline.analysis import lexical_terms
 from pipeline.nodes import Node
 from pipeline.stores.base import LEVELS, Level, NewDocument
-from pipeline.stores.metadata import sentence_metadata
+from pipeline.stores.metadata import own_metadata
 from pipeline.stores.server.addresses import ServerAddresses
 
 # BM25 as tantivy, the embedded store's engine, has it.
@@ -89,7 +89,7 @@ def _of_sentence(node: Node, section: Node) -> dict[str, Any]:
         "section": section.node_id,
         "start": node.start_char_idx,
         "end": node.end_char_idx,
-        "metadata": sentence_metadata(node, section),
+        "metadata": own_metadata(node.metadata, section.metadata),
         "text": node.text,
     }
 

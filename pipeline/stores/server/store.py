@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+
+from pymongo.errors import DuplicateKeyError
 
 from pipeline.errors import StoreError
 from pipeline.stores.base import Manifest
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.connections import connect, disconnect
+from pipeline.stores.server.connections import Connections
+from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.index import build_to_write
-from pipeline.stores.server.sections import Reader, ServerSections
-from pipeline.stores.server.sentences import ServerSentences
+from pipeline.stores.server.memories import ServerMemories
+from pipeline.stores.server.reading import Reader, ServerSections
+from pipeline.stores.server.searching import ServerSentences
 from pipeline.stores.server.writing import ServerWriting
 
 
 class ServerStore:
-    """Fulfils `DocumentStore`; safe to use from several threads, processes and machines.
+    """Fulfils `Store`; safe to use from several threads, processes and machines.
 
     Nothing is connected before it is needed. Given a `manifest`, searching an index that was made otherwise
     raises `ManifestMismatch`.
     """
 
-    def __init__(self, addresses: ServerAddresses, *, manifest: Manifest | None = None) -> None:
-        self._connections = connect(addresses)
+    def __init__(self, addresses: ServerAddresses, *, manifest: Callable[[], Manifest] | None = None) -> None:
+        self._connections = Connections(addresses)
         reader = Reader(self._connections)
         self.sections = ServerSections(reader)
         self.sentences = ServerSentences(reader, manifest)
+        self.conversations = ServerConversations(self._connections)
+        self.memories = ServerMemories(self._connections)
+        self.records = ServerRecords(self._connections)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
         """Write documents in the block; other processes may write others. Raises `ManifestMismatch`."""
-        writing = ServerWriting(
-            self._connections, build_to_write(self._connections, manifest, rebuild=rebuild)
-        )
+        build = build_to_write(self._connections, manifest, rebuild=rebuild)
+        writing = ServerWriting(self._connections, build)
         try:
             yield writing
         except BaseException:
@@ -47,5 +53,30 @@ class ServerStore:
         return self._connections.versions()
 
     def close(self) -> None:
-        """Release the connections; the last user in the process closes them."""
-        disconnect(self._connections)
+        """Close the connections."""
+        self._connections.close()
+
+
+class ServerRecords:
+    """Fulfils `Records` in MongoDB."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def get_all(self, kind: str) -> Mapping[str, str]:
+        """The texts of a kind by id, sorted by id."""
+        with self._connections.mongodb() as database:
+            found = {record["id"]: record["text"] for record in database["records"].find({"kind": kind})}
+        return dict(sorted(found.items()))
+
+    def put(self, kind: str, id_: str, text: str | None) -> bool:
+        """Add a text, or delete it with None; False where that changes nothing."""
+        key = {"_id": f"{kind}\n{id_}"}
+        with self._connections.mongodb() as database:
+            if text is None:
+                return database["records"].delete_one(key).deleted_count > 0
+            try:
+                database["records"].insert_one({**key, "kind": kind, "id": id_, "text": text})
+            except DuplicateKeyError:
+                return False
+        return True

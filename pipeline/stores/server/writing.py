@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -23,10 +24,10 @@ from weaviate.collections.classes.batch import BatchObjectReturn
 from weaviate.exceptions import WeaviateBatchError, WeaviateDeleteManyError
 
 from pipeline.errors import UnknownDocument
-from pipeline.stores.base import LEVELS, DocumentInfo, Level, NewDocument
+from pipeline.stores.base import LEVELS, DocumentInfo, Level, NewDocument, count_words
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 from pipeline.stores.server.index import documents_of, publish, raise_generation
-from pipeline.stores.server.records import document_fields, list_documents, section_records
+from pipeline.stores.server.reading import document_fields, list_documents, section_records
 from pipeline.stores.server.schema import NodeObject, collection_names, node_objects
 
 GROUP_NODES = 400
@@ -51,12 +52,9 @@ class ServerWriting:
         self._group: dict[str, NewDocument] = {}  # by version
         self._objects: dict[Level, list[NodeObject]] = {level: [] for level in LEVELS}
         self._began = 0.0
-
-    def documents(self) -> list[DocumentInfo]:
-        """The documents written so far, by source."""
-        self.flush()
-        with self._connections.mongodb() as database:
-            return list_documents(database, self._build)
+        self._words = Counter[str]()
+        with connections.mongodb() as database:
+            self.documents: list[DocumentInfo] = list_documents(database, build)
 
     def replace(self, document: NewDocument) -> None:
         """Write a document, replacing its former version, together with those that come right after it."""
@@ -86,9 +84,11 @@ class ServerWriting:
         publish(self._connections, self._build)
 
     def finish(self) -> None:
-        """Write the waiting documents, and delete what dead processes left."""
+        """Write the waiting documents and their words, and delete what dead processes left."""
         self.flush()
         with self._connections.mongodb() as database:
+            _add_words(database, self._build, self._words)
+            self._words.clear()
             sweep(self._connections, database, self._build)
 
     def flush(self) -> None:
@@ -105,6 +105,8 @@ class ServerWriting:
             _switch(database, self._build, group)
             raise_generation(database)
             clean(self._connections, database, self._build, sources)
+        sections = [section for document in group.values() for section in document.sections]
+        self._words += count_words(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
 
 
 def hide(database: Db, build: str, source: str) -> None:
@@ -212,6 +214,13 @@ def _switch(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
     )
     if lost := len(group) - result.matched_count:
         log.warning("%d documents were written by another process at the same time: its version stays", lost)
+
+
+def _add_words(database: Db, build: str, words: Mapping[str, int]) -> None:
+    """Add to how often words are written in documents, by which spelling is corrected; none is subtracted."""
+    for some in in_parts(words.items()):
+        changes = [UpdateOne({"_id": word}, {"$inc": {"count": count}}, upsert=True) for word, count in some]
+        database[f"words_{build}"].bulk_write(changes, ordered=False)
 
 
 def _unused(record: Record) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.analysis import analyse
 from pipeline.finding.spelling import misspelt, with_words
-from pipeline.stores.vocabulary import count_words
+from pipeline.stores.base import count_words
 
 TEXT = "The valve of the nitrogen tank is opened. The valves, a value, max pressure, die Pumpe läuft. Tank."
 
@@ -17,8 +17,9 @@ TEXT = "The valve of the nitrogen tank is opened. The valves, a value, max press
 class Document:
     """The words of a text."""
 
-    def vocabulary(self) -> Mapping[str, int]:
-        return count_words([TEXT])
+    def vocabulary(self, initial: str) -> Mapping[str, int]:
+        words = count_words([TEXT])
+        return {word: count for word, count in words.items() if word.startswith(initial)}
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         return frozenset(terms) - {*analyse(TEXT)}

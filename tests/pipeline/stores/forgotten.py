@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.stores.conversations import Conversations
-from pipeline.stores.memories import (
-    Entity,
-    Memories,
-    MemoryChanges,
-    MemoryEvent,
-    MemorySource,
-    Mention,
-)
+from pipeline.stores.base import Store
+from pipeline.stores.memories import Entity, MemoryChanges, MemorySource, Mention
 from tests.answers import answer
 from tests.contracts.memories import embedding, memory
 
@@ -35,20 +28,16 @@ def first_rows() -> MemoryChanges:
     return MemoryChanges(memories=(*kept, *secret), entities=(entity,), mentions=(mention,))
 
 
-FORGETTING = MemoryChanges(
-    removed=(*GONE, "e", "m"),
-    events=tuple(
-        MemoryEvent(id=f"{id_} d", user=USER, memory_id=id_, action="DELETE", at=2.0) for id_ in GONE
-    ),
-)
+FORGETTING = MemoryChanges(removed=(*GONE, "e", "m"), removed_turns=(TURN,))
 
 
-def fill(memories: Memories, conversations: Conversations) -> str:
+def fill(store: Store) -> str:
     """Store a conversation of the secret and the memories of it; the conversation's id."""
+    conversations = store.conversations
     id_ = conversations.create("A talk", user=USER).info.id
     conversations.save_turn(id_, answer(f"Remember that {SECRET}.", f"Noted: {SECRET}.", turn_id=TURN))
     conversations.set_feedback(TURN, 1, f"yes, {SECRET}")
     for number in range(3):
         conversations.save_turn(id_, answer(f"And {number}?", verdict="answered"))
-    memories.apply(USER, first_rows())
+    store.memories.apply(USER, first_rows(), expected=0)
     return id_

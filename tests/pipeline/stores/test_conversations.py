@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Answer
 from pipeline.steps.records import Step
-from pipeline.stores.conversations import answer_from, answer_json, title_of
+from pipeline.stores.conversations import Turn, answer_json, title_of, turn_of, turn_record
 from tests.answers import answer, citing
 
 
@@ -38,14 +38,16 @@ def any_of(hint: Any) -> st.SearchStrategy[Any]:
 
 @given(any_of(Answer))
 def test_an_answer_survives_its_json(given_answer: Answer) -> None:
-    assert answer_from(json.loads(answer_json(given_answer))) == given_answer
+    turn = Turn("id", "Why?", given_answer, 1.0, versions=(given_answer,))
+    assert turn_of(turn_record(turn)) == turn
 
 
 def test_keys_of_a_later_version_are_ignored() -> None:
     stored = json.loads(answer_json(answer(citations=(citing("The fan hums."),), steps=(Step("quote"),))))
     stored["mood"] = stored["citations"][0]["mood"] = stored["steps"][0]["mood"] = "good"
     stored["steps"].append({"name": "ponder", "ms": 1.0})
-    assert answer_from(stored) == answer(
+    record = turn_record(Turn("id", "Why?", answer(), 1.0)) | {"answer": json.dumps(stored)}
+    assert turn_of(record).answer == answer(
         citations=(citing("The fan hums."),), steps=(Step("quote"), Step("ponder", ms=1.0))
     )
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.stores.conversations import Conversations, answer_json
-from pipeline.stores.embedded.conversations import EmbeddedConversations
-from pipeline.stores.embedded.memories import EmbeddedMemories
-from pipeline.stores.memories import Memories, MemoryChanges, MemoryEvent, UserMemories
+from pipeline.stores.base import Store
+from pipeline.stores.conversations import answer_json
+from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.memories import MemoryChanges, UserMemories
 from tests.contracts.conftest import BACKENDS
 from tests.contracts.memories import embedding, found_in_files, memory
 from tests.pipeline.killing import SEED, Ingests
@@ -26,37 +26,34 @@ pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reas
 
 SCRIPT = """
 from tests.pipeline import ingest_runs
-from tests.pipeline.stores.forgotten import FORGETTING, TURN, USER
+from tests.pipeline.stores.forgotten import FORGETTING, USER
 from tests.pipeline.stores.test_memory_kills import WRITING
 
 def ingest(place, what):
-    memories = opened(place)
-    if what == "forget":
-        memories.forget(USER, FORGETTING, turns=[TURN])
-    else:
-        memories.apply(USER, WRITING)
-    memories.close()
+    store = opened(place)
+    changes = FORGETTING if what == "forget" else WRITING
+    store.memories.apply(USER, changes, expected=1, erase=what == "forget")
+    store.close()
 """
 EMBEDDED = """
 from pathlib import Path
-from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.embedded import EmbeddedStore
 
 WATCHED = ("embedded/memories.py", "embedded/database.py")
 
 def opened(path):
-    return EmbeddedMemories(Path(path))
+    return EmbeddedStore(Path(path))
 
 def is_step(file_name, event):
     return event in ("call", "c_call") and file_name.endswith(WATCHED)
 """
 SERVER = """
-from pipeline.stores.server import ServerAddresses
-from pipeline.stores.server.memories import ServerMemories
+from pipeline.stores.server import ServerAddresses, ServerStore
 
 WATCHED = ("server/memories.py", "pymongo/synchronous/pool.py")
 
 def opened(addresses):
-    return ServerMemories(ServerAddresses(**addresses))
+    return ServerStore(ServerAddresses(**addresses))
 
 def is_step(file_name, event):
     return event == "call" and file_name.endswith(WATCHED)
@@ -67,8 +64,7 @@ def _writing() -> MemoryChanges:
     """A change of many rows: some new, all that stay replaced, one removed."""
     new = tuple(memory(f"New {number}.", id=f"new-{number}", embedding=embedding(2)) for number in range(20))
     kept = tuple(memory(f"Kept {number}, too.", id=f"kept-{number}") for number in range(1, KEPT))
-    events = (MemoryEvent(id=f"{row.id} x", user=USER, memory_id=row.id, action="ADD", at=1.0) for row in new)
-    return MemoryChanges(memories=(*new, *kept), events=tuple(events), removed=("kept-0",))
+    return MemoryChanges(memories=(*new, *kept), removed=("kept-0",))
 
 
 WRITING = _writing()
@@ -81,8 +77,7 @@ class Backend(NamedTuple):
     kills: dict[str, int]  # at steps, for each kind of change
     seconds: float  # about as long as one takes
     place: Callable[[], AbstractContextManager[Any]]
-    memories: Callable[[Any], Memories]
-    conversations: Callable[[Any], Conversations]
+    store: Callable[[Any], Store]
     has_secret: Callable[[Any], bool]  # in any file or record
 
 
@@ -90,7 +85,7 @@ class Backend(NamedTuple):
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     @contextmanager
     def file() -> Iterator[Path]:
-        yield tmp_path_factory.mktemp("killed") / "athena.sqlite"
+        yield tmp_path_factory.mktemp("killed")
 
     @contextmanager
     def database() -> Iterator[dict[str, Any]]:
@@ -98,16 +93,14 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             yield addresses.model_dump()
 
     def in_files(path: Path) -> bool:
-        return bool(found_in_files(path.parent, FORMS))
+        return bool(found_in_files(path, FORMS))
 
     if request.param == "embedded":
         with closing(Ingests(EMBEDDED + SCRIPT)) as processes:
             counts = {"write": 12, "forget": 25}
-            yield Backend(processes, counts, 0.1, file, EmbeddedMemories, EmbeddedConversations, in_files)
+            yield Backend(processes, counts, 0.1, file, EmbeddedStore, in_files)
         return
-    from pipeline.stores.server import ServerAddresses
-    from pipeline.stores.server.conversations import ServerConversations
-    from pipeline.stores.server.memories import ServerMemories
+    from pipeline.stores.server import ServerAddresses, ServerStore
 
     with closing(Ingests(SERVER + SCRIPT)) as processes:
         yield Backend(
@@ -115,8 +108,7 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             {"write": 6, "forget": 8},
             0.3,
             database,
-            lambda place: ServerMemories(ServerAddresses(**place)),
-            lambda place: ServerConversations(ServerAddresses(**place)),
+            lambda place: ServerStore(ServerAddresses(**place)),
             lambda place: "48151623" in everything(ServerAddresses(**place)),
         )
 
@@ -125,11 +117,8 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def filled(backend: Backend) -> Iterator[Any]:
     """A place with a conversation of the secret and what was remembered of it."""
     with backend.place() as place:
-        with (
-            closing(backend.memories(place)) as memories,
-            closing(backend.conversations(place)) as conversations,
-        ):
-            fill(memories, conversations)
+        with closing(backend.store(place)) as store:
+            fill(store)
         yield place
 
 
@@ -145,8 +134,8 @@ def test_a_killed_change_is_there_whole_or_not_at_all(
 ) -> None:
     processes, chooser = backend.processes, random.Random(SEED)
     with filled(backend) as place:
-        with closing(backend.memories(place)) as memories:
-            before = contents(memories.load(USER))
+        with closing(backend.store(place)) as store:
+            before = contents(store.memories.load(USER))
         steps = processes.steps(place, what)
     rows = {row.id: row.text for row in changes.memories}
     expected = {id_: text for id_, text in (before | rows).items() if id_ not in changes.removed}
@@ -166,14 +155,9 @@ def outcome(
     backend: Backend, place: Any, changes: MemoryChanges, before: dict[str, str], expected: dict[str, str]
 ) -> bool:
     """Whether a killed change was made; whole or not at all, and its words are where its rows are."""
-    with (
-        closing(backend.memories(place)) as memories,
-        closing(backend.conversations(place)) as conversations,
-    ):
-        now = contents(memories.load(USER))
+    with closing(backend.store(place)) as store:
+        conversations, now = store.conversations, contents(store.memories.load(USER))
         assert now in (before, expected)
-        events = len(memories.events(USER))  # servers write them last: a kill may lose them
-        assert events == (len(changes.events) if now == expected else 0) or isinstance(place, dict)
         wholes = [conversations.get(info.id) for info in conversations.list()]
         said = [whole.info.title for whole in wholes]
         said += [turn.question + answer_json(turn.answer) for whole in wholes for turn in whole.turns]

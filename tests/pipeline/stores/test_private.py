@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 
 from pipeline.errors import UnknownConversation
-from pipeline.stores.private import UNUSED, PrivateConversations
+from pipeline.stores.private import UNUSED_S, PrivateConversations
+from tests.answers import answer
 
 
-def test_one_that_nobody_uses_is_dropped_and_one_that_is_read_stays() -> None:
+def test_one_that_nobody_uses_is_deleted_and_one_that_goes_on_stays() -> None:
     now = [0.0]
     private = PrivateConversations(clock=lambda: now[0])
-    read, left = (private.create(title).info.id for title in ("Read", "Left"))
-    now[0] = 0.6 * UNUSED
-    assert private.get(read).info.title == "Read"
-    now[0] = 1.2 * UNUSED
-    assert (read in private, left in private) == (True, False)
-    assert [info.title for info in private.list()] == ["Read"]
+    used, left = (private.create(title).info.id for title in ("Used", "Left"))
+    now[0] = 0.6 * UNUSED_S
+    private.save_turn(used, answer())
+    now[0] = 1.2 * UNUSED_S
+    new = private.create("New").info.id
+    assert [known in private for known in (used, left, new)] == [True, False, True]
     with pytest.raises(UnknownConversation):
         private.get(left)

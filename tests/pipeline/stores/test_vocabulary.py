@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.stores.vocabulary import count_words
+from pipeline.stores.base import count_words
 
 
 def test_words_are_counted_in_lower_case_and_compounds_by_their_parts() -> None:

@@ -17,7 +17,7 @@ from pipeline.answer import Answer
 from pipeline.errors import AthenaError, StoreError
 from pipeline.steps.records import Step
 from pipeline.stores.memories import MemorySource
-from tests.contracts.memories import adding, memory
+from tests.contracts.memories import adding, applied, memory
 from tests.ui.conftest import answered, component_data, texts
 from ui.conversation.forgetting import confirm_forgetting
 from ui.memory import page as memory_page
@@ -38,7 +38,7 @@ def replaced(athena: Athena) -> tuple[str, str]:
     """Two memories, of which the second took the place of the first; their ids."""
     old = memory("I live in Graz.", user="local", ended_at=2.0, replaced_by="new")
     new = memory("I live in Linz.", user="local", id="new")
-    athena.memories.apply("local", adding(old, new))
+    applied(athena.memories, "local", adding(old, new))
     return old.id, new.id
 
 
@@ -91,7 +91,7 @@ def test_empty_says_what_to_say(athena: Athena, run_app: Run) -> None:
 def test_what_is_remembered_is_listed_with_why_and_where_from(athena: Athena, run_app: Run) -> None:
     _, source = said(athena)
     given = memory(HARBOUR, user="local", sources=(source,), why="You asked to remember it.", importance=0.7)
-    athena.memories.apply("local", adding(given))
+    applied(athena.memories, "local", adding(given))
     [row] = component_data(run_app(athena, page="memory"), "memories")[0]["rows"]
     assert (row["text"], row["why"], row["source"]) == (HARBOUR, "You asked to remember it.", "Your words")
     assert row["importance"] == 7
@@ -107,7 +107,7 @@ def test_the_words_of_a_document_are_marked_in_it(athena: Athena, run_app: Run) 
     start = text.index(quote)
     source = MemorySource(source="valves.md", start=start, end=start + len(quote), quote=quote)
     given = memory("CB-4 is closed first.", user="local", origin="document", sources=(source,))
-    athena.memories.apply("local", adding(given))
+    applied(athena.memories, "local", adding(given))
     assert component_data(run_app(athena, page="memory"), "memories")[0]["rows"][0]["source"] == "valves.md"
     app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({given.id!r})")
     assert json.dumps({"t": "mark", "n": 0, "c": [quote]}) in json.dumps(component_data(app, "document"))
@@ -118,7 +118,7 @@ def test_a_source_that_is_gone_or_anothers_shows_the_kept_words_alone(athena: At
     turn = athena.conversations.save_turn(theirs, answered("A secret of Ann's"))
     source = MemorySource(turn_id=turn, start=0, end=8, quote="A secret")
     given = memory("A secret.", user="local", sources=(source,))
-    athena.memories.apply("local", adding(given))
+    applied(athena.memories, "local", adding(given))
     app = dialog(athena, f"from ui.conversation.source import show_source\nshow_source({given.id!r})")
     assert "The conversation was deleted" in texts(app)
     assert "Ann's" not in json.dumps(component_data(app, "document"))
@@ -158,7 +158,7 @@ def test_forgetting_shows_what_goes_along_and_deletes_the_turns(athena: Athena) 
     conversation, source = said(athena)
     given = memory(HARBOUR, user="local", sources=(source,))
     made = memory("Much is said of ports.", user="local", sources=(MemorySource(memory_id=given.id),))
-    athena.memories.apply("local", adding(given, made))
+    applied(athena.memories, "local", adding(given, made))
     app = forgetting(athena, f"memory.forgetting([{given.id!r}])")
     assert "2 facts will be gone" in texts(app)
     assert made.text in texts(app)
@@ -177,7 +177,7 @@ def test_a_server_says_what_its_journal_keeps(athena: Athena, monkeypatch: pytes
 
 def test_what_is_old_is_forgotten_and_what_is_pinned_stays(athena: Athena) -> None:
     old, pinned = memory("Old.", user="local"), memory("Pinned.", user="local", pinned=True)
-    athena.memories.apply("local", adding(old, pinned))
+    applied(athena.memories, "local", adding(old, pinned))
     app = forgetting(athena, "memory.forgetting(older_than=30.0)")
     app.button(key="discard-memory").click().run()
     assert [item.text for item in athena.memory.list() if item.tier != "static"] == ["Pinned."]
@@ -364,7 +364,7 @@ def test_the_inspector_fills_in_memories_of_the_prompt_until_they_are_forgotten(
 
 
 def test_many_are_listed_page_by_page(athena: Athena, run_app: Run) -> None:
-    athena.memories.apply("local", adding(*(memory(f"Fact {n}.", user="local") for n in range(100))))
+    applied(athena.memories, "local", adding(*(memory(f"Fact {n}.", user="local") for n in range(100))))
     app = run_app(athena, page="memory")
     assert len(listed(app)) == memory_page.PAGE
     app.button(key="memory-more").click().run()

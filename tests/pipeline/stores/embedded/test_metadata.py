@@ -18,7 +18,7 @@ def test_names_and_the_description_stand_in_the_file_once(tmp_path: Path) -> Non
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
         stored = "".join(
             text
-            for table in ("document", "section", "sentence")
+            for table in ("document", "node")
             for (text,) in connection.execute(f"SELECT metadata FROM {table}")
         )
     assert stored.count("note " * 49) == 1

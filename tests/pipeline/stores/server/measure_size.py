@@ -34,7 +34,7 @@ TOP_K = 100
 
 def stored(folder: Path, manifest: Manifest | None = None) -> Iterator[NewDocument]:
     """The documents of an embedded index, with their vectors."""
-    with closing(EmbeddedStore(folder, manifest=manifest)) as store:
+    with closing(EmbeddedStore(folder, manifest=lambda: manifest)) as store:
         for info in store.sections.documents():
             yield whole(store, info.source)
 
@@ -44,7 +44,7 @@ def whole(store: DocumentStore, source: str) -> NewDocument:
     document = store.sections.document(source)
     info = document.info
     sentences = list(
-        store.sentences.get_many((), sections=[one.node_id for one in document.sections]).values()
+        store.sections.get_many((), of_sections=[one.node_id for one in document.sections]).values()
     )
     vectors = store.sentences.vectors([node.node_id for node in (*document.sections, *sentences)])
     return NewDocument(
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=200_000)
     given = parser.parse_args()
     with closing(EmbeddedStore(given.folder[0])) as first:
-        manifest = first.sections.manifest()
+        manifest = first.sections.statistics().manifest
     assert manifest is not None
 
     def documents() -> Iterator[NewDocument]:

@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.errors import ConfigurationError, StoreUnavailable
 from pipeline.stores.server import ServerAddresses, ServerStore
-from pipeline.stores.server.conversations import ServerConversations
 from tests.pipeline.stores.server.private import SOON, Private, fails, found, refused, running, write
 from tests.server_processes import PrivateMongo, PrivateWeaviate
 
@@ -68,7 +67,8 @@ def nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]
 def test_the_right_key_and_password(private: Private, store: ServerStore) -> None:
     assert found(store) == 1
     assert store.versions()[1].startswith("1.")
-    with closing(ServerConversations(private.addresses)) as conversations:
+    with closing(ServerStore(private.addresses)) as other:
+        conversations = other.conversations
         kept = conversations.create("Kept").info.id
         assert [info.id for info in conversations.list()] == [kept]
         conversations.delete(kept)
@@ -89,8 +89,8 @@ def test_a_wrong_or_missing_password(private: Private, store: ServerStore, user:
     addresses = private.addresses.but(mongodb_url=url)
     refused(addresses, lambda other: other.sections.documents(), *NO_PASSWORD)
     refused(addresses, lambda other: write(other, "b.md"), *NO_PASSWORD)
-    with closing(ServerConversations(addresses)) as conversations:
-        fails(conversations.list, *NO_PASSWORD, kind=StoreUnavailable, secrets=addresses.secrets)
+    with closing(ServerStore(addresses)) as other:
+        fails(other.conversations.list, *NO_PASSWORD, kind=StoreUnavailable, secrets=addresses.secrets)
 
 
 def test_a_password_that_is_not_written_for_a_url(private: Private) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.stores.base import NewDocument
 from pipeline.stores.server import ServerStore
-from pipeline.stores.server.records import document_fields, section_records
+from pipeline.stores.server.reading import document_fields, section_records
 from pipeline.stores.server.schema import node_objects
 from tests.contracts.documents import MANIFEST
 from tests.contracts.tanks import TEXT, document

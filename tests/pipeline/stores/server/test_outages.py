@@ -11,7 +11,6 @@ from weaviate import WeaviateClient
 
 from pipeline.errors import StoreError, StoreUnavailable
 from pipeline.stores.server import ServerStore
-from pipeline.stores.server.conversations import ServerConversations
 from tests.contracts.documents import delete
 from tests.pipeline.stores.server import private as servers_of_tests
 from tests.pipeline.stores.server.private import REQUEST, Private, running, write
@@ -63,7 +62,8 @@ def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStor
 
 
 def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore) -> None:
-    with closing(ServerConversations(private.addresses)) as conversations:
+    with closing(ServerStore(private.addresses)) as other:
+        conversations = other.conversations
         kept = conversations.create("Kept").info.id
         before = store.sentences.search(REQUEST)
         private.mongo.kill()

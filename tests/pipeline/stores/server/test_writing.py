@@ -12,7 +12,7 @@ from pipeline.stores.base import SearchRequest
 from pipeline.stores.globs import matches
 from pipeline.stores.server import ServerAddresses, ServerStore, writing
 from pipeline.stores.server.index import build_to_write
-from pipeline.stores.server.sentences import likes_of
+from pipeline.stores.server.searching import likes_of
 from pipeline.stores.server.writing import ServerWriting
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
 from tests.pipeline.stores.server.private import write

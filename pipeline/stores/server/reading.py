@@ -1,0 +1,270 @@
+"""`SectionStore` on MongoDB, and how both halves of the store read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection as Ids
+from dataclasses import fields
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from weaviate import WeaviateClient
+from weaviate.classes.query import Filter
+
+from pipeline.errors import StoreDamaged, StoreError, UnknownDocument
+from pipeline.nodes import StoredNode
+from pipeline.stores.base import DocumentInfo, Level, NewDocument, Statistics, StoredDocument, Vector
+from pipeline.stores.metadata import own_metadata, shared_metadata, to_json, whole_metadata
+from pipeline.stores.server.connections import Connections, Db, Record, in_parts
+from pipeline.stores.server.index import Index, documents_of, has_documents, read_index
+from pipeline.stores.server.schema import collection_names
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST_RESULTS = 10_000
+"""Weaviate's default QUERY_MAXIMUM_RESULTS: the most objects that a query returns."""
+
+INFO = tuple(field.name for field in fields(DocumentInfo) if field.name != "source")
+
+
+class Stored(NamedTuple):
+    """One object of Weaviate with its properties, and its vector as it was written."""
+
+    properties: Mapping[str, Any]
+    vector: Vector
+
+
+class Reader:
+    """Reads the build that is searched; versions of documents are looked up for each read."""
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
+
+    def read(self, read: Callable[[Db, Index], Result], empty: Result) -> Result:
+        """The result of `read` for one build; `empty` where nothing was ever indexed.
+
+        Where a rebuild was published meanwhile, its build is read instead.
+        """
+        with self.connections.mongodb() as database:
+            index = read_index(database)
+            while index is not None:
+                failure: StoreError | None = None
+                try:
+                    result = read(database, index)
+                except StoreError as error:
+                    failure = error
+                now = read_index(database)
+                if now is None or now.build == index.build:
+                    if failure is not None:
+                        raise failure
+                    return result
+                index = now
+        return empty
+
+    def stored(self, database: Db, index: Index, level: Level, node_ids: Iterable[str]) -> dict[str, Stored]:
+        """The visible objects of some nodes of a level, by node id."""
+        name = collection_names(self.connections.addresses, index.build)[level]
+        calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
+        objects = [one for found in self.connections.weaviate(*calls) for one in found]
+        places = [(str(one.properties["path"]), str(one.properties["version"])) for one in objects]
+        records = read_records(database, index.build, {path for path, _ in places})
+        return {
+            one.properties["node"]: one
+            for one, (path, version) in zip(objects, places, strict=True)
+            if path in records and records[path]["version"] == version
+        }
+
+
+class ServerSections:
+    """Fulfils `SectionStore`."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._statistics: tuple[Index | None, Statistics] = None, Statistics()
+
+    def documents(self) -> list[DocumentInfo]:
+        """All visible documents, by source."""
+        return self._reader.read(lambda database, index: list_documents(database, index.build), [])
+
+    def document(self, source: str) -> StoredDocument:
+        """One document whole; raises `UnknownDocument`."""
+        found = self._reader.read(lambda database, index: _document(database, index, source), None)
+        if found is None:
+            raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
+        return found
+
+    def get_many(self, node_ids: Ids[str], *, of_sections: Ids[str] = ()) -> dict[str, StoredNode]:
+        """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
+
+        def read(database: Db, index: Index) -> dict[str, StoredNode]:
+            sections = read_sections(database, index, {*node_ids, *of_sections})
+            below = [
+                id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids
+            ]
+            wanted = [id_ for id_ in node_ids if id_ not in sections] + below
+            found = self._reader.stored(database, index, "sentence", wanted) if wanted else {}
+            above = {str(one.properties["section"]) for one in found.values()}
+            sections |= read_sections(database, index, above - sections.keys())
+            nodes: dict[str, StoredNode] = {**sections} | {
+                id_: _sentence(one.properties, sections[str(one.properties["section"])])
+                for id_, one in found.items()
+                if one.properties["section"] in sections
+            }
+            return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
+
+        return self._reader.read(read, {})
+
+    def statistics(self) -> Statistics:
+        """Counts over all documents, computed again after each change of them."""
+        return self._reader.read(self._count, Statistics())
+
+    def _count(self, database: Db, index: Index) -> Statistics:
+        known, statistics = self._statistics
+        if known == index:
+            return statistics
+        languages = _sums(database, index, group="$language", add=1)
+        sections, sentences = (
+            sum(_sums(database, index, group=None, add=field).values())
+            for field in ("$sections", "$sentences")
+        )
+        manifest = index.manifest if has_documents(database, index.build) else None
+        statistics = Statistics(sum(languages.values()), sections, sentences, languages, manifest)
+        self._statistics = index, statistics
+        return statistics
+
+
+def document_fields(document: NewDocument, now: float) -> Record:
+    """The fields of a document's record that describe the visible version."""
+    first = next(iter(document.sections), None)
+    return {
+        "id": document.id,
+        "root": document.root,
+        "title": document.title,
+        "hash": document.hash,
+        "sections": len(document.sections),
+        "sentences": len(document.sentences),
+        "characters": len(document.text),
+        "indexed_at": now,
+        "metadata": to_json(shared_metadata(document.sections)),
+        "language": first.metadata.get("language", "en") if first else "en",
+    }
+
+
+def section_records(document: NewDocument, version: str) -> Iterator[Record]:
+    """The records of a document's sections, in order."""
+    sentences = document.sentences_by_section()
+    shared = shared_metadata(document.sections)
+    for order, node in enumerate(document.sections):
+        yield {
+            "_id": f"{version}/{order}",
+            "version": version,
+            "source": document.source,
+            "order": order,
+            "node": node.node_id,
+            "start": node.start_char_idx,
+            "end": node.end_char_idx,
+            "metadata": own_metadata(node.metadata, shared),
+            "text": node.text,
+            "sentences": [sentence.node_id for sentence in sentences[node.node_id]],
+        }
+
+
+def list_documents(database: Db, build: str) -> list[DocumentInfo]:
+    """The visible documents of a build, by source."""
+    found = documents_of(database, build).find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
+    return [_info(record) for record in found.sort("_id", 1)]
+
+
+def read_records(database: Db, build: str, sources: Iterable[str]) -> dict[str, Record]:
+    """The records of visible documents, by source."""
+    documents, wanted = documents_of(database, build), ("version", "id", "metadata")
+    return {
+        record["_id"]: record
+        for some in in_parts(sources)
+        for record in documents.find({"_id": {"$in": some}}, wanted)
+        if record["version"]
+    }
+
+
+def read_sections(database: Db, index: Index, node_ids: Ids[str]) -> dict[str, StoredNode]:
+    """Visible sections by id."""
+    sections = database[f"sections_{index.build}"]
+    rows = [row for some in in_parts(set(node_ids)) for row in sections.find({"node": {"$in": some}})]
+    records = read_records(database, index.build, {row["source"] for row in rows})
+    return {
+        row["node"]: _section(row, records[row["source"]])
+        for row in rows
+        if row["source"] in records and records[row["source"]]["version"] == row["version"]
+    }
+
+
+def _document(database: Db, index: Index, source: str) -> StoredDocument | None:
+    """A document with its text and sections; read again where it was replaced meanwhile."""
+    for _ in range(3):
+        record = documents_of(database, index.build).find_one({"_id": source})
+        if record is None or not record["version"]:
+            return None
+        of_version = {"version": record["version"]}
+        rows = [*database[f"sections_{index.build}"].find(of_version).sort("order", 1)]
+        text = database[f"texts_{index.build}"].find_one({"_id": record["version"]})
+        if text is not None and len(rows) == record["sections"]:
+            return StoredDocument(_info(record), text["text"], tuple(_section(row, record) for row in rows))
+    raise StoreDamaged(
+        f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
+    )
+
+
+def _sums(database: Db, index: Index, *, group: str | None, add: int | str) -> dict[str, int]:
+    """The sum of a field, or the number, of visible documents in each group, the largest first.
+
+    One sum a call: FerretDB 1.24 gets a second one in the same call wrong.
+    """
+    stages: list[Record] = [
+        {"$match": {"version": {"$ne": ""}}},
+        {"$group": {"_id": group, "sum": {"$sum": add}}},
+    ]
+    groups = sorted(documents_of(database, index.build).aggregate(stages), key=lambda found: -found["sum"])
+    return {found["_id"]: int(found["sum"]) for found in groups}
+
+
+def _fetch(client: WeaviateClient, name: str, ids: list[str]) -> list[Stored]:
+    answer = client.collections.use(name).query.fetch_objects(
+        filters=Filter.by_property("node").contains_any(ids), limit=MOST_RESULTS, include_vector=True
+    )
+    return [
+        Stored(one.properties, np.asarray(one.vector["default"], dtype=np.float32))
+        for one in answer.objects
+        if "path" in one.properties  # not deleted between the search and the reading of properties
+    ]
+
+
+def _info(record: Record) -> DocumentInfo:
+    return DocumentInfo(source=record["_id"], **{name: record[name] for name in INFO})
+
+
+def _section(row: Record, document: Record) -> StoredNode:
+    return StoredNode(
+        node_id=row["node"],
+        text=row["text"],
+        metadata=whole_metadata(row["metadata"], json.loads(document["metadata"])),
+        start_char_idx=row["start"],
+        end_char_idx=row["end"],
+        document_id=document["id"],
+        sentence_ids=tuple(row["sentences"]),
+    )
+
+
+def _sentence(properties: Mapping[str, Any], section: StoredNode) -> StoredNode:
+    start, end = properties.get("start"), properties.get("end")
+    return StoredNode(
+        node_id=properties["node"],
+        text=properties["text"],
+        metadata=whole_metadata(properties["metadata"], section.metadata),
+        start_char_idx=None if start is None else int(start),
+        end_char_idx=None if end is None else int(end),
+        document_id=section.document_id,
+        section_id=section.node_id,
+    )
