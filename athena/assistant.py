@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from athena.streams import AnswerStream, AsyncAnswerStream
-    from memory.after import AfterAnswers
+    from memory.finishing import AfterAnswers
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
@@ -413,9 +413,9 @@ class Athena:
 
     def _make_after_answers(self) -> AfterAnswers:
         """The jobs after answers: in the background where this process serves, else when it closes."""
-        from memory.after import AfterAnswers
+        from memory.finishing import AfterAnswers
 
-        return AfterAnswers(background=self.serving)
+        return AfterAnswers()
 
 
 def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:

@@ -11,9 +11,9 @@ from memory.options import MemoryOptions
 from pipeline.options import PriceOptions
 
 if TYPE_CHECKING:
-    from memory.after import AfterAnswers
     from memory.chat import RememberingChat
     from memory.facts import Complete
+    from memory.finishing import AfterAnswers
     from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
 

@@ -252,7 +252,8 @@ def forget(given: Forget, asks: Caller) -> Shape:
 def rate(given: MemoryText, asks: Caller) -> Shape:
     """A rating of 1 to 10 with its explanation."""
     asks.caller.require("read")
-    return upkeep.rate(given.text, complete=memory_of(asks).find_model())._asdict()
+    rating, explanation = upkeep.rate(given.text, complete=memory_of(asks).find_model())
+    return {"rating": rating, "explanation": explanation}
 
 
 class Prompt(Given):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,11 +13,11 @@ from memory.finishing import NOTHING_ASKED, step_of_kept
 from memory.keeping import Kept, Said, left_out, secret_kinds
 from memory.questions import asked_part, asks, leans, states
 from memory.recall import Reading, within
-from memory.replying import reply_to
-from memory.requests import is_tool_request, request_in
+from memory.requests import is_tool_request, reply_to, request_in
 from memory.upkeep import summary
 from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
 from pipeline.steps.records import Step
+from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.finishing import Finishing
@@ -35,7 +34,6 @@ AFTER = "after the answer is shown"
 BRIEFLY_S = 0.5  # waited for the message before to be remembered
 PATIENCE_S = 10.0  # the same before a request, where a model may still be reading
 MOST_RELATED = 8  # relations shown under an answer
-SUMMARIES = 64  # conversations whose summary is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class RememberingChat:
 
     finishing: Finishing
     why_private: str = ""  # why nothing of this conversation is kept; "" = it is
-    left: OrderedDict[str, tuple[int, str]] = field(default_factory=OrderedDict)  # summaries by first message
+    left: dict[str, tuple[int, str]] = field(default_factory=dict)  # summaries by first message
 
     @property
     def memory(self) -> UserMemory:
@@ -102,16 +100,12 @@ class RememberingChat:
         `question` is the message as it stands alone; `left` are the messages that the prompt has no room for.
         """
         preset, memory = self.memory.preset, self.memory
-        static = tuple(
-            Recalled(id=item.id, text=item.text, importance=item.importance)
-            for item in (memory.static if preset.name != "none" else ())
-        )
+        persona = memory.static if preset.name != "none" else ()
+        static = tuple(Recalled(id=it.id, text=it.text, importance=it.importance) for it in persona)
         summed = self._summary([item.text for item in left if item.role == "user"]) if preset.history else ""
         always = Recollection(preset=preset.name, static=static, left=summed)
-        if why := self._why_nothing:
+        if why := self._why_nothing or (TOOLS if preset.exchange and is_tool_request(message) else ""):
             return replace(always, detail=why)
-        if preset.exchange and is_tool_request(message):
-            return replace(always, detail=TOOLS)
         if not self.why_private and memory.find_model() is None:  # without a model it takes milliseconds
             self.finishing.after.finish(within_s=BRIEFLY_S)
         found, reading = memory.read(question)
@@ -154,10 +148,11 @@ class RememberingChat:
     def _around(self, reading: Reading, question: str) -> tuple[Recalled, ...]:
         """Return relations, and entities that stand in none of them, as many as the preset recalls."""
         preset, memory = self.memory.preset, self.memory
-        relations = memory.relations_for(question, reading.around)
-        related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
         index = memory.index
         with index.lock:
+            fitting = graph.fitting(index, reading.around, content_terms(question))
+            relations = fitting[: preset.relations]
+            related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
             best = graph.best_known(index, now=memory.clock(), most=preset.best_known)
             entities = {item.id: item for item in (*reading.around.entities, *best)}
             alone = [item for item in entities.values() if item.id not in related or item.attributes]
@@ -179,24 +174,18 @@ class RememberingChat:
         return text or summary(said)
 
     def _summarise(self, said: Sequence[str]) -> None:
-        if self.left.get(said[0], (0, ""))[0] < len(said):
-            self.left[said[0]] = len(said), summary(said, complete=self.memory.find_model())
-            while len(self.left) > SUMMARIES:
-                self.left.popitem(last=False)
+        self.left[said[0]] = len(said), summary(said, complete=self.memory.find_model())
 
     # -- after the answer ---------------------------------------------------------------------------
 
     def planned(self, message: str) -> Step:
         """Return the record of the step that will follow the answer."""
         preset, kinds = self.memory.preset, secret_kinds(message)
-        step = Step("remember", data={"preset": preset.name, "secrets": [*kinds]})
-        if self.why_private:
-            return replace(step, status="skipped", detail=self.why_private)
-        if not preset.unasked:
-            why = self._why_nothing or NOTHING_ASKED
-            return replace(step, status="skipped", detail=" ".join(filter(None, [why, left_out(kinds)])))
-        detail = " ".join(filter(None, [AFTER, left_out(kinds)]))
-        return replace(step, detail=detail, data={**step.data, "pending": True})
+        unasked = preset.unasked and not self.why_private
+        why = self.why_private or (AFTER if unasked else self._why_nothing or NOTHING_ASKED)
+        detail = why if self.why_private else " ".join(filter(None, [why, left_out(kinds)]))
+        data = {"preset": preset.name, "secrets": [*kinds]} | ({"pending": True} if unasked else {})
+        return Step("remember", status="ok" if unasked else "skipped", detail=detail, data=data)
 
     def remember(self, turn: FinishedTurn) -> None:
         """Keep, soon, what there is to keep of a turn."""

@@ -1,7 +1,8 @@
-"""Forgetting: which memories, turns and names go, and which words are overwritten in turns that stay."""
+"""Forgetting: which memories, turns and names go."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,13 +17,14 @@ from pipeline.terms import content_terms
 if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.turn_index import Turn
+    from memory.user_memory import UserMemory
     from pipeline.stores.memories import Entity
 
 DAY_S = 86_400.0
 SHORT_ID = 8  # first letters of an id that may stand for it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forgetting:
     """What would be forgotten: memories with those made of them, and turns."""
 
@@ -37,7 +39,7 @@ class Forgetting:
     @property
     def turn_ids(self) -> tuple[str, ...]:
         """Return the ids of the stored turns that go."""
-        return tuple(dict.fromkeys(turn.id.removesuffix(ANSWER) for turn in self.turns))
+        return tuple(dict.fromkeys(map(turn_of, self.turns)))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -48,22 +50,63 @@ class Forgetting:
     def said_in(self) -> tuple[str, ...]:
         """Return the ids of the turns in which the memories were said."""
         named = (source.turn_id for memory in self.memories for source in memory.sources)
-        return tuple(dict.fromkeys(turn_id for turn_id in named if turn_id))
+        return tuple(dict.fromkeys(filter(None, named)))
 
 
-def forgetting(index: UserIndex, ids: Iterable[str]) -> Forgetting:
+def would_forget(
+    user: UserMemory,
+    ids: Sequence[str],
+    *,
+    search: str,
+    older_than: float | None,
+    everything: bool,
+    without: Collection[str],
+) -> Forgetting:
+    """Return what would be forgotten; `UserMemory.forgetting` has the arguments."""
+    index, said = user.index, user.said(ids)
+    before = -math.inf if older_than is None else user.clock() - older_than * DAY_S
+    before = math.inf if everything else before
+    meant = {turn_of(turn) for turn in (*said.values(), *(user.turns.about(search) if search else ()))}
+    turns = [turn for turn in user.turns.all() if turn_of(turn) in meant or (turn.at or 0.0) < before]
+    turns = [turn for turn in turns if turn_of(turn) not in without]
+    hidden = tuple(
+        known
+        for known, question in user.turns.hidden().items()
+        if known not in without and (everything or known in meant or (search and has_words(question, search)))
+    )
+    facts = [known for known in ids if known not in said]
+    if search:
+        facts += _nearest_in_words(search, user.found_memories(search))
+    with index.lock:
+        made = made_of(index, [turn.id for turn in turns])
+        old = [memory for memory in index.memories.values() if memory.created_at < before]
+        facts += [item.id for item in (*old, *made) if everything or older_than is None or not item.pinned]
+        memories = with_made_of(index, facts)
+    return Forgetting(memories=memories, turns=tuple(turns), hidden=hidden, everything=everything)
+
+
+def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
+    """Return the rows that go, with those that were made of them since.
+
+    Names go with the memories and turns, unless something else mentions them.
+    """
+    left = with_made_of(index, [known for known in forgotten.ids if known in index.memories])
+    removed = {memory.id for memory in left} | named_by(index, left, turn_ids=forgotten.turn_ids)
+    if forgotten.everything:
+        removed |= {*index.entities, *index.mentions, *index.relations}
+    return MemoryChanges(removed=tuple(sorted(removed)))
+
+
+def with_made_of(index: UserIndex, ids: Iterable[str]) -> tuple[Memory, ...]:
     """Return the memories of these ids with those made of them; raises `AthenaError` for an unknown id."""
-    given = tuple(dict.fromkeys(ids))
-    found = [known_memory(index, memory_id) for memory_id in given]
-    gone = {memory.id for memory in found}
-    while made := [
-        memory
+    found = {memory.id: memory for memory in (known_memory(index, known) for known in ids)}
+    while made := {
+        memory.id: memory
         for memory in index.memories.values()
-        if memory.id not in gone and any(source.memory_id in gone for source in memory.sources)
-    ]:
-        found += made
-        gone |= {memory.id for memory in made}
-    return Forgetting(tuple(found))
+        if memory.id not in found and any(source.memory_id in found for source in memory.sources)
+    }:
+        found |= made
+    return tuple(found.values())
 
 
 def known_memory(index: UserIndex, memory_id: str) -> Memory:
@@ -78,7 +121,7 @@ def known_memory(index: UserIndex, memory_id: str) -> Memory:
     )
 
 
-def nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
+def _nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
     """Return the ids of the memories with the most words of a query."""
     wanted = set(content_terms(query))
     shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
@@ -90,19 +133,6 @@ def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
     """Return the memories that were made of what was said in these turns."""
     wanted, known = frozenset(turn_ids), index.memories.values()
     return [item for item in known if any(source.turn_id in wanted for source in item.sources)]
-
-
-def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
-    """Return the rows that go, with those that were made of them since.
-
-    Names go with the memories and turns, unless something else mentions them.
-    """
-    left = forgetting(index, [known for known in forgotten.ids if known in index.memories])
-    gone = set(left.ids)
-    removed = gone | named_by(index, left.memories, turn_ids=forgotten.turn_ids)
-    if forgotten.everything:
-        removed |= {*index.entities, *index.mentions, *index.relations}
-    return MemoryChanges(removed=tuple(sorted(removed)))
 
 
 def named_by(index: UserIndex, memories: Sequence[Memory], *, turn_ids: Collection[str] = ()) -> set[str]:
@@ -130,3 +160,13 @@ def _is_named(entity: Entity, text: str) -> bool:
 def _ends(row: Mention | Relation) -> set[str]:
     """Return the ids of the entities of a mention or a relation."""
     return {row.entity_id} if isinstance(row, Mention) else {row.subject_id, row.object_id}
+
+
+def turn_of(turn: Turn) -> str:
+    """Return the id of the stored turn that a message or an answer stands in."""
+    return turn.id.removesuffix(ANSWER)
+
+
+def has_words(text: str, topic: str) -> bool:
+    """Tell whether a text has all content words of a topic."""
+    return set(content_terms(topic)) <= set(analyse(text))

@@ -1,12 +1,23 @@
-"""Requests to the memory: one table of exact forms. Every other message is an ordinary message."""
+"""Requests to the memory, one table of exact forms, and the replies. Every other message is no request.
+
+Memories stand in a reply as `[memory ID]`, so that forgetting one reaches stored replies.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from memory.guard import reads_as_instruction
+from memory.keeping import Kept, Said, keep_asked, left_out, secret_kinds
+from pipeline.answering.recollection import named
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from memory.turn_index import Turn
+    from memory.user_memory import UserMemory
 
 Kind = Literal["remember", "recall", "forget", "known"]
 
@@ -79,3 +90,105 @@ def _request(kind: Kind, match: re.Match[str], message: str) -> MemoryRequest | 
 def is_tool_request(message: str) -> bool:
     """Tell whether a message calls a tool directly, as "/restart pump": nothing is recalled for it."""
     return re.match(r"\s*/[a-z]\w*(?:\s|$)", message) is not None
+
+
+# -- replies --------------------------------------------------------------------------------
+
+MOST = 20  # memories in a reply
+MOST_SAID = 6  # messages in a reply
+NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
+NO_FACT = "No fact about you is kept. {turns} found again when you ask about it."
+ALSO_SAID = "{turns} found again as well, when you ask about it."
+SECRETS = (
+    "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
+    "delete that."
+)
+REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
+CONFIRM = (
+    "Nothing is forgotten yet. To do it, search for it on the Memory page and choose *Forget*, or run "
+    '`athena memory forget --search "{query}" --yes`.'
+)
+CONFIRM_ALL = (
+    "Nothing is forgotten yet. To forget everything, choose *Forget everything* on the Memory page, or run "
+    "`athena memory forget --all --yes`."
+)
+
+Reply = tuple[str, tuple[str, ...], Kept]
+"""A text, the ids that it tells, and what was kept."""
+
+
+def reply_to(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
+    """Do what a request asks, and return the reply; forgetting is only shown here."""
+    match request.kind:
+        case "remember":
+            return _remember(memory, request, said)
+        case "known":
+            text, ids = _all_known(memory, said.turn_id)
+        case "recall":
+            text, ids = _recall(memory, request.query, said)
+        case "forget":
+            text, ids = _would_forget(memory, request.query, said.turn_id)
+    return text, ids, Kept(status="skipped", detail="a question to the memory: nothing new to keep")
+
+
+def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
+    if not request.query:
+        return REMEMBER_WHAT, (), Kept(status="skipped", detail="nothing was said")
+    if kinds := secret_kinds(request.query):
+        why = left_out(kinds)
+        return f"{why} {SECRETS}", (), Kept(status="skipped", detail=why, secrets=kinds)
+    kept = keep_asked(memory, request.query, said)
+    text = [f"Remembered:\n\n{_lines(kept.added)}"] if kept.added else []
+    if instead := [old.id for new in kept.replaced for old in memory.replaced_by(new)]:
+        text.append(f"Instead of:\n\n{_lines(dict.fromkeys(instead))}")
+    if kept.known:
+        text.append(f"Known already:\n\n{_lines(kept.known)}")
+    if reads_as_instruction(request.query):
+        text.append("It reads like an instruction, so it is kept but never acted on.")
+    return "\n\n".join(text), (*kept.added, *kept.known), kept
+
+
+def _own(memory: UserMemory, turn_id: str, topic: str = "") -> Sequence[Turn]:
+    return memory.turns.own(topic, without=[turn_id])
+
+
+def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
+    """Return all facts, and how many messages are found again."""
+    kept = [item for item in memory.list() if item.tier != "static"]
+    found = sorted(kept, key=lambda item: item.kind == "qa")[:MOST]  # questions last
+    turns = len(_own(memory, turn_id))
+    said = f"{counted(turns, 'message')} of yours {'is' if turns == 1 else 'are'}"
+    if not found:
+        return NO_FACT.format(turns=said) if turns else NOTHING, ()
+    parts = ["I remember:", _lines(item.id for item in found)]
+    parts += [ALSO_SAID.format(turns=said)] if turns else []
+    return "\n\n".join(parts), tuple(item.id for item in found)
+
+
+def _recall(memory: UserMemory, query: str, said: Said) -> tuple[str, tuple[str, ...]]:
+    """Return the memory's answer; else the messages about the topic."""
+    told = memory.told(said.message, without=[said.turn_id])
+    if told.text:
+        return told.text, told.shown
+    if turns := tuple(turn.id for turn in _own(memory, said.turn_id, query)[:MOST_SAID]):
+        return f"You said about “{query}”:\n\n{_lines(turns)}", turns
+    return f"Nothing is remembered about “{query}”.", ()
+
+
+def _would_forget(memory: UserMemory, query: str, turn_id: str) -> tuple[str, tuple[str, ...]]:
+    """Return what would be forgotten, and how to confirm it."""
+    found = memory.forgetting(search=query, everything=not query, without=[turn_id])
+    if not found:
+        return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget.", ()
+    said = [turn.id for turn in found.turns if turn.role == "user"]
+    ids = tuple(item.id for item in found.memories)
+    listed = [_lines(each[:MOST]) for each in (ids, said) if each]
+    more = sum(max(0, len(each) - MOST) for each in (ids, said))
+    listed += [f"- and {more} more"] if more else []
+    confirm = CONFIRM.format(query=query.replace('"', "'")) if query else CONFIRM_ALL
+    listing = "\n".join(listed)
+    return f"This would be forgotten:\n\n{listing}\n\n{confirm}", (*ids[:MOST], *said[:MOST])
+
+
+def _lines(ids: Iterable[str]) -> str:
+    return "\n".join(f"- {named(known)}" for known in ids)

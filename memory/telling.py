@@ -5,17 +5,16 @@ Every fact and turn stands in the text as `[memory ID]`, so that forgetting one 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from memory.days import meant_day
 from memory.guard import reads_as_instruction
 from memory.questions import asks, is_of_talk
-from memory.times import date_words
+from memory.times import date_words, meant_day
 from memory.turn_index import FoundTurn, cut, only_asked
-from memory.turn_search import may_answer, verdict_of
+from memory.turn_search import verdict_of
 from pipeline.analysis import analyse
 from pipeline.answering.recollection import Recalled, named
 from pipeline.terms import content_terms
@@ -33,10 +32,9 @@ MOST_TURNS = 5
 RECALLED = 0.2  # probability from which turns go to a model although the memory does not answer with them
 NEAR = 0.45  # share of the best turn's score that another told turn needs
 ALIKE = 0.55  # share of the best cosine that another told turn needs
-LONGEST = 600  # characters of a turn that is told whole; of a longer one, its nearest piece
+LONGEST = 600  # characters of a turn in an answer; a prompt has the nearest piece of a longer one
 INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
-_PIECE = re.compile(r"(?P<turn>.+)-p(?P<piece>\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +64,7 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     is_order = nearest is not None and nearest not in heard  # the nearest is an instruction: no answer
     of_turns = turns.probability if turns.fit(personal=personal) and not is_order else 0.0
     probability = max(of_turns, of_facts)
-    telling = [item for item in heard if may_answer(question, item.turn)]
+    telling = [item for item in turns.telling if item in heard]
     shown = _shown(turns, telling, leading)
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and _is_of_another(turns))
     lines = [_dated_line(memory.id, memory.created_at) for memory in leading]
@@ -131,23 +129,14 @@ def _dated_line(known: str, at: float | None) -> str:
 
 def _turn_lines(item: FoundTurn) -> list[str]:
     """Return a turn's line, after the line of the message that corrected it."""
-    piece = item.piece if len(item.turn.text) > LONGEST else None
-    names = [item.corrected_by.id] if item.corrected_by else []
-    names.append(item.turn.id if piece is None else f"{item.turn.id}-p{piece}")
-    return [f"- {named(name)}" for name in names]
+    turns = [item.corrected_by, item.turn] if item.corrected_by else [item.turn]
+    return [f"- {named(turn.id)}" for turn in turns]
 
 
 def line_of(turn: Turn, piece: int | None = None) -> str:
-    """Return a turn with its day, its speaker, and the day that a relative day in it means."""
-    pieces = () if piece is None else cut(turn.text)
-    text = " ".join((pieces[piece] if piece is not None and piece < len(pieces) else turn.text).split())
+    """Return a turn, or one piece of it, with its day, its speaker, and the day that a relative day means."""
+    text = shorten(turn.text if piece is None else cut(turn.text)[piece], LONGEST, placeholder=" …")
     who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
     when = ", ".join(filter(None, [date_words(turn.at), who]))
     meant = meant_day(text, turn.at)
     return f"{when}: “{text}”{f' ({meant})' if meant else ''}"
-
-
-def turn_named(name: str) -> tuple[str, int | None]:
-    """Return the id of the turn that a stored name means, and the number of its piece."""
-    match = _PIECE.fullmatch(name)
-    return (match["turn"], int(match["piece"])) if match else (name, None)

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from pipeline.errors import AthenaError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799
 """The first second of year 1 and the last one of year 9999."""
-LEAST_SECONDS = 100_000_000  # in 1973: a smaller number is a year, as in "2020"
-DATE_FIX = "Write it as 2026-03-14 or 2026-03-14T09:30."
+
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
+NEAR = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}  # days from the day of the message
+
+_NUMBER, _MONTH = rf"\d{{1,3}}|{'|'.join(NUMBERS)}", "|".join(MONTHS)
+_DAY = re.compile(
+    rf"\b(?:(?P<near>{'|'.join(NEAR)})"
+    rf"|(?P<which>last|next|this) (?P<weekday>{'|'.join(DAYS)})"
+    rf"|(?P<ago>{_NUMBER}) (?P<unit>day|week)s? ago|in (?P<ahead>{_NUMBER}) (?P<units>day|week)s?"
+    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})\b(?!,? \d{{4}})"
+    rf"|(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!,? \d{{4}}))\b",
+    re.IGNORECASE,
+)
+_OVER = re.compile(r"\b(?:was|were|had|did|since|last|born|\w{3,}ed|went|came|got|met|saw|left)\b", re.I)
 
 
 def now() -> float:
@@ -43,42 +58,64 @@ def local_day(seconds: float | None) -> str:
 
 def date_words(at: float | None) -> str:
     """Return the local day of a time as "Monday 8 May 2023"; "" for None."""
-    if at is None:
-        return ""
-    moment = local(at)
-    return f"{moment:%A} {moment.day} {moment:%B} {moment.year}"
+    return "" if at is None else _words(local(at).date())
 
 
 def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
-    """Return the seconds of an ISO date or time, local where it names no zone.
+    """Return the seconds of an ISO date or time, local where it names no zone; raises `AthenaError`.
 
-    A day means its last microsecond, or its first with `begin`. A large number is read as seconds since the
-    epoch. Raises `AthenaError` for any other text.
+    A day means its last microsecond, or its first with `begin`.
     """
-    text = text.strip()
     try:
-        moment = datetime.fromisoformat(text)
-        if len(text) <= len("2026-03-14") and not begin:
+        moment = datetime.fromisoformat(text.strip())
+        if len(text.strip()) <= len("2026-03-14") and not begin:
             moment += timedelta(days=1, microseconds=-1)
-        return in_seconds(moment)
+        return min(max(moment.timestamp(), FIRST_S), LAST_S)
     except (ValueError, OverflowError) as error:
-        with suppress(ValueError):
-            if LEAST_SECONDS <= abs(seconds := float(text)) < math.inf:
-                return round(seconds, 6)
-        if re.fullmatch(r"\d{4}(?:-\d\d?)?", text):
-            fix = f"Write a day, as {text[:4]}-01-01."
-            raise AthenaError(f"{name} cannot be '{text}': it is not a day.", fix) from error
-        raise AthenaError(f"{name} cannot be '{text}': it is not a date.", DATE_FIX) from error
+        fix = "Write it as 2026-03-14 or 2026-03-14T09:30."
+        raise AthenaError(f"{name} cannot be '{text}': it is not a date.", fix) from error
 
 
-def in_seconds(moment: datetime) -> float:
-    """Return a time in seconds, within the calendar."""
-    return _within(moment.timestamp())
+def meant_day(text: str, at: float | None) -> str:
+    """Return what a relative day in a text means, as "yesterday: Sunday 7 May 2023"; "" without one.
+
+    `at` is when the text was said. A day without a year lies ahead of it, unless the text tells the past.
+    """
+    match = _DAY.search(text)
+    meant = _meant(match, local(at).date(), over=bool(_OVER.search(text))) if match and at else None
+    return f"{match[0]}: {_words(meant)}" if match and meant else ""
+
+
+def _meant(match: re.Match[str], said: date, *, over: bool) -> date | None:
+    found = {name: value.lower() for name, value in match.groupdict().items() if value}
+    if near := found.get("near"):
+        return said + timedelta(days=NEAR[near])
+    if which := found.get("which"):
+        ahead = (DAYS.index(found["weekday"]) - said.weekday()) % 7 or (7 if which == "next" else 0)
+        return said + timedelta(days=ahead - 7 if which == "last" else ahead)
+    if number := found.get("ago") or found.get("ahead"):
+        days = NUMBERS.get(number) or int(number)
+        days *= 7 if (found.get("unit") or found.get("units")) == "week" else 1
+        return said + timedelta(days=-days if "ago" in found else days)
+    day, month = found.get("day") or found["day2"], found.get("month") or found["month2"]
+    return None if over else _next(int(day), MONTHS.index(month) + 1, said)
+
+
+def _next(day: int, month: int, said: date) -> date | None:
+    """Return the first such day from the day on that it was said; None where there is none."""
+    for year in (said.year, said.year + 1):
+        try:
+            found = date(year, month, day)
+        except ValueError:
+            continue
+        if found >= said:
+            return found
+    return None
+
+
+def _words(day: date) -> str:
+    return f"{day:%A} {day.day} {day:%B} {day.year}"
 
 
 def _moment(seconds: float) -> datetime:
-    return EPOCH + timedelta(microseconds=round(_within(seconds) * 1e6))
-
-
-def _within(seconds: float) -> float:
-    return min(max(seconds, FIRST_S), LAST_S)
+    return EPOCH + timedelta(seconds=min(max(seconds, FIRST_S), LAST_S))

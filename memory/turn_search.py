@@ -76,11 +76,6 @@ _PAST = re.compile(r"\b(?:was|were|had|first|before|used to)\b", re.IGNORECASE)
 _WHEN = re.compile(
     r"\b(?:when|how long|since when|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
 )
-_THIRD_PERSON = (
-    (re.compile(r"\b(?:his|her|their)\b", re.IGNORECASE), "my"),
-    (re.compile(r"\b(?:he|she)\b", re.IGNORECASE), "I"),
-    (re.compile(r"\b(?:him|himself|herself)\b", re.IGNORECASE), "me"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +104,7 @@ class FoundTurns:
     """The found turns, best first, and the probability that one of them answers."""
 
     found: tuple[FoundTurn, ...] = ()
+    telling: tuple[FoundTurn, ...] = ()  # those that state something, or that the question is about
     probability: float = 0.0
     later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
     signs: Signs | None = None  # None where nothing was said
@@ -133,45 +129,43 @@ def look_up(
     """
     if not len(index):
         return FoundTurns()
-    known = calibration_for(encoder.name)
-    weights = weights or known.weights
-    layout = index.layout
+    known, layout = calibration_for(encoder.name), index.layout
     asking = read_question(question, speakers=[name for name in layout.names if name])
-    keywords = index.texts.scores(asking.terms)
-    vector = encoder.encode_query(asking.wording)
+    keywords, vector = index.texts.scores(asking.terms), encoder.encode_query(asking.wording)
     similar = index.texts.similarities(vector)
-    scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
-    scores = relative(with_neighbours(relative(scores), layout.before, weights))
-    scores = relative(scores + signals(layout, asking, weights))
-    scores = with_sessions(scores, layout.sessions, share=weights.session)
-    best = _best(scores, len(scores) if not asking.of_answers else SPARE * top_k)
-    if not asking.of_answers:
-        best = best[layout.own[best] > 0]
-    best = _distinct(index, best[: SPARE * top_k], question)[:top_k]
-    if not best.size:
+    scores = _scores(keywords, similar, layout, asking, weights or known.weights)
+    best = np.argsort(-scores, kind="stable")
+    best = best if asking.of_answers else best[layout.own[best] > 0]
+    numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
+    if not numbers:
         return FoundTurns()
-    found = tuple(
+    found = [
         FoundTurn(
             index.turns[number],
             float(scores[number]),
             float(similar[number]),
-            index.nearest_piece(int(number), vector),
-            index.correction_of(int(number)),
+            index.nearest_piece(number, vector),
+            index.correction_of(number),
         )
-        for number in best
-    )
-    leading = [
-        int(number)
-        for number in best
-        if layout.asking[number] < 1 or (asking.of_talk and not is_of_talk(index.turns[number].text))
-    ][:LEADING]
+        for number in numbers
+    ]
+    leading = [number for number in numbers if may_answer(asking, index.turns[number])][:LEADING]
     signs = Signs(
         similarity=max((float(similar[number]) for number in leading), default=0.0),
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
         side=_side(layout, asking, relative(keywords) + relative(similar)),
     )
-    later = () if _PAST.search(question) else _later(index, [*leading, int(best[0])][0], layout, known)
-    return FoundTurns(found, probability_of(signs, known), later, signs)
+    later = () if _PAST.search(question) else _later(index, [*leading, *numbers][0], layout, known)
+    telling = tuple(item for item in found if may_answer(asking, item.turn))
+    return FoundTurns(tuple(found), telling, probability_of(signs, known), later, signs)
+
+
+def _scores(keywords: Scores, similar: Scores, layout: Layout, asking: Asking, weights: Weights) -> Scores:
+    """Return one score for each turn: its words and vector, its neighbours, signals and its session."""
+    scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
+    scores = relative(with_neighbours(relative(scores), layout.before, weights))
+    scores = relative(scores + signals(layout, asking, weights))
+    return with_sessions(scores, layout.sessions, share=weights.session)
 
 
 def probability_of(signs: Signs, known: Calibration) -> float:
@@ -202,7 +196,8 @@ def _later(index: TurnIndex, number: int, layout: Layout, known: Calibration) ->
     alike = index.texts.similarities(index.texts.vectors_of(number)[0])
     after = (layout.own > 0) & (layout.times > layout.times[number]) & (layout.asking < 1)
     near = set(np.flatnonzero((alike >= known.same_matter) & after).tolist())
-    for at in _best(np.where(after, index.texts.scores(terms), 0), SHARING).tolist():
+    shared = np.where(after, index.texts.scores(terms), 0)
+    for at in np.argsort(-shared, kind="stable")[:SHARING].tolist():
         if after[at] and len({*terms} & {*content_terms(index.turns[at].text)}) > 1:
             near.add(at)
     nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
@@ -220,28 +215,18 @@ def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
     return float(scores[own].max() - scores[~own].max(initial=0.0)) / 2
 
 
-def _best(scores: Scores, count: int) -> Numbers:
-    """Return the numbers of the `count` highest scores, best first; of equal ones the earlier first."""
-    if count >= len(scores):
-        return np.argsort(-scores, kind="stable")
-    least = np.partition(scores, -count)[-count]
-    among = np.flatnonzero(scores >= least)
-    return np.asarray(among[np.argsort(-scores[among], kind="stable")][:count])
-
-
-def _distinct(index: TurnIndex, numbers: Numbers, question: str) -> Numbers:
+def _distinct(index: TurnIndex, numbers: Numbers, question: str) -> list[int]:
     """Return the numbers without repetitions by one speaker, and without this very question."""
-    asked = _plain(question)
-    kept: dict[tuple[str, str, str], int] = {}
-    for number in numbers:
+    asked, kept = _words(question), dict[tuple[str, ...], int]()
+    for number in numbers.tolist():
         turn = index.turns[number]
-        if (plain := _plain(turn.text)) != asked:
-            kept.setdefault((turn.role, turn.speaker, plain), int(number))
-    return np.asarray(list(kept.values()), dtype=np.int64)
+        if (words := _words(turn.text)) != asked:
+            kept.setdefault((turn.role, turn.speaker, *words), number)
+    return [*kept.values()]
 
 
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def with_neighbours(scores: Scores, before: Numbers, weights: Weights) -> Scores:
@@ -301,9 +286,9 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
     )
 
 
-def may_answer(question: str, turn: Turn) -> bool:
+def may_answer(asking: Asking, turn: Turn) -> bool:
     """Tell whether a turn states something, or is a question that this question is about."""
-    return not only_asked(turn) or (is_of_talk(question) and not is_of_talk(turn.text))
+    return not only_asked(turn) or (asking.of_talk and not is_of_talk(turn.text))
 
 
 def _without(question: str, names: Collection[str]) -> str:
@@ -316,7 +301,4 @@ def _first_person(question: str, names: Collection[str]) -> str:
     for name in names:
         question = re.sub(rf"\b{re.escape(name)}['’]s?(?=\s)", "my", question)
         question = re.sub(rf"\b{re.escape(name)}\b", "I", question)
-    if names:
-        for pattern, word in _THIRD_PERSON:
-            question = pattern.sub(word, question)
     return question

@@ -9,16 +9,15 @@ import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory.forgetting import has_words
 from memory.guard import without_secrets
 from memory.ids import ANSWER
 from memory.turn_index import FoundTurn, Spoken, Turn, TurnIndex, cut
 from memory.turn_search import FoundTurns, look_up
-from pipeline.analysis import analyse
-from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
@@ -28,9 +27,7 @@ FLOAT_BYTES = 4
 LOOKED_AT = 10  # turns that a search returns
 
 _SPEAKER = re.compile(r"\s*([A-Z][a-zà-ÿ'’.-]{1,29}(?: [A-Z][a-zà-ÿ'’.-]{1,29}){0,2}): +(?=\S)")
-_NO_SPEAKER = frozenset(
-    ("Note", "Warning", "Error", "Question", "Answer", "Update", "Edit", "Re", "Subject", "PS")
-)
+_NO_SPEAKER = frozenset(("Note", "Warning", "Error", "Question", "Answer", "Update", "Subject"))
 
 
 class UserTurns:
@@ -48,9 +45,11 @@ class UserTurns:
         with self._lock:
             self.follow()
             found = look_up(self._index, question, encoder=self._encoder(), top_k=top_k + len(without))
-        left = tuple(item for item in found.found if item.turn.id not in without)[:top_k]
-        later = tuple(item for item in found.later if item.turn.id not in without)
-        return replace(found, found=left, later=later)
+        lists: dict[str, Any] = {
+            name: tuple(item for item in getattr(found, name) if item.turn.id not in without)
+            for name in ("found", "telling", "later")
+        }
+        return replace(found, **lists | {"found": lists["found"][:top_k]})
 
     def find(self, query: str, *, least: float, limit: int) -> Sequence[FoundTurn]:
         """Return the turns with all content words of a query or at least this cosine, best first."""
@@ -137,11 +136,6 @@ class UserTurns:
                 found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
                 vectors = vectors[len(pieces) :]
         return found
-
-
-def has_words(text: str, topic: str) -> bool:
-    """Tell whether a text has all content words of a topic."""
-    return set(content_terms(topic)) <= set(analyse(text))
 
 
 def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:

@@ -113,7 +113,7 @@ KNOWN_AS = {
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
     "agent/calling.py": 1,  # the run waits, and tells the model
-    "memory/after.py": 1,  # nobody waits: it is logged with its traceback, others go on
+    "memory/finishing.py": 1,  # nobody waits: it is logged with its traceback, others go on
     "pipeline/models/generation.py": 1,
 }
 

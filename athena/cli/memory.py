@@ -174,7 +174,7 @@ def export(
 
 @app.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="An export, or JSON with documents, metadatas and ids.")],
+    path: Annotated[Path, typer.Argument(help="A file that `export` wrote.")],
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -252,7 +252,7 @@ def added_text(step: Kept, kept: Sequence[Memory]) -> Text:
     lines = [f"Remembered: {memory.text}" for memory in kept]
     if step.replaced:
         lines.append("It takes the place of what was known; `athena memory list --history` has both.")
-    if step.untrusted:
+    if not all(memory.trusted for memory in kept):
         lines.append("It reads like an instruction: kept, and never acted on.")
     return Text("\n".join(lines))
 

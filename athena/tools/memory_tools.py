@@ -78,12 +78,11 @@ class Remember(Parameters):
     """The parameters of `remember`."""
 
     text: MemoryText
-    tags: Paths = Field((), description="words to find it by")
 
 
 def _remember(call: Call, given: Remember) -> Facts:
     memory = call.memory
-    kept = memory.add(given.text, tags=given.tags)
+    kept = memory.add(given.text)
     done = (
         "replaced what it contradicts" if kept.replaced else "remembered" if kept.added else "known already"
     )
@@ -97,7 +96,7 @@ REMEMBER = Tool(
     takes=Remember,
     gives=Facts,
     run=_remember,
-    example={"text": "I live in Turin.", "tags": ["home"]},
+    example={"text": "I live in Turin."},
     right="remember",
     effect="changes",
 )

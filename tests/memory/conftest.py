@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from memory.index import Indexes
-from memory.keeping import Said
+from memory.keeping import Said, keep
 from memory.options import MemoryOptions
 from memory.turns import UserTurns
 from memory.user_memory import UserMemory
@@ -90,5 +90,5 @@ def stated(
 
 def say(mine: UserMemory, message: str, **given: object) -> list[str]:
     """Have a message remembered; the texts of all live memories."""
-    mine.remembering.keep(Said(message=message, at=mine.clock(), **given))  # type: ignore[arg-type]
+    keep(mine, Said(message=message, at=mine.clock(), **given))  # type: ignore[arg-type]
     return [item.text for item in mine.list()]

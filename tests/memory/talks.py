@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory.after import AfterAnswers
 from memory.chat import PRIVATE, RememberingChat
-from memory.finishing import Finishing
+from memory.finishing import AfterAnswers, Finishing
 from memory.index import Indexes
 from memory.options import MemoryOptions
 from memory.turns import UserTurns
@@ -48,7 +47,7 @@ class Talk:
     ) -> Chat:
         """A new conversation; `finish` does what is left for after its answers."""
         memory = replace(self.memory, options=self.memory.options.but(memory=preset))
-        self.after = AfterAnswers(background=False)
+        self.after = AfterAnswers()
         apart = PrivateConversations() if private else None
         finishing = Finishing(
             memory=memory,

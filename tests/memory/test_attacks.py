@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memory.keeping import Said, secret_kinds
+from memory.keeping import Said, keep, keep_asked, secret_kinds
 from memory.user_memory import UserMemory
 from tests.memory.conftest import with_preset
 from tests.memory.tables import attacks
@@ -29,9 +29,9 @@ def recalled(mine: UserMemory, attack: dict[str, str]) -> list[str]:
     in_message = attack["where"] == "message"
     question = attack["text"] if in_message else attack["asked_later"]
     said = Said(message=question, turn_id="t1", answer="" if in_message else attack["text"])
-    mine.remembering.keep(said)
+    keep(mine, said)
     if in_message and not secret_kinds(question):
-        mine.remembering.keep_asked(question, replace(said, turn_id="t2"))
+        keep_asked(mine, question, replace(said, turn_id="t2"))
     texts = [
         item.memory.text for query in (attack["asked_later"], attack["text"]) for item in mine.read(query)[0]
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from memory.keeping import Remembering
+from memory import finishing
+from memory.keeping import Kept, Said, keep
+from memory.user_memory import UserMemory
 from pipeline.messages import Message
 from pipeline.steps.records import data_of, last_step
 from pipeline.stores.memories import turn_changed
@@ -112,10 +114,19 @@ def test_the_graph_recalls_relations_and_the_best_known_entities(talk: Talk) -> 
 # -- after the answer --------------------------------------------------------------------------------------
 
 
+def held(talk: Talk) -> threading.Event:
+    """Keep the jobs after answers waiting until the event is set."""
+    gate = threading.Event()
+    talk.after.add(lambda: gate.wait(10))
+    return gate
+
+
 def test_a_message_is_read_after_its_answer_and_the_step_says_so(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
+    gate = held(talk)
     chat.answer("What moves the air?")
     assert data_of(chat.turns[0].answer.steps, "remember")["pending"]
+    gate.set()
     talk.finish()
     assert [memory.kind for memory in talk.memory.list()] == ["qa"]
     assert not data_of(chat.turns[0].answer.steps, "remember").get("pending")
@@ -123,8 +134,10 @@ def test_a_message_is_read_after_its_answer_and_the_step_says_so(talk: Talk) -> 
 
 def test_a_deleted_conversation_leaves_nothing_to_remember(talk: Talk) -> None:
     chat = talk.chat(preset="agent")
+    gate = held(talk)
     chat.answer("What moves the air?")
     talk.conversations.delete(chat.recipe.conversation_id)
+    gate.set()
     talk.finish()
     assert talk.texts() == []
 
@@ -132,15 +145,15 @@ def test_a_deleted_conversation_leaves_nothing_to_remember(talk: Talk) -> None:
 def test_words_that_are_forgotten_while_a_turn_is_read_are_read_again(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep, tries = Remembering.keep, []
+    tries: list[UserMemory] = []
 
-    def refused(remembering: Remembering, *given: Any, **named: Any) -> Any:
-        tries.append(1)
+    def refused(user: UserMemory, said: Said) -> Kept:
+        tries.append(user)
         if len(tries) < 3:
             raise turn_changed()
-        return keep(remembering, *given, **named)
+        return keep(user, said)
 
-    monkeypatch.setattr(Remembering, "keep", refused)
+    monkeypatch.setattr(finishing, "keep", refused)
     talk.chat(preset="agent").answer("What moves the air?")
     talk.finish()
     assert (len(tries), len(talk.texts())) == (3, 1)

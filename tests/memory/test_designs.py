@@ -142,8 +142,8 @@ def test_generative_the_least_important_are_summarised_where_long_term_memory_is
 def test_generative_rate_takes_a_text() -> None:
     rated = upkeep.rate("The hull leaks.", complete=FakeModel('{"rating": 10, "explanation": "Vital."}'))
     assert rated == (10, "Vital.")
-    assert upkeep.rate("The hull leaks.", complete=FakeModel("ten")).rating == 5
-    assert upkeep.rate("The hull leaks.", complete=None).rating == 5
+    assert upkeep.rate("The hull leaks.", complete=FakeModel("ten"))[0] == 5
+    assert upkeep.rate("The hull leaks.", complete=None)[0] == 5
 
 
 def test_generative_plan_takes_a_prompt_and_the_next_plan_takes_its_place(mine: UserMemory) -> None:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from memory.days import meant_day
 from memory.entities import entities_in, normalised, relations_in
 from memory.questions import asked_part, asks, corrects, is_of_answers, is_personal, only_asks, states
+from memory.times import meant_day
 
 WEDNESDAY = datetime(2026, 3, 18, 15, 0).astimezone().timestamp()
 
@@ -68,9 +68,6 @@ def test_equal_things_have_one_normalised_name() -> None:
         ("back next friday", "next friday: Friday 20 March 2026"),
         ("next wednesday then", "next wednesday: Wednesday 25 March 2026"),
         ("last monday was hard", "last monday: Monday 16 March 2026"),
-        ("it opens next month", "next month: April 2026"),
-        ("last week it rained", "last week: the week of 9 March 2026"),
-        ("she retires next year", "next year: 2027"),
         ("the exam is on 3 May", "3 May: Sunday 3 May 2026"),
         ("the exam is on January 9th", "January 9th: Saturday 9 January 2027"),
         ("I was born on 3 May", ""),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from memory import transfer
 from memory.user_memory import UserMemory
-from pipeline.errors import AthenaError
+from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
 from tests.memory.conftest import DAY, Clock
@@ -26,7 +27,7 @@ def test_what_is_added_is_found_and_listed_pinned_first_then_latest(mine: UserMe
     assert [item.text for item in mine.list()] == ["Clara plays the cello.", "The pump hums."]
     (found, *_) = mine.search("who plays the cello")
     assert (found.memory.id, found.score > found.relevance > 0) == (first, True)
-    assert mine.search("quantum") == []
+    assert not mine.search("quantum")
 
 
 def test_an_id_may_be_shortened_and_an_unknown_one_says_so(mine: UserMemory) -> None:
@@ -40,7 +41,7 @@ def test_an_id_may_be_shortened_and_an_unknown_one_says_so(mine: UserMemory) -> 
 def test_two_users_know_nothing_of_each_other(mine: UserMemory) -> None:
     (known,) = mine.add("The pump hums.").added
     other = replace(mine, user="eve")
-    assert other.list() == other.search("pump hums") == []
+    assert other.list() == [] and not other.search("pump hums")
     with pytest.raises(AthenaError):
         other.edit(known, "It is off.")
 
@@ -72,7 +73,7 @@ def test_static_memory_is_neither_changed_nor_forgotten(mine: UserMemory) -> Non
     mine = replace(mine, static=(memory("I am Athena.", user="local", id="s", tier="static"),))
     assert mine.list()[0].id == "s"
     for change in (lambda: mine.edit("s", "x"), lambda: mine.pin("s"), lambda: mine.forgetting(["s"])):
-        with pytest.raises(AthenaError, match="static"):
+        with pytest.raises(AthenaError):
             change()
 
 
@@ -125,7 +126,6 @@ def test_an_export_comes_back_with_the_same_ids_and_times(mine: UserMemory, cloc
     before, exported = mine.list(history=True), transfer.export(mine)
     assert "embedding" not in exported
     mine.forget(mine.forgetting(everything=True))
-    assert len(transfer.would_import(mine, exported).memories) == 2
     assert transfer.imported(mine, exported) == 2
     assert mine.list(history=True) == before
     assert {item.name for item in mine.index.entities.values()} == {"Karl", "Bergen"}
@@ -141,7 +141,7 @@ def test_an_export_comes_back_with_the_same_ids_and_times(mine: UserMemory, cloc
         "[]",
         '{"athena_memories": 2, "memories": []}',
         '{"athena_memories": 1, "memories": [{"id": "1", "text": ""}]}',
-        '{"athena_memories": 1, "memories": [{"id": "1", "text": "x", "created_at": "9999-99-99"}]}',
+        '{"athena_memories": 1, "memories": [{"id": "1", "text": "x", "created_at": "yesterday"}]}',
         '{"athena_memories": 1, "memories": [{"id": "1", "text": "x", "created_at": 1e300}]}',
         '{"documents": ["x"], "ids": ["1", "2"]}',
         "[" * 100_000,
@@ -164,9 +164,13 @@ def test_an_import_brings_no_secret_and_trusts_no_instruction(mine: UserMemory) 
     assert not texts["2"].trusted
 
 
-def test_the_json_of_a_vector_store_becomes_static_memory(mine: UserMemory) -> None:
+def test_a_persona_has_static_memories_of_its_own_and_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "more.json"
     data = {"documents": ["The ship is the Argo."], "metadatas": [{"importance": 8}], "ids": ["ship"]}
-    assert transfer.imported(mine, json.dumps(data)) == 1
-    (kept,) = mine.list()
-    assert (kept.tier, kept.importance) == ("static", 0.8)
-    assert transfer.imported(mine, json.dumps(data)) == 0
+    file.write_text(json.dumps(data))
+    own, more = transfer.static_of("Ada", {"goals": ["Help."]}, file, user="local")
+    assert (own.text, own.tags, own.tier) == ("Help.", ("goals",), "static")
+    assert (more.text, more.tags, more.importance) == ("The ship is the Argo.", ("ship",), 0.8)
+    file.write_text('{"documents": ["x"], "ids": ["1", "2"]}')
+    with pytest.raises(ConfigurationError):
+        transfer.static_of("Ada", {}, file, user="local")

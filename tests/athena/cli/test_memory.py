@@ -99,7 +99,7 @@ def test_an_export_is_imported_as_it_was(run: Run) -> None:
         (("forget", "--all", "--search", "x"), "say what"),
         (("import", "missing.json"), "Cannot read 'missing.json'"),
         (("import", "bad.json"), "not an export of memories"),
-        (("add", "My password is hunter2abc"), "Not kept: a password"),
+        (("add", "My password is hunter2abc"), "Not kept: password"),
         (("add", " "), "nothing to remember"),
     ],
 )
@@ -180,7 +180,7 @@ def test_what_was_said_is_searched_and_forgotten(manual: Run) -> None:
 def test_secrets_are_not_kept_and_the_step_says_so(manual: Run) -> None:
     answer = manual("ask", "Remember that my password is hunter2abc.", "--json")
     (step,) = [step for step in answer["steps"] if step["name"] == "remember"]
-    assert (step["status"], step["detail"]) == ("skipped", "Not kept: a password.")
+    assert (step["status"], step["detail"]) == ("skipped", "Not kept: password.")
     assert manual("memory", "list", "--json") == []
 
 
