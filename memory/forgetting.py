@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.entities import normalised
 from memory.ids import ANSWER
+from memory.turns import has_words
 from pipeline.analysis import analyse
 from pipeline.errors import UnknownMemory
 from pipeline.stores.memories import Memory, MemoryChanges, Mention, Relation
@@ -16,8 +17,8 @@ from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
+    from memory.parts import MemoryParts
     from memory.turn_index import Turn
-    from memory.user_memory import UserMemory
     from pipeline.stores.memories import Entity
 
 DAY_S = 86_400.0
@@ -54,7 +55,7 @@ class Forgetting:
 
 
 def would_forget(
-    user: UserMemory,
+    user: MemoryParts,
     ids: Sequence[str],
     *,
     search: str,
@@ -63,7 +64,7 @@ def would_forget(
     without: Collection[str],
 ) -> Forgetting:
     """Return what would be forgotten; `UserMemory.forgetting` has the arguments."""
-    index, said = user.index, user.said(ids)
+    index, said = user.index, user.turns.of(ids)
     before = -math.inf if older_than is None else user.clock() - older_than * DAY_S
     before = math.inf if everything else before
     meant = {turn_of(turn) for turn in (*said.values(), *(user.turns.about(search) if search else ()))}
@@ -76,7 +77,8 @@ def would_forget(
     )
     facts = [known for known in ids if known not in said]
     if search:
-        facts += _nearest_in_words(search, user.found_memories(search))
+        about = user.searched(search, threshold=user.threshold, keep=lambda _: True).found
+        facts += _nearest_in_words(search, [item.memory for item in about])
     with index.lock:
         made = made_of(index, [turn.id for turn in turns])
         old = [memory for memory in index.memories.values() if memory.created_at < before]
@@ -165,8 +167,3 @@ def _ends(row: Mention | Relation) -> set[str]:
 def turn_of(turn: Turn) -> str:
     """Return the id of the stored turn that a message or an answer stands in."""
     return turn.id.removesuffix(ANSWER)
-
-
-def has_words(text: str, topic: str) -> bool:
-    """Tell whether a text has all content words of a topic."""
-    return set(content_terms(topic)) <= set(analyse(text))

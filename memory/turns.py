@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory.forgetting import has_words
 from memory.guard import without_secrets
 from memory.ids import ANSWER
 from memory.turn_index import FoundTurn, Spoken, Turn, TurnIndex, cut
 from memory.turn_search import FoundTurns, look_up
+from pipeline.analysis import analyse
+from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
@@ -136,6 +137,11 @@ class UserTurns:
                 found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
                 vectors = vectors[len(pieces) :]
         return found
+
+
+def has_words(text: str, topic: str) -> bool:
+    """Tell whether a text has all content words of a topic."""
+    return set(content_terms(topic)) <= set(analyse(text))
 
 
 def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:
