@@ -156,7 +156,7 @@ def _written(
             names.add_turn(said.message, said.answer, said.passage)
         if facts and (whole or placed.added):
             names.add_facts(facts, memory_id=placed.added[0].id if placed.added else "")
-        rests_on = ((said.turn_id, said.message),) if said.turn_id else ()
+        rests_on = (said.turn_id,) if said.turn_id else ()
         return names.changed(replace(placed.changes, rests_on=rests_on))
 
     user.indexes.change(user.user, decide)

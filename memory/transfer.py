@@ -21,8 +21,7 @@ from memory.shapes import TIMES
 from memory.times import FIRST_S, LAST_S
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
-from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
-from pipeline.stores.memory_records import plain_object
+from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
