@@ -45,7 +45,7 @@ _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?
 
 
 def mask(text: str, *, suffix: str = ".md") -> str:
-    """`text` as its readers see it, of the same length, with its line endings.
+    """Return `text` as its readers see it, of the same length, with its line endings.
 
     `suffix` is the file's: in `.mdx`, nothing is code because of its indent.
     """
@@ -107,7 +107,7 @@ class Dialect(NamedTuple):
     end: re.Pattern[str] | None
 
     def mask(self, text: str) -> str:
-        """`text`, of the same length, without this construct."""
+        """Return `text`, of the same length, without this construct."""
         replace, argument = _REPLACE[self.replacement], self.argument
         if self.guard not in text:
             return text
@@ -121,12 +121,8 @@ class Dialect(NamedTuple):
                 between = between.replace("{", _CODE)
             else:
                 between = _covered(between, _CODE if self.replacement == "fence" else FILL)
-            pieces += [
-                text[position : first.start()],
-                replace(first, argument),
-                between,
-                replace(last, argument),
-            ]
+            pieces += [text[position : first.start()], replace(first, argument), between]
+            pieces.append(replace(last, argument))
             position = last.end()
         return "".join([*pieces, text[position:]])
 
@@ -149,34 +145,28 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _covered(text: str, sign: str) -> str:
-    """`sign` for each character of `text` but its line endings."""
+    """Return `sign` for each character of `text` but its line endings."""
     return "\n".join(sign * len(line) for line in text.split("\n"))
 
 
 def _put(found: _Found, argument: str) -> str:
-    """The argument, in which `_` is a blank, behind the blanks and quote marks that the match begins with."""
+    """Return the argument, with blanks for `_`, behind the blanks and quote marks of the match."""
     rest = found[0].lstrip(f" \t>{FILL}")
     return found[0][: -len(rest)] + argument.replace("_", " ") + FILL * (len(rest) - len(argument))
 
 
 def _label(found: _Found, argument: str) -> str:
-    """Only the shown parts of a mark, as a block of its own where the mark has its line alone."""
-    spans, margin = _shown(found, argument), _margin(found)
+    """Return only the shown parts of a mark, as a block of its own if the mark has its line alone."""
+    spans, margin = _shown(found, argument), len(_margin(found))
     before = found.string[max(0, found.start() - 100) : found.start()].rpartition("\n")[2]
     after = found.string[found.end() : found.end() + 100].partition("\n")[0]
     alone = spans and not before.strip(f" \t>{FILL}") and not after.strip(" \t")
-    opening = LABEL if alone and spans[0][0] - found.start() - len(margin) >= len(LABEL) else ""
-    return margin + _kept(found, spans, " ", skip=len(margin), opening=opening)
-
-
-def _item(found: _Found, _: str) -> str:
-    """The bullet of an item, and the title."""
-    margin = _margin(found)
-    return margin + _kept(found, _shown(found, ""), FILL, skip=len(margin), opening=ITEM)
+    opening = LABEL if alone and spans[0][0] - found.start() - margin >= len(LABEL) else ""
+    return _kept(found, spans, " ", skip=margin, opening=opening)
 
 
 def _heading(found: _Found, _: str) -> str:
-    """`<h2>X</h2>` as `##  X`; a tag without attributes has room for three signs."""
+    """Return `##  X` for `<h2>X</h2>`; a tag without attributes has room for three signs."""
     first, last = found.span(3)
     room = first - found.start()
     signs = "#" * min(int(found[2]), room - 1) + " "
@@ -184,7 +174,7 @@ def _heading(found: _Found, _: str) -> str:
 
 
 def _tag(found: _Found, argument: str) -> str:
-    """The shown attributes of a tag, or a blank; a bare `<name>` is a tag only with `</name>` elsewhere."""
+    """Return the shown attributes of a tag, or a blank; a bare `<name>` is a tag only if it is closed."""
     is_bare = "=" not in found[0] and not found[0].endswith("/>")
     if is_bare and found[0][1:-1].split()[0] not in _closed(found.string):
         return found[0]
@@ -199,7 +189,7 @@ _REPLACE: dict[str, _Replace] = {
     "keep": lambda found, _: found[0],
     "text": lambda found, argument: _kept(found, _shown(found, argument), FILL),
     "label": _label,
-    "item": _item,
+    "item": lambda found, _: _kept(found, _shown(found, ""), FILL, skip=len(_margin(found)), opening=ITEM),
     "fence": lambda found, _: _margin(found) + "```".ljust(len(found[0]) - len(_margin(found))),
     "heading": _heading,
     "indent": lambda found, _: re.sub(r"(?m)^ {4,}|^[ \t]*\t[ \t]*", lambda it: FILL * len(it[0]), found[0]),
@@ -208,15 +198,15 @@ _REPLACE: dict[str, _Replace] = {
 
 
 def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, opening: str = "") -> str:
-    """The match from its character `skip` on, with only `spans` left.
+    """Return a match with only its first `skip` characters and `spans` left.
 
     `opening` and, behind each span, `joint` take the place of fillers.
     """
-    pieces: list[str] = []
+    pieces = [found[0][:skip]]
     position = found.start() + skip
     for first, last in [*spans, (found.end(), found.end())]:
         gap = _covered(found.string[position:first], FILL)
-        mark = opening or (joint if pieces else "")
+        mark = opening or (joint if len(pieces) > 1 else "")
         if len(gap) >= len(mark) + (not opening) and "\n" not in gap[: len(mark)]:
             gap = mark + gap[len(mark) :]
         pieces += [gap, found.string[first:last]]
@@ -225,7 +215,7 @@ def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, openin
 
 
 def _shown(found: _Found, attributes: str) -> list[Span]:
-    """The spans of the groups, else of the values of these attributes, which are a pattern."""
+    """Return the spans of the groups, else of the values of these attributes (a pattern)."""
     spans = [found.span(number) for number in range(1, found.re.groups + 1) if found[number]]
     if attributes and not spans and "=" in found[0]:
         shown = _compiled(rf"(?<=[\s\"'])(?:{attributes})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')")
@@ -234,19 +224,19 @@ def _shown(found: _Found, attributes: str) -> list[Span]:
 
 
 def _margin(found: _Found) -> str:
-    """The blanks, quote marks and bullets that a match begins with."""
+    """Return the blanks, quote marks and bullets that a match begins with."""
     margin = _MARGIN.match(found[0])
     return margin[0] if margin else ""
 
 
 @functools.lru_cache(maxsize=2)
 def _closed(text: str) -> frozenset[str]:
-    """The names that have a closing tag in the text."""
+    """Return the names that have a closing tag in the text."""
     return frozenset(re.findall(r"</([A-Za-z][\w.:-]*+)\s*+>", text))
 
 
 def code_spans(text: str) -> Iterator[Span]:
-    """The spans of inline code, backticks included: a run of backticks, up to the next one of its length."""
+    """Yield the spans of inline code: from a run of backticks to the end of the next one of its length."""
     runs: list[Span] = []
     for found in itertools.chain(_TICKS.finditer(text), [None]):
         if found and found[0] != "\n":
@@ -323,7 +313,7 @@ def _without_indented(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _without_data(run: _Found) -> str:
-    """Nothing of base64 and minified code; tables, long addresses and rows of signs stay."""
+    """Return fillers for base64 and minified code; tables, long addresses and rows of signs stay."""
     word = run[0]
     if word.count("|") > 3 or ("://" in word and len(word) < LONGEST_ADDRESS):
         return word

@@ -1,4 +1,4 @@
-"""The formats of documents: the endings of their files' names, and the modules that converting them needs."""
+"""The formats of documents, by the endings of their files' names."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ class Format:
     name: str
     title: str
     suffixes: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    """Modules of the extra `[files]`."""
 
     @property
     def installed(self) -> bool:
-        """Whether all modules that it needs are installed."""
-        return all(importlib.util.find_spec(module) for module in self.needs)
+        """Whether the extra `[files]` is installed, if the format needs it."""
+        return self in (MARKDOWN, TEXT) or importlib.util.find_spec("markitdown") is not None
 
 
 MARKDOWN = Format("md", "Markdown", (".md", ".markdown", ".mkd", ".mkdn", ".mdown", ".mdx", ".qmd", ".rmd"))
@@ -33,14 +31,14 @@ TEXT = Format("txt", "plain text", (".txt",))
 FORMATS = (
     MARKDOWN,
     TEXT,
-    Format("ipynb", "Jupyter", (".ipynb",), ("markitdown",)),
-    Format("html", "HTML", (".html", ".htm", ".xhtml"), ("markitdown",)),
-    Format("rst", "reStructuredText", (".rst",), ("docutils", "markitdown")),
-    Format("pdf", "PDF", (".pdf",), ("markitdown", "pdfplumber")),
-    Format("docx", "DOCX", (".docx",), ("markitdown", "mammoth")),
-    Format("pptx", "PPTX", (".pptx",), ("markitdown", "pptx")),
-    Format("xlsx", "XLSX", (".xlsx",), ("markitdown", "openpyxl")),
-    Format("epub", "EPUB", (".epub",), ("markitdown",)),
+    Format("ipynb", "Jupyter", (".ipynb",)),
+    Format("html", "HTML", (".html", ".htm", ".xhtml")),
+    Format("rst", "reStructuredText", (".rst",)),
+    Format("pdf", "PDF", (".pdf",)),
+    Format("docx", "DOCX", (".docx",)),
+    Format("pptx", "PPTX", (".pptx",)),
+    Format("xlsx", "XLSX", (".xlsx",)),
+    Format("epub", "EPUB", (".epub",)),
 )
 MARKDOWN_ONLY = frozenset({MARKDOWN.name})
 EVERY = frozenset(known.name for known in FORMATS)

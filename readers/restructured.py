@@ -1,4 +1,4 @@
-"""reStructuredText as HTML, by docutils; files that it names are not read."""
+"""reStructuredText as HTML, by docutils; files that a page names are not read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ SETTINGS = {
 }  # fmt: skip
 ROLES = "ref doc term numref abbr func class meth mod attr data exc option envvar guilabel menuselection kbd"
 DIRECTIVES = "versionadded versionchanged deprecated seealso glossary"
-_TARGET = re.compile(r"\s*<[^<>]*>\s*\Z")
 
 
 def as_html(text: str) -> bytes:
@@ -28,8 +27,8 @@ def as_html(text: str) -> bytes:
 
 
 def _words(name: str, raw: str, text: str, *_: Any, **__: Any) -> tuple[list[Any], list[Any]]:  # noqa: ARG001
-    """The words of a role, without the target behind them."""
-    return [nodes.inline("", _TARGET.sub("", text))], []
+    """Return the words of a role, without the target behind them."""
+    return [nodes.inline("", re.sub(r"\s*<[^<>]*>\s*\Z", "", text))], []
 
 
 class _Words(Directive):  # type: ignore[misc]  # docutils has no types
@@ -38,7 +37,7 @@ class _Words(Directive):  # type: ignore[misc]  # docutils has no types
     optional_arguments, final_argument_whitespace, has_content = 1, True, True
 
     def run(self) -> list[Any]:
-        """A paragraph and the content."""
+        """Return a paragraph and the content."""
         box = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, box)
         return [nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments])), *box.children]
