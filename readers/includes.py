@@ -147,14 +147,13 @@ def _selected(text: str, selection: str, *, commas: bool) -> str:
     """
     lines = text.splitlines(keepends=True)
     if found := _LINES.search(selection):
-        ranges = found[1].replace("L", "").replace("-", ":")
-        spans = [
-            one.strip().partition(":") for one in (ranges.replace(",", ":") if commas else ranges).split(",")
-        ]
-        bounds = [
-            (max(int(first or 1) - 1, 0), last if colon else first or "1") for first, colon, last in spans
-        ]
-        lines = [line for start, end in bounds for line in lines[start : int(end) if end.isdigit() else None]]
+        ranges = found[1].replace("L", "").replace("-", ":").replace(" ", "")
+        chosen = []
+        for span in (ranges.replace(",", ":") if commas else ranges).split(","):
+            first, colon, last = span.partition(":")
+            end = last.partition(":")[0] if colon else first or "1"
+            chosen += lines[max(int(first or 1) - 1, 0) : int(end) if end else None]
+        lines = chosen
     elif name := _NAME.match(selection):
         begin = re.compile(rf"(?:ANCHOR:|\[start:|#[ \t]*region)[ \t]*{name[1]}\b|<{name[1]}>")
         end = re.compile(rf"(?:ANCHOR_END:|\[end:)[ \t]*{name[1]}\b|#[ \t]*endregion\b|</{name[1]}>")

@@ -93,6 +93,7 @@ MAIN = "fn main() {\n    let s = 1;\n}"
         ("<!-- @include: @/parts/part.md{3,} -->", "Twice."),
         ("<!--@include: ../listings/b.py{,1}-->", "import x"),
         ("<<< @/listings/b.py#main{1}", "```py\nrun(7)\n```"),
+        ("{* ../listings/b.py ln[1:2:9, :1 ] *}", "```py\nimport x\nimport x\n```"),
         ("  {* ../listings/b.py ln[1,5:9] hl[2] *}", "  ```py\n  import x\n  stop()\n  ```"),
         ("[!INCLUDE [part](../parts/part.md)]", PART),
         ("[!code-python[](../listings/b.py#L5-L5)]", "```py\nstop()\n```"),
