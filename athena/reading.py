@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 MEGABYTE = 1_000_000
-CONVERTED = 5  # times as large as a file of text may be: a file of another format
 MAX_UPLOAD_FILES = 2_000  # in one zip
 MAX_UPLOAD_MB = 100  # that a zip may unpack to
 UPLOADS = "uploads"
@@ -44,7 +43,6 @@ def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> Mar
     return MarkdownCorpus(
         cutter,
         max_bytes=int(settings.max_file_mb * MEGABYTE),
-        max_converted_bytes=int(CONVERTED * settings.max_file_mb * MEGABYTE),
         formats=formats_named(settings.formats),
         whole_folder=settings.data_dir / UPLOADS,
     )
@@ -66,15 +64,12 @@ def shared_uploads(settings: Settings) -> Path | None:
 def upload_limits(settings: Settings) -> UploadLimits:
     """What an upload may not exceed, and the formats that can be read here."""
     from pipeline.ingesting.uploads import UploadLimits
-    from readers.files import FileLimits
     from readers.formats import FORMATS
 
     return UploadLimits(
         max_files=MAX_UPLOAD_FILES,
         max_total_bytes=MAX_UPLOAD_MB * MEGABYTE,
-        of_a_file=FileLimits(
-            int(settings.max_file_mb * MEGABYTE), int(CONVERTED * settings.max_file_mb * MEGABYTE)
-        ),
+        max_file_bytes=int(settings.max_file_mb * MEGABYTE),
         suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )
 

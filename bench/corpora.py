@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.errors import DatasetError
 from pipeline.terms import content_terms
-from readers.files import FileLimits, find_files
+from readers.files import find_files
 from readers.includes import read_page
 from readers.levels import Section
 from readers.sections import read_sections
@@ -61,6 +61,6 @@ def _titled(folder: Path) -> Iterator[tuple[list[str], str]]:
 
 
 def _sections(folder: Path) -> Iterator[Section]:
-    for file in find_files([folder], limits=FileLimits(MAX_BYTES, MAX_BYTES)).files:
+    for file in find_files([folder], max_bytes=MAX_BYTES).files:
         source = read_page(file.path, max_bytes=MAX_BYTES, source=file.source)
         yield from read_sections(source.text, source=file.source)

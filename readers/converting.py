@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from readers.errors import ReaderError
-from readers.files import FileLimits
-from readers.formats import INSTALL, TEXT, Format
+from readers.formats import INSTALL, TEXT, Format, limit_of
 from readers.source import Source, decoded, read_bytes
 
 RECIPE = 1
 """Rises when the same file would become another text: files are then converted again."""
-MEMORY = 1_500_000_000
-"""Bytes of addresses that the process may use."""
+MEMORY, SECONDS = 1_500_000_000, 60.0
+"""Bytes of addresses that the process may use, and the time that a file may take."""
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
 """Audit events of Python that end the process: a converter has no reason for them."""
@@ -40,10 +39,10 @@ _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|^(?=#{1,6}\s|>|(?:[-=_*~`:+] ?){3,}$)", 
 
 
 class FileConverter:
-    """Converts files, each of which may take so many `seconds`."""
+    """Converts files to texts of at most `max_characters`; each file may take so many seconds."""
 
-    def __init__(self, limits: FileLimits, *, seconds: float) -> None:
-        self._limits, self._seconds = limits, seconds
+    def __init__(self, max_characters: int, *, seconds: float = SECONDS) -> None:
+        self._most, self._seconds = max_characters, seconds
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
@@ -52,7 +51,7 @@ class FileConverter:
         Raises:
             ReaderError: it cannot be read or converted.
         """
-        data = read_bytes(path, max_bytes=self._limits.of(path.name), source=source)
+        data = read_bytes(path, max_bytes=limit_of(path.name, self._most), source=source)
         digest = hashlib.sha256(data + f"\0{kind.name} {RECIPE}".encode()).hexdigest()
         return None if digest == known else Source(self.text(data, kind, source=source), digest)
 
@@ -65,8 +64,8 @@ class FileConverter:
         text, reason = answer.get("text", ""), answer.get("fault", "")
         if not reason and not any(map(str.isalnum, text)):
             reason = "it has no text"
-        elif len(text) > self._limits.text:
-            reason = f"its text has {len(text):,} characters, over the limit of {self._limits.text:,}"
+        elif len(text) > self._most:
+            reason = f"its text has {len(text):,} characters, over the limit of {self._most:,}"
         if reason:
             raise ReaderError(source, reason=reason, fix="Divide it, or save it in another format.")
         title = " ".join((answer.get("title") or "").split())[:200]
@@ -92,7 +91,7 @@ class FileConverter:
         with contextlib.suppress(BrokenPipeError):  # the process has ended: there is no line
             process.stdin.write(json.dumps({"format": kind.name, "bytes": len(data)}).encode() + b"\n" + data)
             process.stdin.flush()
-            line = process.stdout.readline(12 * self._limits.text + 100_000)  # 12: a character in JSON
+            line = process.stdout.readline(12 * self._most + 100_000)  # 12: a character in JSON
         timer.cancel()
         answer: dict[str, str] = json.loads(line) if line.endswith(b"\n") else {"fault": TOO_MUCH}
         if "fault" in answer:

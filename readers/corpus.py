@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readers.files import FileLimits, FoundFiles, find_files
+from readers.files import FoundFiles, find_files
 from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
 from readers.includes import IncludeBudget, read_page
 from readers.source import Source
@@ -33,8 +33,6 @@ class MarkdownCorpus:
     make_cutter: Callable[[], SentenceCutter]
     _: KW_ONLY
     max_bytes: int
-    max_converted_bytes: int = 50_000_000
-    convert_seconds: float = 60.0
     formats: frozenset[str] = MARKDOWN_ONLY
     whole_folder: Path | None = None
     language: str = AUTO
@@ -43,7 +41,9 @@ class MarkdownCorpus:
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         """Return the files at and below `path`; of a folder also files whose source is `known`."""
         whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
-        return find_files([path], limits=self._limits, formats=EVERY if whole else self.formats, known=known)
+        return find_files(
+            [path], max_bytes=self.max_bytes, formats=EVERY if whole else self.formats, known=known
+        )
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """Return a file's text with its included files, or converted to Markdown; raises `ReaderError`.
@@ -72,10 +72,6 @@ class MarkdownCorpus:
         if "_converter" in self.__dict__:
             self._converter.close()
 
-    @property
-    def _limits(self) -> FileLimits:
-        return FileLimits(self.max_bytes, self.max_converted_bytes)
-
     @cached_property
     def _cutter(self) -> SentenceCutter:
         return self.make_cutter()
@@ -84,4 +80,4 @@ class MarkdownCorpus:
     def _converter(self) -> FileConverter:
         from readers.converting import FileConverter
 
-        return FileConverter(self._limits, seconds=self.convert_seconds)
+        return FileConverter(self.max_bytes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.errors import ReaderError
-from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, TEXT, format_of, not_chosen
+from readers.formats import EVERY, MARKDOWN_ONLY, format_of, limit_of, not_chosen
 from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
 from readers.source import check_file, unreadable
 
@@ -50,33 +50,21 @@ class FoundFiles:
     left_out: list[LeftOut] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class FileLimits:
-    """The largest file that is read, in bytes: a text file, and a file of a format that is converted."""
-
-    text: int
-    converted: int
-
-    def of(self, name: str) -> int:
-        """The limit for a file of that name."""
-        return self.text if format_of(name) in (None, MARKDOWN, TEXT) else self.converted
-
-
 def find_files(
     paths: Iterable[Path | str],
     *,
-    limits: FileLimits,
+    max_bytes: int,
     formats: frozenset[str] = MARKDOWN_ONLY,
     named: frozenset[str] = EVERY,
     known: Collection[str] = (),
 ) -> FoundFiles:
-    """The files at and below `paths`, in the order of the parts of their sources.
+    """Return the files at and below `paths`, in the order of the parts of their sources.
 
-    Of folders, files of these `formats` are read, and files whose source is `known`: they are indexed, so
+    A file of text may have `max_bytes`, one of another format more. Of folders, files of these `formats` are read, and files whose source is `known`: they are indexed, so
     that one over the limit is a problem. Files that `paths` names are read if their format is in `named`. A
     file reached twice is listed once, under the first name.
     """
-    search = _Search(limits, formats, known)
+    search = _Search(max_bytes, formats, known)
     for path in map(Path, paths):
         kind = format_of(path.name)
         try:
@@ -99,7 +87,7 @@ def find_files(
 class _Search:
     """Collects the files at and below several paths; the files by their paths without links."""
 
-    limits: FileLimits
+    max_bytes: int
     formats: frozenset[str]
     known: Collection[str]
     files: dict[Path, FoundFile] = field(default_factory=dict)
@@ -134,7 +122,7 @@ class _Search:
 
     def keep(self, path: Path, source: str, *, is_named: bool = False) -> None:
         """Add a file to the found ones, or record why it cannot be read."""
-        limit = self.limits.of(source)
+        limit = limit_of(source, self.max_bytes)
         try:
             status = path.stat()
             is_new = not is_named and source not in self.known

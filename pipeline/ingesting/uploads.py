@@ -22,8 +22,7 @@ from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 from pipeline.errors import DiskFull, UploadRefused, UploadTooLarge
-from readers.files import FileLimits
-from readers.formats import MARKDOWN
+from readers.formats import MARKDOWN, limit_of
 
 UNUSABLE = re.compile(
     r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$"
@@ -45,11 +44,11 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """The most files and bytes of an upload, the largest file, and the endings of files that are kept."""
+    """The most files and bytes of an upload, the largest file of text, and the endings that are kept."""
 
     max_files: int
     max_total_bytes: int
-    of_a_file: FileLimits
+    max_file_bytes: int
     suffixes: frozenset[str] = frozenset(MARKDOWN.suffixes)
 
 
@@ -104,7 +103,7 @@ def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
                 continue
             if name.casefold() in taken:
                 raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
-            content = read(most := limits.of_a_file.of(name))
+            content = read(most := limit_of(name, limits.max_file_bytes))
             if len(content) > most:
                 fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
                 raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)

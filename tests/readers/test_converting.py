@@ -10,7 +10,6 @@ import pytest
 
 from readers.converting import FileConverter
 from readers.errors import ReaderError
-from readers.files import FileLimits
 from readers.formats import format_of
 from tests.made_files import WORD, docx, notebook, pdf
 
@@ -37,7 +36,7 @@ See :ref:`parts <p>` and :func:`f`.
 
 @pytest.fixture(scope="module")
 def converter() -> Iterator[FileConverter]:
-    with closing(FileConverter(FileLimits(100_000, 50_000_000), seconds=8)) as made:
+    with closing(FileConverter(100_000, seconds=8)) as made:
         yield made
 
 
@@ -105,7 +104,7 @@ def test_the_process_has_no_keys_and_a_file_is_converted_once(
     kind = format_of("a.pdf")
     assert kind is not None
     (tmp_path / "a.pdf").write_bytes(GOOD)
-    with closing(FileConverter(FileLimits(10_000, 10_000), seconds=30)) as converter:
+    with closing(FileConverter(10_000, seconds=30)) as converter:
         first = converter.read(tmp_path / "a.pdf", kind, source="a.pdf")
         assert first is not None and converter._process is not None
         environment = Path(f"/proc/{converter._process.pid}/environ")

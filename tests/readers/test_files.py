@@ -12,7 +12,7 @@ import pytest
 
 from readers.corpus import MarkdownCorpus
 from readers.errors import ReaderError
-from readers.files import FileLimits, FoundFiles, find_files
+from readers.files import FoundFiles, find_files
 from readers.formats import EVERY, MARKDOWN_ONLY
 from readers.includes import read_page
 
@@ -27,7 +27,7 @@ def write(root: Path, *names: str) -> None:
 
 
 def find(*paths: Path, known: frozenset[str] = frozenset()) -> FoundFiles:
-    return find_files(paths, limits=FileLimits(LIMIT, LIMIT), named=MARKDOWN_ONLY, known=known)
+    return find_files(paths, max_bytes=LIMIT, named=MARKDOWN_ONLY, known=known)
 
 
 def sources(*paths: Path) -> list[str]:
@@ -77,7 +77,7 @@ def test_a_format_that_is_not_installed_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr("readers.formats.importlib.util.find_spec", lambda _: None)
     write(tmp_path, "a.pdf")
-    found = find_files([tmp_path], limits=FileLimits(LIMIT, LIMIT), formats=EVERY)
+    found = find_files([tmp_path], max_bytes=LIMIT, formats=EVERY)
     assert [one.reason for one in found.left_out] == [
         "PDF (reading it needs pip install 'athena-docs[files]')"
     ]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from readers.files import FileLimits, find_files
+from readers.files import find_files
 from readers.includes import read_page
 from tests.attack.constructs import GENERATORS
 from tests.readers.oracle import ROOT, TEST_DATA, check_properties
@@ -33,7 +33,7 @@ MARKDOWN = st.lists(st.tuples(LINES, ENDS).map("".join), max_size=25).map("".joi
 
 
 def corpus(folder: Path, every: int = 1) -> list[Path]:
-    found = find_files([folder] if folder.is_dir() else [], limits=FileLimits(10**8, 10**8))
+    found = find_files([folder] if folder.is_dir() else [], max_bytes=10**8)
     return [file.path for file in found.files][::every]
 
 

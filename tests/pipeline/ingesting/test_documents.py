@@ -11,7 +11,7 @@ import pytest
 from pipeline.ingesting.documents import find_documents, paths_of
 from pipeline.stores.base import DocumentInfo
 from readers.errors import ReaderError
-from readers.files import FileLimits, FoundFiles, find_files
+from readers.files import FoundFiles, find_files
 
 
 class Finding:
@@ -23,7 +23,7 @@ class Finding:
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         if self._problems:
             return FoundFiles(problems=self._problems)
-        return find_files([path], limits=FileLimits(1000, 1000), known=known)
+        return find_files([path], max_bytes=1000, known=known)
 
     def read(self, path: Path, *, source: str, known: str = "") -> Never:
         pytest.fail("nothing is read")

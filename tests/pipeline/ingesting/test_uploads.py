@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from pipeline.errors import UploadRefused
 from pipeline.ingesting.uploads import Accepted, UploadedFile, UploadLimits, accept, inspect, remove, uploaded
-from readers.files import FileLimits
 
 pytestmark = pytest.mark.slow
 
-LIMITS = UploadLimits(4, 2_000, FileLimits(1_000, 1_000))
-ROOMY = UploadLimits(400, 10_000_000, FileLimits(10**6, 10**6))
+LIMITS = UploadLimits(4, 2_000, 1_000)
+ROOMY = UploadLimits(400, 10_000_000, 10**6)
 LINK, PIPE = 0o120777 << 16, 0o010644 << 16
 
 
