@@ -23,11 +23,11 @@ AUTO = "auto"
 
 @dataclass
 class MarkdownCorpus:
-    """Reads files of at most `max_bytes`, or `max_converted_bytes` of formats that are converted.
+    """Reads files of at most `max_bytes`, or more of formats that are converted.
 
     Of folders, files of these `formats` are read; of `whole_folder`, all that can be. `make_cutter` is called
-    for the first document. `language`
-    is the ISO 639-1 code of all documents, or "auto". `close` ends the process that converts.
+    for the first document. `language` is the ISO 639-1 code of all documents, or "auto". `close` ends the
+    process that converts.
     """
 
     make_cutter: Callable[[], SentenceCutter]

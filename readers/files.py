@@ -60,9 +60,10 @@ def find_files(
 ) -> FoundFiles:
     """Return the files at and below `paths`, in the order of the parts of their sources.
 
-    A file of text may have `max_bytes`, one of another format more. Of folders, files of these `formats` are read, and files whose source is `known`: they are indexed, so
-    that one over the limit is a problem. Files that `paths` names are read if their format is in `named`. A
-    file reached twice is listed once, under the first name.
+    A file of text may have `max_bytes`, one of another format more. Of folders, files of these `formats` are
+    read, and files whose source is `known`: they are indexed, so that one over the limit is a problem. Files
+    that `paths` names are read if their format is in `named`. A file reached twice is listed once, under the
+    first name.
     """
     search = _Search(max_bytes, formats, known)
     for path in map(Path, paths):
