@@ -280,7 +280,10 @@ def _without_fences(lines: Iterable[str]) -> Iterator[str]:
             yield line if is_end else _CODE * len(line)
             code = "" if is_end else code
         elif fence and (closes or any(dialect.pattern.match(info) for dialect in _dialects("fence"))):
-            directives = directives[:-1] if closes else [*directives, run]
+            if closes:
+                directives.pop()
+            else:
+                directives.append(run)
             yield line[: fence.start("run")] + ":" * len(run) + fence["info"]
         elif fence:
             code = run
