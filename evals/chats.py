@@ -17,13 +17,12 @@ from pipeline.answering.turns import FinishedTurn
 if TYPE_CHECKING:
     from athena import Athena
     from evals.indexing import Report
-    from memory.turn_index import Turn
 
 PAUSE_S = 30.0  # between turns that have the same date
 DAY_S = 86_400.0  # between the last turn and the questions
 
 Figures = dict[str, float | None]
-Ids = dict[str, tuple[str, ...]]  # ids of the data set's turns, by the id of the stored turn
+Ids = dict[str, str]  # id of the data set's turn, by the id of the stored turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,50 +86,25 @@ def evaluate_conversations(
 
 
 def _store(athena: PlayedAthena, held: Conversation, *, user: str, times: list[float]) -> Ids:
-    """Store all turns as the chat does after an answer, each at its own time."""
+    """Store and remember all turns as the chat does after an answer, each at its own time."""
     ids: Ids = {}
     for _, turns in groupby(held.turns, key=lambda turn: turn.session):
         conversation = athena.conversations.create(user=user).info.id
-        for question, answers in _exchanges(list(turns)):
-            athena.at = max(question.at or 0.0, athena.at + PAUSE_S) if ids else question.at or 0.0
+        memory = athena.chat(user=user, conversation_id=conversation).parts.memory
+        for turn in turns:
+            athena.at = max(turn.at or 0.0, athena.at + PAUSE_S) if ids else turn.at or 0.0
             started = time.perf_counter()
-            turn_id = _keep(athena, question, answers, conversation=conversation, user=user)
+            text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
+            answer = Answer(text, text, "", "quote", "", abstained=False)
+            turn_id = athena.conversations.save_turn(conversation, answer)
+            if memory is not None:
+                stored = athena.conversations.turn(turn_id).answer
+                memory.remember(FinishedTurn(stored, (), (), "", "", athena.at, 0.0))
+                athena.finish()
             times.append((time.perf_counter() - started) * 1000)
-            ids[turn_id] = (question.id,)
-            ids[f"{turn_id}-answer"] = tuple(turn.id for turn in answers)
+            ids[turn_id] = turn.id
     athena.at += DAY_S
     return ids
-
-
-def _exchanges(turns: Sequence[Turn]) -> list[tuple[Turn, list[Turn]]]:
-    """Pair each turn of a speaker with the assistant's turns after it."""
-    found: list[tuple[Turn, list[Turn]]] = []
-    for turn in turns:
-        if found and turn.role == "assistant":
-            found[-1][1].append(turn)
-        else:
-            found.append((turn, []))
-    return found
-
-
-def _keep(athena: PlayedAthena, said: Turn, answers: Sequence[Turn], *, conversation: str, user: str) -> str:
-    """Store and remember one turn, with its speaker's name before the text; return its id."""
-    text = f"{said.speaker}: {said.text}" if said.speaker else said.text
-    answer = Answer(
-        question=text,
-        condensed_question=text,
-        text="\n\n".join(turn.text for turn in answers),
-        mode="generate" if answers else "quote",
-        model="",
-        abstained=False,
-    )
-    turn_id = athena.conversations.save_turn(conversation, answer)
-    memory = athena.chat(user=user, conversation_id=conversation).parts.memory
-    if memory is not None:
-        stored = athena.conversations.turn(turn_id).answer
-        memory.remember(FinishedTurn(stored, (), (), "", "", athena.at, 0.0))
-        athena.finish()
-    return turn_id
 
 
 def _ask(athena: PlayedAthena, asked: Asked, *, user: str, ids: Ids) -> Heard:
@@ -138,7 +112,7 @@ def _ask(athena: PlayedAthena, asked: Asked, *, user: str, ids: Ids) -> Heard:
     reply = athena.reply_to(asked.question, user=user)
     ms = (time.perf_counter() - started) * 1000
     recalled = [item["memory_id"] for item in reply.recall.get("turns", ())]
-    return Heard(asked, tuple(known for turn in recalled for known in ids.get(turn, ())), reply, ms)
+    return Heard(asked, tuple(ids[turn] for turn in recalled if turn in ids), reply, ms)
 
 
 def _figures(heard: Sequence[Heard]) -> Figures:

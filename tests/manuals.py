@@ -22,7 +22,7 @@ PART_ID = re.compile(r"\b(?<!P-)(?:(?:ECS|EPS|PRP|GNC|COM|CMP|STO)-[A-Z0-9]+(?:-
 def sources() -> dict[str, str]:
     """The manuals without their front matter."""
     texts = {p.relative_to(CORPUS).as_posix(): p.read_text(encoding="utf-8") for p in CORPUS.rglob("*.md")}
-    return {name: texts[name][read_front_matter(texts[name], source=name).end :] for name in sorted(texts)}
+    return {name: texts[name][read_front_matter(texts[name], source=name)[1] :] for name in sorted(texts)}
 
 
 @cache

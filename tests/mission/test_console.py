@@ -13,7 +13,6 @@ from mission.console import ASIDE
 from mission.game import Game
 from mission.ship import Ship
 from mission.state import Fault
-from mission.text import marked
 from tests.mission.conftest import advance
 
 MANUALS = Path(__file__).resolve().parents[2] / "docs_corpus"
@@ -103,12 +102,8 @@ def test_the_log_is_printed_as_in_the_manual(ship: Ship) -> None:
     ("line", "minutes"),
     [
         ("list systems", 0),
-        ("list parts", 0),
         ("show ECS-FAN-1", 0),
-        ("telemetry ECS-FAN-1", 0),
         ("alarms", 0),
-        ("alarms log", 0),
-        ("help", 0),
         ("ask why?", 0),
         ("power on ECS-FAN-2", 1),
         ("power off ECS-FAN-2", 1),
@@ -117,20 +112,11 @@ def test_the_log_is_printed_as_in_the_manual(ship: Ship) -> None:
         ("receive COM-SBT-1 QUARRY-47", 2),
         ("self-test ECS-FAN-1", 5),
         ("wait 30m", 30),
-        ("wait 2h", 120),
         ("wait 1.5 h", 90),
     ],
 )
 def test_time_that_commands_take(game: Game, line: str, minutes: float) -> None:
     assert take_time(game, line) == pytest.approx(minutes)
-
-
-def test_power_on_with_a_dead_bus_only_sets_the_switch(game: Game) -> None:
-    game.run("set EPS-BUS-A BREAKER OPEN")
-    game.run("power off ECS-SMK-1")
-    assert "its switch is on, and EPS-BUS-A is OFFLINE" in said(game, "power on ECS-SMK-1")
-    assert said(game, "set EPS-BUS-A BREAKER CLOSED").startswith("EPS-BUS-A BREAKER is now CLOSED")
-    assert "NOMINAL" in said(game, "show ECS-SMK-1")
 
 
 def test_bus_is_accepted_by_an_offline_controller(game: Game) -> None:
@@ -178,36 +164,26 @@ def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
     ("line", "code", "near"),
     [
         ("powr on ECS-FAN-1", "E-01", "Did you mean power on"),
-        ("xyzzy", "E-01", "Type help"),
         ("help powr on", "E-01", "Did you mean power on?"),
         ("show ECS-FAN-9", "E-02", "Did you mean ECS-FAN-"),
         ("show", "E-02", "Syntax: show ID"),
-        ("set", "E-02", "Syntax"),
         ("power on QQQ", "E-02", "See list parts"),
         ("self-test ATM-CTRL.N2_TANK", "E-02", "show ATM-CTRL names the part in it"),
         ("transmit ECS-FAN-1 REEF-19 hello", "E-02", "not a radio"),
         ("set ECS-FAN-1 SPED HIGH", "E-03", "Did you mean SPEED?"),
-        ("set ECS-FAN-1", "E-03", "no setting was named. ECS-FAN-1 has: SPEED"),
         ("telemetry ECS-CAB-S1 PCO2", "E-03", "Did you mean PPCO2?"),
-        ("telemetry ATM-CTRL", "E-03", "no telemetry"),
         ("list parts --stat OFFLINE", "E-03", "Did you mean --status?"),
         ("set ECS-FAN-1 SPEED HIHG", "E-04", "Did you mean HIGH?"),
         ("set ECS-O2-R1 SETPOINT 99", "E-04", "Allowed: 16.0 to 26.0 kPa"),
-        ("set ECS-O2-R1 SETPOINT", "E-04", "no value for SETPOINT. Allowed: 16.0 to 26.0 kPa"),
         ("set COM-SBT-1 KEY SECRET", "E-04", "letters, a hyphen, two digits"),
         ("list parts --status OFLINE", "E-04", "Did you mean OFFLINE?"),
         ("wait soon", "E-04", "wait 30m"),
-        ("wait", "E-04", "wait 30m"),
-        ("wait 0m", "E-04", "wait 30m"),
         ("wait 99h", "E-04", "1m to 48h"),
         ("show ECS-FAN-1 now", "E-04", "'now' is too much"),
-        ("transmit COM-SBT-1", "E-04", "Syntax"),
         ("ask", "E-04", "no question"),
         ("set ECS-FAN-2 SPEED HIGH", "E-06", "ECS-FAN-2 is OFFLINE"),
         ("transmit COM-SBT-2 QUARRY-52 hello", "E-06", "cannot send"),
-        ("set ECS-CO2-L CARTRIDGE LOADED", "E-06", "OFFLINE"),
         ("set ATM-CTRL N2_TANK ECS-LN2-T2", "E-11", "Power it on first"),
-        ("set ATM-CTRL N2_TANK ECS-LN2-T3", "E-04", "Did you mean ECS-LN2-T"),
     ],
 )
 def test_errors_that_cost_no_time(game: Game, line: str, code: str, near: str) -> None:
@@ -271,14 +247,6 @@ def test_e10_while_the_computer_cannot_run_athena(game: Game, line: str) -> None
     assert said(game, "ask and now?").startswith("E-10 ATHENA NOT AVAILABLE")
 
 
-def test_statuses_codes_and_errors_are_marked(game: Game) -> None:
-    line, *_ = marked(game.run("list systems"))
-    assert [(line.text[s.start : s.end], s.kind) for s in line.marks] == [("NOMINAL", "NOMINAL")]
-    error, *_ = marked(game.run("show NOTHING"))
-    assert error.marks[0].kind == "error"
-    assert error.text[error.marks[0].start : error.marks[0].end] == "E-02 UNKNOWN ID"
-
-
 # ------------------------------------------------------------------------------------- as people type it
 
 
@@ -338,27 +306,18 @@ def test_an_answer_comes_back_where_both_keys_are_right() -> None:
     [
         ("li", ["list"]),
         ("list ", ["systems", "parts"]),
-        ("list p", ["parts"]),
         ("power ", ["on", "off"]),
-        ("alarms ", ["log"]),
         ("show ECS-LN2", ["ECS-LN2-T1", "ECS-LN2-T2"]),
-        ("show ecs-ln2-t2", ["ECS-LN2-T2"]),
         ("power on EPS-INV", ["EPS-INV-1", "EPS-INV-2"]),
-        ("set ECS-FAN-1 ", ["SPEED"]),
         ("set ECS-FAN-1 SPEED ", ["LOW", "MED", "HIGH"]),
         ("set ECS-O2-R1 SETPOINT ", ["21.0"]),
-        ("set THM-CTRL COOLANT_PUMP ", ["ECS-CLP-1", "ECS-CLP-2"]),
         ("set COM-SBT-1 KEY ", []),
-        ("set ECS-FAN-1 SPEED HIGH ", []),
         ("telemetry ECS-CAB-S1 PP", ["PPO2", "PPCO2"]),
-        ("list parts --st", ["--status"]),
         ("list parts --status ", ["NOMINAL", "MALFUNC", "OFFLINE"]),
         ("list parts --status OFFLINE --r", ["--role"]),
         ("transmit ", ["COM-SBT-1", "COM-SBT-2", "COM-VHF-1"]),
-        ("help self", ["self-test"]),
         ("wait 9", ["90m"]),
         ("nonsense ", []),
-        ("set NOBODY ", []),
     ],
 )
 def test_what_may_follow(ship: Ship, line: str, options: list[str]) -> None:

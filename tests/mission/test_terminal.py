@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mission.game import Game
-from mission.games import read_best_times
-from mission.terminal import list_levels, next_level, play
+from mission.games import read_best_times, record_win
+from mission.levels import all_levels
+from mission.terminal import list_levels, next_level, play, story
 from tests.mission.conftest import script
 
 
@@ -55,11 +56,6 @@ def test_a_player_types_asks_for_hints_and_leaves() -> None:
     assert "is now NOMINAL" not in "".join(out)
 
 
-def test_a_player_wins_and_the_end_of_the_input_leaves() -> None:
-    assert play("1", read=reader(["power on ECS-LN2-T1", "wait 10m"]), write=lambda _: None) == 0
-    assert play("1", read=reader(["power on ECS-LN2-T1"]), write=lambda _: None) == 1
-
-
 def test_prose_breaks_between_words_and_tables_do_not() -> None:
     out: list[str] = []
     play("main-bus", read=reader(["hint"] * 4), write=out.append)  # names ECS-CTRL at a line's end
@@ -88,13 +84,6 @@ def test_a_saved_game_goes_on_and_is_removed_at_the_end(tmp_path: Path) -> None:
     assert not save.exists()
 
 
-def test_a_saved_game_of_another_level_is_left_out(tmp_path: Path) -> None:
-    save = tmp_path / "game.json"
-    play("2", script=["self-test ECS-FAN-1"], write=lambda _: None, save=save)
-    play("1", script=["power on ECS-LN2-T1"], write=lambda _: None, save=save)
-    assert Game.load(save).level.id == "ln2-tank"
-
-
 def test_more_opens_what_the_last_answer_named() -> None:
     out: list[str] = []
     lines = ["ask what is it?", "more", "More 3"]
@@ -103,3 +92,41 @@ def test_more_opens_what_the_last_answer_named() -> None:
     assert "<>\n" in text
     assert "<3>\n" in text
     assert "E-01" not in text
+
+
+# -- the story ------------------------------------------------------------------------------------------
+
+
+def spoken(
+    level: str, *, read: list[str] | None = None, lines: list[str] | None = None, progress: Path | None = None
+) -> str:
+    said: list[str] = []
+    typed = iter(read or [])
+
+    def reader(_: str) -> str:
+        return next(typed, "quit")
+
+    play(level, read=reader, write=said.append, script=lines, progress=progress)
+    return "".join(said).replace("\n", " ")
+
+
+def test_the_prologue_is_told_before_the_first_level_alone() -> None:
+    opening = story()[1]
+    assert opening in spoken("ln2-tank")
+    assert opening not in spoken("two-levels-down")
+
+
+def test_the_epilogue_is_told_once_all_levels_are_won(tmp_path: Path) -> None:
+    *_, before, last = all_levels()
+    progress = tmp_path / "progress.json"
+    for level in all_levels():
+        if level not in (before, last):
+            record_win(progress, level, 60)
+    told, name = "Every sound has a name now.", all_levels()[before].title
+
+    early = spoken(last, lines=script(last), progress=progress)
+    assert told not in early
+    assert f"are won, too: 11. {name}." in early
+    assert f"Next: athena mission 11 ({name})" in early
+    assert told in spoken(before, lines=script(before), progress=progress)
+    assert told in spoken(last, lines=script(last), progress=progress)
