@@ -1,7 +1,6 @@
-"""Chunks of a number of tokens, by LlamaIndex's splitters: what experiments compare sections with.
+"""Chunks of a number of tokens by LlamaIndex's splitters, which experiments compare with sections.
 
-A chunk is stored as a section with itself as its only leaf. It has no heading path, as a splitter that counts
-tokens knows no headings.
+A chunk is stored as a section with itself as its only leaf and without a heading path.
 """
 
 from __future__ import annotations

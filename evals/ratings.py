@@ -39,7 +39,7 @@ def write_rated(conversations: Conversations, folder: Path, *, user: str | None 
 
 
 def rated(turns: Sequence[Turn]) -> Iterator[dict[str, Any]]:
-    """The rated turns of one conversation as rows of `queries.jsonl`, each with the messages before it."""
+    """Yield the rated turns of one conversation as rows of `queries.jsonl`, with the messages before them."""
     history: list[dict[str, str]] = []
     for turn in turns:
         if turn.feedback is not None:

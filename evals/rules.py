@@ -1,6 +1,6 @@
-"""Does an answer have the fact of its reference? By exact values and words, without a language model.
+"""Check an answer against its reference by exact values and words, without a language model.
 
-It cannot see that a sentence of the right words says something else, or that other words say the same.
+These rules cannot see that the right words say something else, or that other words say the same.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ KEPT_VECTORS = 10_000  # of answers and references, which many runs have in comm
 
 
 class Similarity:
-    """Cosines by the bundled MiniLM, whatever model the index has."""
+    """Cosines by the bundled MiniLM, independent of the index's model."""
 
     def __init__(self) -> None:
         self._vector = lru_cache(KEPT_VECTORS)(OnnxEncoder().encode_query)
 
     def __call__(self, reference: str, text: str) -> float:
-        """The cosine of a reference answer and a text, not below 0; 0 for no text."""
+        """Return the cosine of a reference answer and a text, at least 0; 0 for an empty text."""
         if not text.strip():
             return 0.0
-        # One by one: in other company they could differ in the last digits.
         cosine = np.dot(self._vector(reference), self._vector(text))
         return round(min(1.0, max(0.0, float(cosine))), 6)
 
@@ -41,7 +40,7 @@ def problem_of(text: str, reference: str) -> str:
 
 
 def _lacking(text: str, reference: str) -> list[str]:
-    """What the reference states exactly and the text does not: numbers, ids, commands."""
+    """Return the numbers, ids and commands of the reference that the text lacks."""
     wanted, plain = literals_of(reference), " ".join(text.split()).casefold()
     names = [name for name in (*wanted.identifiers, *wanted.commands) if name not in plain]
     return [*missing_numbers(wanted, literals_of(text)), *sorted(names)]

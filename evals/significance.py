@@ -1,4 +1,4 @@
-"""Is one set of scores better than another on the same questions, or is the difference noise?
+"""Compare two sets of scores on the same questions: is the difference better, worse or noise?
 
 A paired bootstrap over questions (Efron & Tibshirani, 1993) gives the difference, its 95 % interval and p;
 where several are compared at once, p is corrected by Holm's method (1979).
@@ -26,7 +26,7 @@ SAME = 1e-12  # scores that are closer differ by rounding
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How `a` does against `b` on the same questions: the difference is a − b, the verdict is on `a`."""
+    """`a` against `b` on the same questions: the difference is a − b, the verdict is about `a`."""
 
     a: str
     b: str
@@ -39,11 +39,11 @@ class Comparison:
 
 
 def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
-    """The scores of `a` against those of `b`, question by question in the same order.
+    """Compare the scores of `a` and `b`, which are over the same questions in the same order.
 
-    p is twice the smaller share of resampled differences on either side of 0. It is never below what a sign
-    test could give, 2 / 2^k for k questions that differ, as few questions resampled know nothing of others.
-    Raises `DatasetError` where the lists are not over the same questions, or empty.
+    p is twice the smaller share of resampled differences on either side of 0, and at least 2 / 2^k for k
+    differing questions (a sign test's smallest p): resampling a few questions cannot show more. Raises
+    `DatasetError` for empty lists or lists of different length.
     """
     if len(ours) != len(theirs) or not ours:
         raise DatasetError(
@@ -69,7 +69,7 @@ def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence
 
 
 def holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """The same comparisons with p and verdict corrected for their number, in the same order.
+    """Return the comparisons in the same order, with p and verdict corrected for their number.
 
     The i-th smallest of m p-values, from 1, is multiplied by m − i + 1, and is no less than those before it.
     """

@@ -1,12 +1,12 @@
-"""How well pages of real documentation are found: `python -m evals.sites FOLDER [--questions FILE …]`.
+"""Measure how well pages of real documentation are found: `python -m evals.sites FOLDER`.
 
-`FOLDER/NAME/src` has the pages of one site. Two kinds of rows, as JSON lines, are asked without a language
-model, each with the `name` of its site: `{"title", "file"}`, where the page is to come first, and `{"q",
-"file", "any"}`, where `file` (or one of `also`) answers and `any` is a regular expression of the fact. For
-rows of the kind `version` the fact may stand in the headings above a quote.
+`FOLDER/NAME/src` holds the pages of one site. Two files of JSON lines, each row with the `name` of its site,
+are asked without a language model: `{"title", "file"}`, where the file must come first, and `{"q", "file",
+"any"}`, where `file` (or one of `also`) answers and `any` is a regular expression of the fact. In rows of the
+kind `version` the fact may stand in the headings above a quote.
 
-Prints a table, a row a site: titles (right page first, in the first three), questions (right file in the
-first three, fact in the first quote, in any quote), sections shown with marks of a generator, pages left out.
+Prints a table with a row for each site: titles (right file first, in the first three), questions (right file
+in the first three, fact in the first quote, in any quote), sections with marks of a generator, unread files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARKS = re.compile(
     r"|^\s*>?\s*\[!\w+\]|!?\[\[|\{:|</?[A-Z]\w*[\s/>]|\[!(?:INCLUDE|div|code)|--8<--|data:[a-z]+/",
     re.MULTILINE,
 )
-"""What a site generator replaces before readers see a page."""
+"""Marks that a site generator replaces before readers see a page."""
 CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2", re.MULTILINE | re.DOTALL)
 
 
@@ -57,7 +57,7 @@ class Site:
 
 
 def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[Any]) -> Site:
-    """Index one site in a temporary folder, and ask for its titles and its facts."""
+    """Index one site in a temporary folder, ask for its titles and facts, and return the counts."""
     from athena import load_settings, open_athena
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -71,7 +71,7 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
 
 
 def shown_texts(athena: Athena) -> Iterator[str]:
-    """The text of each indexed section as readers see it."""
+    """Yield the text of each indexed section as readers see it."""
     from readers.dialects import display
 
     for info in athena.store.sections.documents():
@@ -80,7 +80,7 @@ def shown_texts(athena: Athena) -> Iterator[str]:
 
 
 def files_of(athena: Athena, question: str) -> list[str]:
-    """The files of the passages that are found for a question, best first, each once."""
+    """Return the files of the passages found for a question, best first, each once."""
     found = athena.search(question)
     return list(dict.fromkeys(passage.section.metadata["source"] for passage in found.passages))
 
@@ -123,7 +123,7 @@ def _asked(athena: Athena, site: Site, rows: Sequence[Mapping[str, Any]]) -> Sit
 
 
 def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
-    """The quotes of an answer in the order in which they are shown, each with its lead."""
+    """Return the quotes of an answer in the order of the page, each with its lead."""
     cited = {citation.marker: citation for citation in answer.citations or answer.nearest}
     leads = {unit.marker: unit.lead for unit in answer.units}
     return [
@@ -136,18 +136,18 @@ def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
 
 
 def _is(file: str, wanted: Sequence[str]) -> bool:
-    """Whether a source is one of some files, which are named from above the site's folder."""
+    """Whether a source is one of some files, whose names may begin above the site's folder."""
     return any(name == file or name.endswith(f"/{file}") or file.endswith(f"/{name}") for name in wanted)
 
 
 def load_rows(path: Path, name: str) -> list[Mapping[str, Any]]:
-    """The rows of one site in a file of JSON lines; raises `DatasetError`."""
+    """Return the rows of one site in a file of JSON lines; raise `DatasetError`."""
     rows = [json.loads(line) for line in read_text(path).splitlines() if line.strip()]
     return [row for row in rows if row["name"] == name]
 
 
 def table(sites: Sequence[Site]) -> str:
-    """The sites as a table in Markdown, with a row for all."""
+    """Return the sites as a table in Markdown."""
     head = "| site | pages | titles first / in three | file / first quote / any quote | marked | unread |"
     rows = (
         f"| {site.name} | {site.documents} | {site.first} / {site.three} of {site.titles} "
@@ -159,7 +159,7 @@ def table(sites: Sequence[Site]) -> str:
 
 
 def total(sites: Sequence[Site]) -> Site:
-    """The sums over all sites."""
+    """Return the sums over all sites."""
     names = [name for name in Site.__slots__ if name not in ("name", "missed")]
     return Site("all", **{name: sum(getattr(site, name) for site in sites) for name in names})
 
