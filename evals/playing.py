@@ -93,7 +93,7 @@ class PlayedAthena(Athena):
 
     def __init__(self, live: Athena, settings: Settings, *, documents: Store) -> None:
         own = build_components(settings, live.models.given)
-        store = Lazy[Store](lambda: PlayedStore(documents, open_store(settings)))
+        store: Lazy[Store] = Lazy(lambda: PlayedStore(documents, open_store(settings)))
         super().__init__(replace(own, models=live.models, store=store))
         self.at = 0.0  # its present time
         self.conversations.clock = lambda: self.at
