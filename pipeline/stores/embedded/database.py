@@ -199,10 +199,10 @@ def as_json(values: Iterable[object]) -> str:
     return json.dumps([*values], ensure_ascii=False)
 
 
-def unwritable(path: Path, error: OSError) -> StoreError:
+def unwritable(path: Path, error: Exception) -> StoreError:
     """The error for a folder or file that the operating system does not let us write."""
     return StoreError(
-        f"Cannot write '{path}': {error.strerror or error}.",
+        f"Cannot write '{path}': {getattr(error, 'strerror', None) or error}.",
         "Make it writable, or name another folder with --data-dir.",
     )
 

@@ -5,7 +5,6 @@ The writer takes documents in and out of one build, each in a transaction of its
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -116,36 +115,24 @@ class EmbeddedStore:
 
     @contextmanager
     def _writer_lock(self, wait_s: float) -> Iterator[None]:
-        """Hold the writer's place; raises `StoreError`, naming who has it, after `wait_s` seconds.
+        """Hold the writer's place; raises `StoreError` where another has it after `wait_s` seconds.
 
         It is not held twice, by the same thread neither. The system frees it when its process dies.
         """
         lock = FileLock(self._folder / "writer.lock", thread_local=False, fallback_to_soft=False)
-        holder = self._folder / "writer.pid"
         try:
             lock.acquire(timeout=wait_s, poll_interval=0.02)
-            holder.write_text(str(os.getpid()), encoding="ascii")
         except Timeout as error:
-            raise self._taken(holder) from error
-        except (OSError, NotImplementedError) as error:
-            lock.release()
-            raise unwritable(
-                self._folder, error if isinstance(error, OSError) else OSError(str(error))
+            raise _Taken(
+                f"Cannot write to the store in '{self._folder}': another program, or this one, is writing to it.",
+                "Wait until it has finished, or stop it, and try again.",
             ) from error
+        except (OSError, NotImplementedError) as error:
+            raise unwritable(self._folder, error) from error
         try:
             yield
         finally:
             lock.release()
-
-    def _taken(self, holder: Path) -> _Taken:
-        name = "another process"
-        with suppress(OSError):
-            pid = holder.read_text(encoding="ascii")
-            name = "this program itself" if pid == str(os.getpid()) else f"another process (pid {pid})"
-        return _Taken(
-            f"Cannot write to the store in '{self._folder}': {name} is writing to it.",
-            "Wait until it has finished, or stop it, and try again.",
-        )
 
 
 class _Taken(StoreError):

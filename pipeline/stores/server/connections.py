@@ -80,8 +80,9 @@ class Connections:
         """Close both clients."""
         self._close_client()
         with self._lock:
-            if database := self.__dict__.pop("_database", None):
-                database.client.close()
+            database = self.__dict__.pop("_database", None)
+        if database is not None:
+            database.client.close()
         self._pool.shutdown(wait=False)
 
     def _close_client(self) -> None:
