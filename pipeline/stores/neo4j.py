@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +52,9 @@ def export_graph(known: UserMemories, address: Neo4jAddress) -> tuple[int, int]:
         ) from error
     entities, relations = _rows(known)
     try:
-        store = _open(address)
-        try:
+        with closing(_open(address)) as store:
             for statement, rows in ((CLEAR, []), (ENTITIES, entities), (RELATIONS, relations)):
                 store.structured_query(statement, param_map={"owner": known.user, "rows": rows})
-        finally:
-            store.close()
     except (DriverError, Neo4jError, ValueError) as error:  # ValueError: a name that no server has
         raise StoreUnavailable(
             f"Neo4j at '{address.url}' did not take the graph: {redacted(str(error))[:300]}",

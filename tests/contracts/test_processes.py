@@ -194,7 +194,7 @@ def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
     assert holder.stdout and holder.stdout.readline() == "writing\n"
     second = opened(lock_wait_s=0.2)
     assert [info.source for info in second.sections.documents()] == ["held.md"]
-    with pytest.raises(StoreError, match="is writing to it.*Wait until"), second.writing(MANIFEST):
+    with pytest.raises(StoreError, match=r"is writing to it.*Wait until"), second.writing(MANIFEST):
         pass
     with pytest.raises(StoreError, match="is writing to it"):
         delete(second, "held.md")

@@ -156,11 +156,6 @@ class LexicalIndex:
         with self._lock:
             self._searchers, self._opened = {}, None
 
-    def counts(self) -> dict[Level, int]:
-        """How many nodes what is open has."""
-        with self._lock:
-            return {level: searcher.num_docs for level, searcher in self._searchers.items()}
-
     def _publish(self, derived: Derived) -> None:
         """Write `current.json` in one rename, and open what it names."""
         with _writable():

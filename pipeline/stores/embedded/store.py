@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.stores.base import DocumentInfo, Level, Manifest, NewDocument, check_manifest
+from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, check_manifest
 from pipeline.stores.embedded.database import FILE_NAME, Database, unwritable
 from pipeline.stores.embedded.documents import (
     begin_build,
@@ -93,12 +93,6 @@ class EmbeddedStore:
             yield writing
             writing.finish()
 
-    def indexed_words(self) -> dict[Level, int]:
-        """How many nodes the index of words has, which is brought up to date first."""
-        with self.database.read() as connection:
-            self._catch_up(connection)
-        return self._lexical.counts()
-
     def close(self) -> None:
         """Release files and memory."""
         self.sentences.close()
@@ -124,7 +118,7 @@ class EmbeddedStore:
             lock.acquire(timeout=wait_s, poll_interval=0.02)
         except Timeout as error:
             raise _Taken(
-                f"Cannot write to the store in '{self._folder}': another program, or this one, is writing to it.",
+                f"Cannot write to the store in '{self._folder}': a program (maybe this) is writing to it.",
                 "Wait until it has finished, or stop it, and try again.",
             ) from error
         except (OSError, NotImplementedError) as error:

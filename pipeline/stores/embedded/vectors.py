@@ -61,11 +61,8 @@ class VectorIndex:
         `documents` limits the search to those numbers.
         """
         with self._lock:
-            if (
-                self._state is None
-                or self._state[:2] != state[:2]
-                or self._state.generation < state.generation
-            ):
+            known = self._state
+            if known is None or known[:2] != state[:2] or known.generation < state.generation:
                 self._catch_up(connection, state, dimensions=len(vector))
             return {
                 level: rows.search(vector, limits[level], documents) for level, rows in self._levels.items()
@@ -77,6 +74,8 @@ class VectorIndex:
             self._state, self._levels, self._documents = None, {}, frozenset()
 
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
+        import numpy as np
+
         now = document_numbers(connection, state.visible)
         self._removed += len(self._documents - now)
         same_build = self._state is not None and self._state[:2] == state[:2]
@@ -91,16 +90,11 @@ class VectorIndex:
         self._state = None  # an error below makes the next search read everything
         for rows in self._levels.values():
             rows.remove(self._documents - now)
-        self._append(connection, now - self._documents, dimensions)
-        self._state, self._documents = state, now
-
-    def _append(self, connection: sqlite3.Connection, documents: Collection[int], dimensions: int) -> None:
-        import numpy as np
-
-        for number, sections, _, packed in connection.execute(_VECTORS, (as_json(documents),)):
+        for number, sections, _, packed in connection.execute(_VECTORS, (as_json(now - self._documents),)):
             vectors = np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
             self._levels["section"].append(number + 1, number, vectors[:sections])
             self._levels["sentence"].append(number + 1 + sections, number, vectors[sections:])
+        self._state, self._documents = state, now
 
 
 class VectorRows:
@@ -114,20 +108,21 @@ class VectorRows:
         import numpy as np
 
         capacity = int(expected * GROWTH) + SLACK_ROWS  # untouched pages cost no memory
-        self.dimensions = dimensions
         self._matrix: NDArray[np.float32] = np.empty((capacity, dimensions), dtype=np.float32)
         self._numbers = np.zeros(capacity, dtype=np.int64)
         self._documents = np.zeros(capacity, dtype=np.int64)
         self._length = 0
-        self._has_removed = False
 
     def append(self, first_number: int, document: int, vectors: NDArray[np.float16]) -> None:
         """Add a document's rows, numbered from `first_number`."""
         import numpy as np
 
         start, end = self._length, self._length + len(vectors)
-        if end > len(self._matrix):
-            self._grow(end)
+        if end > len(self._matrix):  # grown in place where the system can
+            capacity = int(end * GROWTH) + SLACK_ROWS
+            self._matrix.resize((capacity, self._matrix.shape[1]), refcheck=False)
+            self._numbers.resize(capacity, refcheck=False)
+            self._documents.resize(capacity, refcheck=False)
         self._matrix[start:end] = vectors
         self._numbers[start:end] = np.arange(first_number, first_number + len(vectors))
         self._documents[start:end] = document
@@ -137,30 +132,24 @@ class VectorRows:
         """Take out the rows of some documents."""
         import numpy as np
 
-        if not documents:
-            return
         owners = self._documents[: self._length]
         owners[np.isin(owners, list(documents))] = 0
-        self._has_removed = True
 
     def search(self, vector: Vector, limit: int, documents: Collection[int] | None) -> list[Scored]:
         """The `limit` best rows by dot product, best first; ties in the order of the rows."""
         import numpy as np
 
-        scores = self._matrix[: self._length] @ vector
-        if documents is not None:
-            scores[~np.isin(self._documents[: self._length], list(documents))] = -np.inf
-        elif self._has_removed:
-            scores[self._documents[: self._length] == 0] = -np.inf
-        best = _top(scores, limit)
+        scores, owners = self._matrix[: self._length] @ vector, self._documents[: self._length]
+        allowed = owners != 0 if documents is None else np.isin(owners, list(documents))
+        scores[~allowed] = -np.inf
+        if limit < len(scores):
+            threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            found = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
+        else:
+            found = np.flatnonzero(scores > -np.inf)
+        best = found[np.argsort(-scores[found], kind="stable")[:limit]]
         pairs = zip(self._numbers[best].tolist(), scores[best].tolist(), strict=True)
         return [Scored(number, score) for number, score in pairs]
-
-    def _grow(self, needed: int) -> None:
-        capacity = int(needed * GROWTH) + SLACK_ROWS
-        self._matrix.resize((capacity, self.dimensions), refcheck=False)  # in place where the system can
-        self._numbers.resize(capacity, refcheck=False)
-        self._documents.resize(capacity, refcheck=False)
 
 
 def read_vectors(
@@ -179,16 +168,3 @@ def read_vectors(
         node_id: matrices[document][number - document - 1].astype(np.float32)
         for node_id, number, document in places
     }
-
-
-def _top(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
-    """Positions of the `limit` highest finite scores, best first, ties in order."""
-    import numpy as np
-
-    if limit < len(scores):
-        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        candidates = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
-    else:
-        candidates = np.flatnonzero(scores > -np.inf)
-    order = np.argsort(-scores[candidates], kind="stable")
-    return candidates[order[:limit]]

@@ -60,38 +60,39 @@ def create_collections(client: WeaviateClient, options: ServerAddresses, build: 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
     """The objects of a document's version; raises `StoreError` where a node has no section or no vector."""
     by_section = document.sentences_by_section()
+    sentences = [(node, section) for section in document.sections for node in by_section[section.node_id]]
     return {
-        "section": [_object(document, version, node) for node in document.sections],
+        "section": [_object(document, version, section, {}) for section in document.sections],
         "sentence": [
-            _object(document, version, node, **_of_sentence(node, section))
-            for section in document.sections
-            for node in by_section[section.node_id]
+            _object(
+                document,
+                version,
+                node,
+                {
+                    "section": section.node_id,
+                    "start": node.start_char_idx,
+                    "end": node.end_char_idx,
+                    "metadata": own_metadata(node.metadata, section.metadata),
+                    "text": node.text,
+                },
+            )
+            for node, section in sentences
         ],
     }
 
 
-def _object(document: NewDocument, version: str, node: Node, **properties: Any) -> NodeObject:
+def _object(document: NewDocument, version: str, node: Node, stored: Properties) -> NodeObject:
+    found = {
+        "node": node.node_id,
+        "version": version,
+        "path": document.source,
+        "lexical": lexical_terms(node.text, node.metadata),
+    }
     return DataObject(
         uuid=generate_uuid5(node.node_id, version),  # a retried write replaces the same object
-        properties={
-            "node": node.node_id,
-            "version": version,
-            "path": document.source,
-            "lexical": lexical_terms(node.text, node.metadata),
-            **properties,
-        },
+        properties={**found, **stored},
         vector=document.vector(node).tolist(),
     )
-
-
-def _of_sentence(node: Node, section: Node) -> dict[str, Any]:
-    return {
-        "section": section.node_id,
-        "start": node.start_char_idx,
-        "end": node.end_char_idx,
-        "metadata": own_metadata(node.metadata, section.metadata),
-        "text": node.text,
-    }
 
 
 def _create(client: WeaviateClient, name: str, level: Level, options: ServerAddresses) -> None:
@@ -120,45 +121,26 @@ def _create(client: WeaviateClient, name: str, level: Level, options: ServerAddr
     )
 
 
-def _term(name: str) -> Property:
-    """A property that is filtered by its whole value."""
+def _property(name: str, *, filtered: bool = False, searched: bool = False) -> Property:
+    """A text that is filtered by its whole value, searched by its blank-separated terms, or only returned."""
     return Property(
         name=name,
         data_type=DataType.TEXT,
-        tokenization=Tokenization.FIELD,
-        index_filterable=True,
-        index_searchable=False,
+        tokenization=Tokenization.WHITESPACE if searched else Tokenization.FIELD,
+        index_filterable=filtered,
+        index_searchable=searched,
     )
 
 
-def _stored(name: str, data_type: DataType) -> Property:
-    """A property that is returned, and neither filtered nor searched."""
-    return Property(
-        name=name,
-        data_type=data_type,
-        index_filterable=False,
-        index_searchable=False if data_type is DataType.TEXT else None,
-    )
+def _offset(name: str) -> Property:
+    return Property(name=name, data_type=DataType.INT, index_filterable=False)
 
 
-_COMMON = [
-    *map(_term, ("node", "version", "path")),
-    Property(
-        name="lexical",
-        data_type=DataType.TEXT,
-        tokenization=Tokenization.WHITESPACE,
-        index_filterable=False,
-        index_searchable=True,
-    ),
+_FOUND = [
+    *(_property(name, filtered=True) for name in ("node", "version", "path")),
+    _property("lexical", searched=True),
 ]
 _PROPERTIES: dict[Level, list[Property]] = {
-    "section": _COMMON,
-    "sentence": [
-        *_COMMON,
-        _stored("section", DataType.TEXT),
-        _stored("start", DataType.INT),
-        _stored("end", DataType.INT),
-        _stored("metadata", DataType.TEXT),
-        _stored("text", DataType.TEXT),
-    ],
+    "section": _FOUND,
+    "sentence": [*_FOUND, *map(_property, ("section", "metadata", "text")), *map(_offset, ("start", "end"))],
 }

@@ -20,7 +20,6 @@ from typing import Any
 from pymongo import UpdateOne
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
-from weaviate.collections.classes.batch import BatchObjectReturn
 from weaviate.exceptions import WeaviateBatchError, WeaviateDeleteManyError
 
 from pipeline.errors import UnknownDocument
@@ -155,18 +154,15 @@ def insert_objects(
     """Write objects to Weaviate; raises `StoreError` where one is not written."""
     names = collection_names(connections.addresses, build)
 
-    def insert(client: WeaviateClient, level: Level, some: list[NodeObject]) -> BatchObjectReturn:
-        return client.collections.use(names[level]).data.insert_many(some)
-
-    def checked(client: WeaviateClient, level: Level, some: list[NodeObject]) -> None:
-        errors = insert(client, level, some).errors
+    def insert(client: WeaviateClient, level: Level, some: list[NodeObject]) -> None:
+        errors = client.collections.use(names[level]).data.insert_many(some).errors
         if errors:
             first = next(iter(errors.values())).message
             raise WeaviateBatchError(f"{len(errors)} of {len(some)} objects were not written: {first}")
 
     connections.weaviate(
         *(
-            partial(checked, level=level, some=some)
+            partial(insert, level=level, some=some)
             for level in LEVELS
             for some in in_parts(objects[level], OBJECTS_A_CALL)
         )

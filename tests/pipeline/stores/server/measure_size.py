@@ -32,9 +32,9 @@ USERS = 20
 TOP_K = 100
 
 
-def stored(folder: Path, manifest: Manifest | None = None) -> Iterator[NewDocument]:
+def stored(folder: Path) -> Iterator[NewDocument]:
     """The documents of an embedded index, with their vectors."""
-    with closing(EmbeddedStore(folder, manifest=lambda: manifest)) as store:
+    with closing(EmbeddedStore(folder)) as store:
         for info in store.sections.documents():
             yield whole(store, info.source)
 
