@@ -1,4 +1,4 @@
-"""The graph of entities: neighbourhoods, the stream of mentions, best known entities, themes over time."""
+"""The graph of entities: neighbourhoods, best known entities, themes over time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.analysis import analyse
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from pipeline.stores.memories import Entity, Mention, Relation
+    from pipeline.stores.memories import Entity, Relation
 
 MOST_NEIGHBOURS = 200
 HALF_LIFE_S = 30 * 86_400.0  # of a mention's weight in `best_known`
@@ -36,15 +36,6 @@ class Known:
     last_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """How often an entity was mentioned in two periods."""
-
-    entity: Entity
-    before: int
-    after: int
-
-
 def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
     """Return everything within `depth` relations of any of the entities, in either direction.
 
@@ -60,7 +51,7 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
             if relation.memory_id in gone:
                 continue
             found[relation.id] = relation
-            for there in (relation.subject_id, relation.object_id):
+            for there in _ends(relation):
                 if there not in distances and len(distances) < MOST_NEIGHBOURS:
                     distances[there] = distance
                     further.append(there)
@@ -74,14 +65,8 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
     )
 
 
-def stream(graph: UserIndex, *, entity_id: str = "") -> list[Mention]:
-    """Return the mentions of all entities or of one, latest first."""
-    found = (item for item in graph.mentions.values() if entity_id in ("", item.entity_id))
-    return sorted(found, key=lambda item: (-item.at, item.id))
-
-
 def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = float("inf")) -> list[Known]:
-    """Return the entities with their mentions in a period, the most frequent first, then the latest."""
+    """Return the themes of a period: its entities, those mentioned most first, then the latest."""
     times: dict[str, list[float]] = defaultdict(list)
     for mention in graph.mentions.values():
         if since <= mention.at < until and mention.entity_id in graph.entities:
@@ -112,37 +97,15 @@ def fitting(graph: UserIndex, around: Neighbourhood, terms: Collection[str]) -> 
 
     def rank(relation: Relation) -> tuple[int, int, float]:
         shared = len(wanted.intersection(analyse(sentence(graph, relation))))
-        return -shared, distance_of(around, relation), -relation.at
+        nearer = min(around.distances.get(end, MOST_NEIGHBOURS) for end in _ends(relation))
+        return -shared, nearer, -relation.at
 
     said = {(item.subject_id, item.label, item.object_id): item for item in reversed(around.relations)}
     return sorted(said.values(), key=rank)
 
 
-def distance_of(around: Neighbourhood, relation: Relation) -> int:
-    """Return the smaller distance of a relation's two ends."""
-    ends = (relation.subject_id, relation.object_id)
-    return min(around.distances.get(end, MOST_NEIGHBOURS) for end in ends)
-
-
-def changes(graph: UserIndex, *, before: tuple[float, float], after: tuple[float, float]) -> list[Change]:
-    """Return the entities mentioned differently often in two periods, the greatest change first."""
-    first, second = (
-        {known.entity.id: known.mentions for known in entity_knowledge(graph, since=begun, until=ended)}
-        for begun, ended in (before, after)
-    )
-    found = [
-        Change(entity=graph.entities[entity], before=first.get(entity, 0), after=second.get(entity, 0))
-        for entity in first.keys() | second.keys()
-        if first.get(entity, 0) != second.get(entity, 0)
-    ]
-    return sorted(found, key=lambda item: (-abs(item.after - item.before), item.entity.name))
-
-
-def themes(
-    graph: UserIndex, *, since: float = 0.0, until: float = float("inf"), most: int = 10
-) -> list[Known]:
-    """Return the entities that a period was about."""
-    return entity_knowledge(graph, since=since, until=until)[:most]
+def _ends(relation: Relation) -> tuple[str, str]:
+    return relation.subject_id, relation.object_id
 
 
 def sentence(graph: UserIndex, relation: Relation) -> str:

@@ -6,8 +6,6 @@ import re
 import time
 from datetime import UTC, date, datetime, timedelta
 
-from pipeline.errors import AthenaError
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799
 """The first second of year 1 and the last one of year 9999."""
@@ -59,21 +57,6 @@ def local_day(seconds: float | None) -> str:
 def date_words(at: float | None) -> str:
     """Return the local day of a time as "Monday 8 May 2023"; "" for None."""
     return "" if at is None else _words(local(at).date())
-
-
-def read_date(text: str, *, name: str = "date", begin: bool = False) -> float:
-    """Return the seconds of an ISO date or time, local where it names no zone; raises `AthenaError`.
-
-    A day means its last microsecond, or its first with `begin`.
-    """
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        if len(text.strip()) <= len("2026-03-14") and not begin:
-            moment += timedelta(days=1, microseconds=-1)
-        return min(max(moment.timestamp(), FIRST_S), LAST_S)
-    except (ValueError, OverflowError) as error:
-        fix = "Write it as 2026-03-14 or 2026-03-14T09:30."
-        raise AthenaError(f"{name} cannot be '{text}': it is not a date.", fix) from error
 
 
 def meant_day(text: str, at: float | None) -> str:

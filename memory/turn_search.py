@@ -50,7 +50,6 @@ class Calibration:
     same_matter: float = 0.44  # cosine from which two turns are about the same
 
 
-WEIGHTS = Weights()
 CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": Calibration()}
 
 UNCALIBRATED = Calibration(
@@ -120,7 +119,6 @@ def look_up(
     *,
     encoder: Encoder,
     top_k: int = 10,
-    weights: Weights | None = None,
 ) -> FoundTurns:
     """Return the `top_k` turns that most likely answer a question, best first.
 
@@ -133,7 +131,7 @@ def look_up(
     asking = read_question(question, speakers=[name for name in layout.names if name])
     keywords, vector = index.texts.scores(asking.terms), encoder.encode_query(asking.wording)
     similar = index.texts.similarities(vector)
-    scores = _scores(keywords, similar, layout, asking, weights or known.weights)
+    scores = _scores(keywords, similar, layout, asking, known.weights)
     best = np.argsort(-scores, kind="stable")
     best = best if asking.of_answers else best[layout.own[best] > 0]
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +21,7 @@ UNKNOWN = "-"
 
 def usage(
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Only what was asked from then on.")
+        datetime | None, typer.Option("--since", metavar="DATE", help="Only what was asked from then on.")
     ] = None,
     user: Annotated[str | None, typer.Option("--user", help="Only of this user.")] = None,
     data_dir: DataDir = None,
@@ -28,11 +29,9 @@ def usage(
 ) -> None:
     """Count tokens, cost, answers and abstentions in the stored conversations."""
     from athena.usage import usage as count
-    from memory.times import read_date
 
     with opened(data_dir) as athena:
-        begun = None if since is None else read_date(since, name="--since", begin=True)
-        found = count(athena.conversations, user=user, since=begun)
+        found = count(athena.conversations, user=user, since=since.timestamp() if since else None)
     show(as_json, found, lambda: usage_text(found))
 
 

@@ -142,7 +142,7 @@ def test_the_command_prints_what_is_stored_and_leaves_open_what_is_not_known(
     none = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--since", "2999-01-01"])
     assert none.exit_code == 0 and none.stdout.strip() == "Nothing was asked."
     wrong = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--since", "soon"])
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2
 
 
 def test_a_conversation_that_is_deleted_meanwhile_is_not_counted(

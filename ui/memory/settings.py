@@ -1,4 +1,4 @@
-"""The memory page's settings: the preset, the persona's static memory, figures, export and import."""
+"""The memory page's settings: what is remembered, and how much of it was recalled lately."""
 
 from __future__ import annotations
 
@@ -10,24 +10,48 @@ import streamlit as st
 
 from athena.loading import can_be_written, read_choices
 from memory.options import PRESETS
+from pipeline.steps.records import last_step
+from pipeline.words import counted
+from ui.conversation import whose
 from ui.shared import fields, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.state import kept
 from ui.shared.words import plain
 
 FOR_EVERYBODY = "For everybody who uses this program, from the next message on."
+LATEST = 20  # conversations that the figures are of
 SAVED = "Saved. It holds from the next message on."
 LESS = "What is kept stays, and is there again with another choice."
-IMMUTABLE = "It reads this first, before every answer. Nothing said in a conversation changes it."
-NO_STATIC = (
-    "This persona has no static memory. `identity`, `goals`, `rules` and `environment` in its TOML file "
-    "(`ATHENA_PERSONA`) are shown here."
-)
 
 
 def memory_settings() -> None:
-    """Draw the presets, the persona's static memory, the figures, and export and import."""
+    """Draw the presets and the figures."""
     _presets()
+    _figures()
+
+
+def _figures() -> None:
+    """Draw in how many of the latest answers something was recalled, and how relevant it was."""
+    recalls = recalled_lately()
+    st.subheader("Recalled", anchor=False)
+    if not recalls:
+        st.caption("No answer has looked anything up yet.")
+        return
+    recalled = sum(map(bool, recalls))
+    share = f"{recalled / len(recalls):.0%}"
+    st.text(f"A fact was recalled in {recalled} of the last {counted(len(recalls), 'answer')} ({share}).")
+    if relevance := [value for found in recalls for value in found]:
+        counts = [sum(int(10 * value) == tenth for value in relevance) for tenth in range(10)]
+        st.bar_chart({"facts": counts}, height=160, x_label="relevance in tenths", y_label="facts")
+
+
+def recalled_lately() -> list[list[float]]:
+    """Return the relevance of the recalled facts, by answer of this user's latest conversations."""
+    conversations = process.athena().conversations
+    latest = conversations.list(user=whose.user(), limit=LATEST)
+    turns = [turn for info in latest for turn in conversations.get(info.id).turns]
+    steps = (last_step(turn.answer.steps, "recall") for turn in turns)
+    return [[item["relevance"] for item in step.data.get("recalled", ())] for step in steps if step]
 
 
 def _presets() -> None:

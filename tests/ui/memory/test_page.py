@@ -369,3 +369,12 @@ def test_many_are_listed_page_by_page(athena: Athena, run_app: Run) -> None:
     assert len(listed(app)) == memory_page.PAGE
     app.button(key="memory-more").click().run()
     assert len(listed(app)) == 2 * memory_page.PAGE
+
+
+def test_the_settings_show_how_often_something_was_recalled(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Ports").info.id
+    for recalled in ([{"relevance": 0.62}], []):
+        steps = (Step("recall", data={"recalled": recalled}),)
+        athena.conversations.save_turn(conversation, replace(answered(HARBOUR), steps=steps))
+    app = show(run_app(athena, page="memory"), "Settings")
+    assert "1 of the last 2 answers (50%)" in texts(app)
