@@ -15,7 +15,9 @@ from athena.components import (
     Components,
     build_components,
     build_search,
+    memory_in_chat,
     retrieval_options,
+    user_memory,
     with_settings,
 )
 from athena.lazy import Lazy
@@ -71,16 +73,16 @@ def open_athena(
 
 
 class Asking(TypedDict, total=False):
-    """The options of `ask`, `stream` and `chat`."""
+    """The options of `ask`, `stream` and `chat`, all of them optional."""
 
-    conversation_id: str | None
-    llm: str | LLM | None
+    conversation_id: str | None  # of a stored conversation that goes on; else a new one begins
+    llm: str | LLM | None  # a model or its name
     options: RetrievalOptions | None
-    paths: Globs | None
+    paths: Globs | None  # ask these documents; else those of the conversation's scope
     persona: Persona | None
     user: str | None
-    private: bool
-    agent: ChatAgent | None
+    private: bool  # keep the conversation in this process alone, and remember nothing of it
+    agent: ChatAgent | None  # `from agent import open_agent`: chooses tools, where there is a language model
 
 
 class Athena:
@@ -284,37 +286,21 @@ class Athena:
 
     # -- chatting -----------------------------------------------------------------------------------
 
-    def chat(
-        self,
-        *,
-        conversation_id: str | None = None,
-        llm: str | LLM | None = None,
-        options: RetrievalOptions | None = None,
-        paths: Globs | None = None,
-        persona: Persona | None = None,
-        user: str | None = None,
-        private: bool = False,
-        agent: ChatAgent | None = None,
-    ) -> ChatRecipe:
-        """Return a chat bound to one conversation, or to a new one.
-
-        Without `paths` it asks the documents that the conversation's scope means; a new conversation gets its
-        scope from them. `llm` is a model or the name of one. A `private` conversation is kept in this process
-        alone, and nothing of it is remembered. An `agent` (`from agent import open_agent`) chooses its tools
-        before it answers, where there is a language model.
-        """
-        from athena.memory_assembly import memory_in_chat
+    def chat(self, **asking: Unpack[Asking]) -> ChatRecipe:
+        """Return a chat bound to one conversation, or to a new one."""
         from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
 
         require_index(self.settings, self.store)
-        model, choice = self.models.language_model(llm)
-        private = private or (conversation_id or "") in self.private_conversations
-        user = user or self.settings.user
+        model, choice = self.models.language_model(asking.get("llm"))
+        conversation_id, persona = asking.get("conversation_id"), asking.get("persona")
+        private = asking.get("private", False) or (conversation_id or "") in self.private_conversations
+        user = asking.get("user") or self.settings.user
         memory = self.memory_of(user, persona=persona)
+        options, paths = asking.get("options") or self.options, _well_formed(asking.get("paths"))
         parts = ChatParts(
             hybrid_search=build_search(self.components, model),
-            options=_within(options or self.options, paths),
+            options=options.but(paths=paths) if paths else options,
             llm=model,
             choice=choice,
             conversations=self.private_conversations if private else self.conversations,
@@ -324,7 +310,7 @@ class Athena:
             user=user,
             memory=memory_in_chat(self.components, memory, self._after_answers(), private=private),
             prices=options_of(self.settings, PriceOptions),
-            agent=agent,
+            agent=asking.get("agent"),
         )
         return ChatRecipe(parts, conversation_id)
 
@@ -377,8 +363,6 @@ class Athena:
 
     def memory_of(self, user: str | None = None, *, persona: Persona | None = None) -> UserMemory:
         """Return the memory of a user, by default the settings'; with another persona on request."""
-        from athena.memory_assembly import user_memory
-
         return user_memory(self.components, user or self.settings.user, persona=persona)
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
@@ -421,10 +405,6 @@ class Athena:
 def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:
     """Return the paths as a list, also where there is one."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
-
-
-def _within(options: RetrievalOptions, paths: Globs | None) -> RetrievalOptions:
-    return options.but(paths=_well_formed(paths)) if paths else options
 
 
 def _well_formed(paths: Globs | None) -> Globs | None:

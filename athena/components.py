@@ -6,24 +6,29 @@ So a command pays only for what it needs: an ingest with nothing to do imports n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from athena.lazy import Lazy
 from athena.loading import options_of
 from athena.models import Given, Models, build_models
 from athena.settings import Settings
 from athena.stores import manifest_of, open_store
+from memory.options import MemoryOptions
 from pipeline.errors import ConfigurationError
-from pipeline.options import RetrievalOptions
+from pipeline.options import PriceOptions, RetrievalOptions
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+    from memory.finishing import AfterAnswers
+    from memory.chat import RememberingChat
+    from memory.facts import Complete
     from memory.index import Indexes
     from memory.turns import UserTurns
+    from memory.user_memory import UserMemory
     from pipeline.answering.persona import Persona
     from pipeline.finding.hyde import Hypothesize
     from pipeline.retrieve import HybridSearch
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from pipeline.stores.private import PrivateConversations
 
 HYDE_TIMEOUT_S = 20.0
+MODEL_TIMEOUT_S = 60.0  # for what the memory asks of a language model
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
 NO_BUDGET = 10**9  # tokens, where passages are counted and not measured
 
@@ -141,6 +147,9 @@ def _tracer(settings: Settings) -> TurnTracer | None:
     return TurnTracer(settings.phoenix_url)
 
 
+# -- memory -------------------------------------------------------------------------------------------------
+
+
 def _memory_indexes(store: Lazy[Store], models: Models) -> Lazy[Indexes]:
     """The users' memories in this process."""
 
@@ -162,3 +171,56 @@ def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
         return UserTurns(store().conversations, user, encoder=lambda: models.encoder()[0])
 
     return turns_of
+
+
+def user_memory(components: Components, user: str, *, persona: Persona | None = None) -> UserMemory:
+    """Return the memory of one user, with the static memories of a persona, by default the settings'."""
+    from memory.transfer import static_of
+    from memory.user_memory import UserMemory
+
+    conversations = components.store().conversations
+    persona = persona or components.persona()
+    says = {tag: getattr(persona, tag) for tag in ("identity", "goals", "rules", "environment")}
+    return UserMemory(
+        components.memory_indexes(),
+        user,
+        components.turns_of(user),
+        options=options_of(components.settings, MemoryOptions),
+        static=static_of(persona.name, says, persona.memories, user=user),
+        find_model=lambda: _complete(components),
+        hashes=lambda: _document_hashes(components),
+        clock=lambda: round(conversations.clock(), 6),
+    )
+
+
+def memory_in_chat(
+    components: Components, memory: UserMemory, after: AfterAnswers, *, private: bool
+) -> RememberingChat:
+    """Return a user's memory for a chat; a `private` chat remembers nothing."""
+    from memory.chat import PRIVATE, RememberingChat
+    from memory.finishing import Finishing
+
+    finishing = Finishing(
+        memory=memory,
+        conversations=components.store().conversations,
+        after=after,
+        prices=options_of(components.settings, PriceOptions),
+    )
+    return RememberingChat(finishing, PRIVATE if private else "")
+
+
+def _complete(components: Components) -> Complete | None:
+    """Return a function that asks the language model; None where there is no model."""
+    llm, _ = components.models.language_model()
+    if llm is None:
+        return None
+    from pipeline.models.generation import complete
+
+    def ask(prompt: str, *, schema: Mapping[str, Any] | None = None) -> str:
+        return complete(llm, prompt, timeout_s=MODEL_TIMEOUT_S, json_schema=schema)
+
+    return ask
+
+
+def _document_hashes(components: Components) -> Mapping[str, str]:
+    return {info.source: info.hash for info in components.store().sections.documents()}

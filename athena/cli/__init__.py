@@ -1,4 +1,4 @@
-"""`athena`: a module a command; each parses, calls one function of Athena and prints what it returns."""
+"""`athena`: each command parses its flags, calls one function of Athena and prints what it returns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from athena.cli import ask, backup, chat, doctor, ingest, mcp, migrate, mission, search, serve, usage
-from athena.cli.keys import app as keys
+from athena.cli import ask, ingest, mission, search, serving, upkeep
 from athena.cli.memory import app as memory
 from athena.cli.running import err
 from athena.cli.terminal import HarmlessLines, standard_streams
@@ -26,21 +25,21 @@ app = typer.Typer(
 )
 for command in (
     ingest.ingest,
-    serve.serve,
+    serving.serve,
     ask.ask,
+    ask.chat,
     ask.agent,
-    chat.chat,
     search.search,
     mission.mission,
-    doctor.doctor,
-    backup.backup,
-    migrate.migrate,
-    mcp.mcp,
-    usage.usage,
+    upkeep.doctor,
+    upkeep.backup,
+    upkeep.migrate,
+    upkeep.usage,
+    serving.mcp,
 ):
     app.command()(command)
 app.add_typer(memory, name="memory")
-app.add_typer(keys, name="keys")
+app.add_typer(serving.keys, name="keys")
 if find_spec("evals"):
     from evals.commands import app as evaluate
 

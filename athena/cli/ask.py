@@ -1,4 +1,4 @@
-"""`athena ask`: one question, one answer with its citations. `athena agent`: the same with tools."""
+"""`athena ask`: an answer with its citations; `athena agent`: with tools; `athena chat`: a conversation."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlobs, Private, Rerank, User
-from athena.cli.running import check_private, err, opened, require_words, show
-from pipeline.errors import ModelUnavailable
+from athena.cli.running import check_private, err, opened, out, require_words, say_error, show
+from pipeline.errors import AthenaError, ModelUnavailable
 from pipeline.stores.globs import as_globs
 from pipeline.words import harmless
 
@@ -62,6 +63,44 @@ def agent(
         with redirect_stdout(sys.stderr) if as_json else nullcontext():  # tools may print
             chosen = _agent(athena)
         _ask(athena, question, as_json, **asking, agent=chosen)
+
+
+def chat(
+    conversation: Conversation = None,
+    llm: Llm = None,
+    user: User = None,
+    private: Private = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
+    from athena.cli.answers import Unanswered, answer_text, watch_answer, without_failure
+    from pipeline.answering.replies import has_model_note, without_model_note
+
+    check_private(private, conversation)
+    with opened(data_dir, llm=llm, user=user) as athena:
+        athena.serving = True
+        recipe = athena.chat(conversation_id=conversation, private=private)
+        before = athena.conversations.get(conversation).turns if conversation else ()
+        noted = any(has_model_note(turn.answer.notices) for turn in before)
+        while question := _read_question():
+            try:
+                answer = watch_answer(recipe, question, err)
+            except AthenaError as error:
+                if isinstance(error, Unanswered) and error.answer:
+                    out.print(answer_text(*athena.with_memories(without_failure(error.answer))))
+                say_error(error)
+                continue
+            shown = replace(answer, notices=without_model_note(answer.notices)) if noted else answer
+            noted = noted or has_model_note(answer.notices)
+            out.print(answer_text(*athena.with_memories(shown)))
+
+
+def _read_question() -> str:
+    """Return the next question; "" at the end of input."""
+    try:
+        return err.input("[bold]› [/bold]").strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""
 
 
 def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:

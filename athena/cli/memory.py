@@ -10,28 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from athena.cli.options import AsJson, DataDir, Llm, User
-from athena.cli.running import opened, require_words, show, table
-from memory.shapes import found_shape, memory_shape, said_shape, turn_shape
-from memory.times import local_day
+from athena.cli.running import LONGEST, listed, opened, require_words, show
+from memory.shapes import Shape, found_shape, memory_shape, said_shape, turn_shape
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.words import harmless
 
 if TYPE_CHECKING:
-    from memory.forgetting import Forgetting
     from memory.keeping import Kept
-    from memory.recall import FoundMemory
-    from memory.turn_index import FoundTurn, Turn
     from memory.user_memory import UserMemory
-    from pipeline.stores.memories import Memory
 
 app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_args_is_help=True)
 
-LINE = 160  # characters of a memory in a list; `--json` has all of them
+COLUMNS = ("score", "id", "kind", "text", "created_at", "pinned", "trusted")
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
 History = Annotated[bool, typer.Option("--history", help="Also memories that have ended.")]
@@ -50,8 +44,8 @@ def list_(
 ) -> None:
     """List what is remembered, the pinned first, then the latest."""
     with memory_of(user, data_dir) as memory:
-        kept = memory.list(history=history)
-        show(as_json, [memory_shape(item) for item in kept], lambda: memories_text(kept))
+        shapes = [memory_shape(item) for item in memory.list(history=history)]
+    show(as_json, shapes, lambda: _memories(shapes))
 
 
 @app.command()
@@ -67,9 +61,8 @@ def search(
     require_words(query, "search for")
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
-        said = memory.find_said(query, limit=limit)
-        shapes = [*map(found_shape, facts), *map(turn_shape, said)]
-        show(as_json, shapes, lambda: found_text(facts, said))
+        shapes = [*map(found_shape, facts), *map(turn_shape, memory.find_said(query, limit=limit))]
+    show(as_json, shapes, lambda: _memories(shapes))
 
 
 @app.command()
@@ -83,11 +76,10 @@ def add(
     """Remember something, word for word."""
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
-        kept = [memory.get(item) for item in (*step.added, *step.known)]
-        shapes = [memory_shape(item) for item in kept]
-        outcome = {"added": step.added, "known": step.known, "replaced": step.replaced}
-        shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": outcome}
-        show(as_json, shape, lambda: added_text(step, kept))
+        shapes = [memory_shape(memory.get(item)) for item in (*step.added, *step.known)]
+    outcome = {"added": step.added, "known": step.known, "replaced": step.replaced}
+    shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": outcome}
+    show(as_json, shape, lambda: _added(step, shapes))
 
 
 @app.command()
@@ -100,8 +92,8 @@ def edit(
 ) -> None:
     """Change a memory's text; its id stays, its old text is erased."""
     with memory_of(user, data_dir) as memory:
-        edited = memory.edit(memory_id, text)
-        show(as_json, memory_shape(edited), lambda: memories_text([edited], whole=True))
+        edited = memory_shape(memory.edit(memory_id, text))
+    show(as_json, edited, lambda: _memories([edited], whole=True))
 
 
 @app.command()
@@ -114,8 +106,8 @@ def pin(
 ) -> None:
     """Protect a memory from being summarised or forgotten by age."""
     with memory_of(user, data_dir) as memory:
-        pinned = memory.pin(memory_id, pinned=not unpin)
-        show(as_json, memory_shape(pinned), lambda: memories_text([pinned], whole=True))
+        pinned = memory_shape(memory.pin(memory_id, pinned=not unpin))
+    show(as_json, pinned, lambda: _memories([pinned], whole=True))
 
 
 @app.command()
@@ -142,7 +134,7 @@ def forget(
         )
         if not yes:
             gone = [*map(memory_shape, found.memories), *map(said_shape, found.turns)]
-            show(as_json, {"would_forget": gone}, lambda: would_forget_text(found))
+            show(as_json, {"would_forget": gone}, lambda: _would_forget(gone))
             return
         memory.forget(found)
         forgotten = [*found.ids, *map(said_shape, found.turns)]
@@ -219,37 +211,22 @@ def graph(
     show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")
 
 
-# -- texts for the terminal ------------------------------------------------------------------------------
-
-
-def memories_text(memories: Sequence[Memory], *, whole: bool = False) -> RenderableType:
-    """Return memories as a table: the beginning of each, or the `whole`."""
-    if not memories:
-        return Text("Nothing is remembered.", style="dim")
+def _memories(shapes: Sequence[Shape], *, whole: bool = False) -> RenderableType:
+    """Return memories and messages as a table; long texts are cut, but for the `whole`."""
+    if not shapes:
+        return Text("Nothing.")
+    columns = [name for name in COLUMNS if any(name in shape for shape in shapes)]
     rows = [
-        (memory.id[:8], memory.text if whole else _line(memory.text), _day(memory), _notes(memory))
-        for memory in memories
+        {**shape, "id": shape["id"][:8], "created_at": shape.get("created_at", "")[:10]} for shape in shapes
     ]
-    return table(("id", "memory", "since", ""), rows)
+    return listed(rows, columns, longest=None if whole else LONGEST)
 
 
-def found_text(found: Sequence[FoundMemory], said: Sequence[FoundTurn]) -> RenderableType:
-    """Return found facts and messages as tables."""
-    if not (found or said):
-        return Text("Nothing is remembered about that.", style="dim")
-    facts = [
-        (f"{item.score:.2f}", item.memory.id[:8], _line(item.memory.text), _notes(item.memory))
-        for item in found
-    ]
-    tables = [table(("score", "id", "memory", ""), facts)] if facts else []
-    return Group(*tables, *([_turns([item.turn for item in said])] if said else []))
-
-
-def added_text(step: Kept, kept: Sequence[Memory]) -> Text:
+def _added(step: Kept, shapes: Sequence[Shape]) -> RenderableType:
     """Return what was kept, and what it replaced."""
     if not step.added:
-        return Text(f"Known already: {kept[0].text}" if kept else "Nothing to remember.")
-    lines = [f"Remembered: {memory.text}" for memory in kept]
+        return Text(f"Known already: {shapes[0]['text']}" if shapes else "Nothing to remember.")
+    lines = [f"Remembered: {shape['text']}" for shape in shapes]
     if step.replaced:
         lines.append("It takes the place of what was known; `athena memory list --history` has both.")
     if not all(memory.trusted for memory in kept):
@@ -257,38 +234,9 @@ def added_text(step: Kept, kept: Sequence[Memory]) -> Text:
     return Text("\n".join(lines))
 
 
-def would_forget_text(found: Forgetting) -> RenderableType:
+def _would_forget(shapes: Sequence[Shape]) -> RenderableType:
     """Return what would be forgotten, and how to confirm it."""
-    if not found:
-        return Text("There is nothing to forget.", style="dim")
-    lines: list[RenderableType] = [memories_text(found.memories)] if found.memories else []
-    if found.turns:
-        lines += [_turns(found.turns), Text("Messages are deleted with their answers.")]
-    if found.said_in:
-        lines.append(Text("The messages that said it are deleted, too; others that say the same stay."))
-    return Group(*lines, Text("Nothing is forgotten yet: add --yes.", style="yellow"))
-
-
-def _turns(turns: Sequence[Turn]) -> Table:
-    rows = [(local_day(turn.at), turn.who, _line(turn.text)) for turn in turns]
-    return table(("said", "by", "message"), rows)
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LINE else f"{line[: LINE - 1].rstrip()}…"
-
-
-def _day(memory: Memory) -> str:
-    until = f" to {local_day(memory.ended_at)}" if memory.ended_at is not None else ""
-    return local_day(memory.created_at) + until
-
-
-def _notes(memory: Memory) -> Text:
-    notes = {
-        memory.tier.replace("_", "-"): memory.tier != "long_term",
-        memory.kind: memory.kind != "fact",
-        "pinned": memory.pinned,
-        "not trusted": not memory.trusted,
-    }
-    return Text(", ".join(name for name, holds in notes.items() if holds), "dim")
+    if not shapes:
+        return Text("There is nothing to forget.")
+    messages = "Messages are deleted with their answers; others that say the same stay."
+    return Group(_memories(shapes), Text(messages), Text("Nothing is forgotten yet: add --yes."))

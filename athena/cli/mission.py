@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from athena.cli.options import AsJson, DataDir
-from athena.cli.running import opened, say_error, settings_with, show, table
+from athena.cli.running import listed, opened, say_error, settings_with, show
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -41,7 +39,8 @@ def mission(
     try:
         if list_levels:
             levels = terminal.list_levels(folder / "progress.json")
-            show(as_json, levels, lambda: levels_table(levels))
+            columns = ("id", "title", "par_seconds", "completed")
+            show(as_json, levels, lambda: listed(levels, columns))
             return
         if story:
             typer.echo("\n".join(terminal.story()).lstrip())
@@ -52,15 +51,6 @@ def mission(
         say_error(error)
         raise typer.Exit(2) from error
     raise typer.Exit(code)
-
-
-def levels_table(levels: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the levels with their par times, and which were won."""
-    rows = [
-        (level["id"], level["title"], f"{level['par_seconds'] // 60} min", "✓" if level["completed"] else "")
-        for level in levels
-    ]
-    return table(("level", "title", "par", "won"), rows)
 
 
 def _play(athena: Athena, level: str | None, *, folder: Path, script: Path | None) -> int:

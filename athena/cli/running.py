@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from pipeline.words import harmless_json
 
 if TYPE_CHECKING:
     from athena import Athena, Settings
+
+LONGEST = 160  # characters of a text in a table; `--json` has all of them
 
 out = Terminal(highlight=False, soft_wrap=True)
 err = Terminal(stderr=True, highlight=False, soft_wrap=True)
@@ -94,12 +96,29 @@ def say_error(error: Exception) -> None:
     err.print(redacted(f"{error}"), style="red", markup=False)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, numbers: bool = False) -> Table:
-    """Return a table; with `numbers`, all columns but the first are aligned to the right."""
-    found = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), show_header=any(columns))
-    for position, column in enumerate(columns):
-        right = numbers and position > 0
-        found.add_column(column, justify="right" if right else "left", no_wrap=right, overflow="fold")
+def listed(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, longest: int | None = LONGEST
+) -> Table:
+    """Return objects as a table of some of their keys; texts are cut to the `longest`."""
+    rows = list(rows)
+    table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1))
+    for name in columns:
+        numbers = all(isinstance(row.get(name), int | float | None) for row in rows)
+        table.add_column(name.replace("_", " "), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
-        found.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    return found
+        table.add_row(*(Text(_cell(row.get(name), longest)) for name in columns))
+    return table
+
+
+def _cell(value: object, longest: int | None) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "✓" if value else ""
+        case float():
+            return f"{value:,.3f}".rstrip("0").rstrip(".")
+        case int():
+            return f"{value:,}"
+    text = " ".join(str(value).split())
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, PathGlobs, Rerank
-from athena.cli.running import opened, require_words, show, table
+from athena.cli.running import listed, opened, require_words, show
 from pipeline.answer import with_page
 from pipeline.stores.globs import as_globs
 from readers.dialects import display
@@ -95,13 +95,6 @@ def why_text(why: Why) -> RenderableType:
     """Return a section's ranks in the lists of a search, and the step that dropped it."""
     if not why.places:
         return Text(why.explanation)
-    rows = [
-        (
-            name,
-            "-" if place.rank is None else str(place.rank),
-            "-" if place.score is None else f"{place.score:.3f}",
-        )
-        for name, place in why.places.items()
-    ]
+    rows = [{"list": name, "rank": place.rank, "score": place.score} for name, place in why.places.items()]
     title = Text(" › ".join([why.source, *why.heading_path]), style="bold")
-    return Group(title, table(("list", "rank", "score"), rows, numbers=True), Text(why.explanation))
+    return Group(title, listed(rows, ("list", "rank", "score")), Text(why.explanation))

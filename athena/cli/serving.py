@@ -1,4 +1,4 @@
-"""`athena keys`: API keys for other programs."""
+"""`athena serve`, `athena mcp`, and `athena keys`: the API keys of other programs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,65 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from athena.cli.options import AsJson, DataDir
-from athena.cli.running import opened, show
+from athena.cli.options import AsJson, DataDir, Llm, User
+from athena.cli.running import failing_clearly, opened, out, settings_with, show
 from pipeline.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pipeline.stores.keys import Key
 
-app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 SHOWN_ONCE = "It is shown this once. Send it as the header `Authorization: Bearer KEY`."
 
 
-@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; loopback unless told.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
+    ingest: Annotated[
+        bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Index the corpus again whenever its files change.")
+    ] = False,
+    page: Annotated[
+        bool, typer.Option("--page/--no-page", help="The chat, or the doors alone (ATHENA_DOORS).")
+    ] = True,
+    data_dir: DataDir = None,
+) -> None:
+    """Open the chat in a browser: runs the Streamlit app, and the doors that ATHENA_DOORS opens."""
+    from ui.launch import serve as serve_app
+
+    with failing_clearly():
+        settings = settings_with(data_dir, host=host, port=port)
+        serve_app(settings, say=out.print, ingest=ingest, watch=watch, page=page)
+
+
+def mcp(
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print what clients want in their settings.")
+    ] = False,
+    user: User = None,
+    llm: Llm = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve MCP over standard input and output."""
+    with failing_clearly():
+        settings = settings_with(data_dir, user=user, llm=llm)
+        if print_config:
+            from doors.mcp.client_settings import for_clients
+
+            typer.echo(for_clients(settings))
+            return
+        try:
+            from doors.mcp.stdio import serve
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                "MCP needs an extra.", "Install it: `pip install 'athena-docs[doors]'`."
+            ) from error
+        serve(settings)
+
+
+@keys.command()
 def add(
     name: Annotated[str, typer.Argument(help="The key's name.")],
     user: Annotated[str | None, typer.Option(help="Whose conversations and memories it is for.")] = None,
@@ -41,16 +88,16 @@ def add(
     show(as_json, key_shape(key) | {"key": secret}, lambda: f"{secret}\n{SHOWN_ONCE}")
 
 
-@app.command("list")
+@keys.command("list")
 def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the keys; their secrets are not stored."""
     with opened(data_dir) as athena:
-        keys = athena.keys.list()
-    lines = [_line(key) for key in keys] or ["There is no key. Make one with `athena keys add NAME`."]
-    show(as_json, [key_shape(key) for key in keys], lambda: "\n".join(lines))
+        known = athena.keys.list()
+    lines = [_line(key) for key in known] or ["There is no key. Make one with `athena keys add NAME`."]
+    show(as_json, [key_shape(key) for key in known], lambda: "\n".join(lines))
 
 
-@app.command()
+@keys.command()
 def revoke(
     name: Annotated[str, typer.Argument(help="Its name or id.")],
     data_dir: DataDir = None,

@@ -1,0 +1,135 @@
+"""`athena doctor`, `backup`, `migrate` and `usage`."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from athena.cli.options import AsJson, DataDir
+from athena.cli.running import err, listed, opened, show
+from pipeline.errors import ConfigurationError
+from pipeline.words import counted
+
+if TYPE_CHECKING:
+    from athena.diagnosis import Diagnosis
+    from athena.usage import UsageReport
+    from pipeline.stores.migration import Migration
+
+COLUMNS = ("turns", "answers", "abstentions", "tokens_in", "tokens_out", "cost", "p95_s")
+
+
+def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Check that everything works, and say what to do about what does not."""
+    from athena.diagnosis import diagnose
+
+    with opened(data_dir) as athena:
+        diagnosis = diagnose(athena)
+    show(as_json, diagnosis, lambda: doctor_text(diagnosis))
+    if not diagnosis.ok:
+        raise typer.Exit(1)
+
+
+def doctor_text(diagnosis: Diagnosis) -> RenderableType:
+    """Each check with a tick, a dash (it works without) or a cross, and how to fix it."""
+    lines: list[RenderableType] = []
+    for check in diagnosis.checks:
+        mark = ("✗ ", "red") if not check.ok else ("– ", "yellow") if check.fix else ("✓ ", "green")
+        lines.append(Text.assemble(mark, (f"{check.name}: ", "bold"), check.detail))
+        if check.fix:
+            lines.append(Text(f"    {check.fix}", style="dim" if check.ok else "yellow"))
+    return Group(*lines)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The copy, a file that does not exist yet.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy documents, conversations, memories and keys into one file, while others read and write.
+
+    Put it back as `athena.sqlite` in an empty data folder: the index of words is made again from it.
+    """
+    from pipeline.stores.embedded import EmbeddedStore
+
+    with opened(data_dir) as athena:
+        if athena.settings.store == "server":
+            raise ConfigurationError(
+                "The servers are not backed up from here.",
+                "See docs/server.md: use mongodump and Weaviate's backup.",
+            )
+        assert isinstance(athena.store, EmbeddedStore)  # noqa: S101  (the settings chose it)
+        athena.store.database.backup(file)
+    show(as_json, {"backup": str(file), "bytes": file.stat().st_size}, lambda: f"Saved as '{file}'.")
+
+
+def migrate(
+    to: Annotated[Literal["embedded", "server"], typer.Option(help="The store to copy into.")],
+    force: Annotated[bool, typer.Option(help="Overwrite documents that differ there.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy documents, conversations and memories into the other store; nothing is embedded again."""
+    from athena.cli.progress import counter
+    from athena.stores import open_store
+    from pipeline.stores import migration
+
+    other = "server" if to == "embedded" else "embedded"
+    with opened(data_dir) as athena, counter(err, quiet=as_json) as report:
+        source, target = (
+            open_store(athena.settings.model_copy(update={"store": name})) for name in (other, to)
+        )
+        with closing(source), closing(target):
+            done = migration.Migration(
+                migration.copy_documents(source, target, force=force, report=report),
+                migration.copy_conversations(source.conversations, target.conversations, report=report),
+                migration.copy_memories(source.memories, target.memories, report=report),
+            )
+    show(as_json, done, lambda: migration_text(done, to))
+
+
+def migration_text(done: Migration, to: str) -> str:
+    """Return how much was copied, and how to use it."""
+    documents = counted(done.documents, "document")
+    conversations = counted(done.conversations, "conversation")
+    users = counted(done.memories, "user")
+    copied = f"{documents}, {conversations} and the memories of {users} copied."
+    return f"{copied}\nUse them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."
+
+
+def usage(
+    since: Annotated[
+        datetime | None, typer.Option("--since", metavar="DATE", help="Only what was asked from then on.")
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Only of this user.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count tokens, cost, answers and abstentions in the stored conversations."""
+    from athena.usage import usage as count
+
+    with opened(data_dir) as athena:
+        found = count(athena.conversations, user=user, since=since.timestamp() if since else None)
+    show(as_json, found, lambda: usage_text(found))
+
+
+def usage_text(report: UsageReport) -> RenderableType:
+    """Return the tables by model, day and user, and notes on estimated tokens and unknown costs."""
+    if not report.total.turns:
+        return Text("Nothing was asked.")
+    named = {"model": report.by_model, "day": report.by_day, "user": report.by_user}
+    lines: list[RenderableType] = [
+        listed([{name: key, **asdict(row)} for key, row in rows.items()], (name, *COLUMNS))
+        for name, rows in named.items()
+    ]
+    if report.total.estimated:
+        lines.append(Text("Some tokens are counted here: the model's server did not report them."))
+    if report.total.unpriced:
+        lines.append(Text(f"{report.total.unpriced:,} without a price: set ATHENA_PRICES."))
+    return Group(*lines)
