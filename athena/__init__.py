@@ -1,6 +1,6 @@
 """What a program imports: `from athena import load_settings, open_athena` (docs/library.md).
 
-Each name is looked up at its first use, so that parts which need few of them start quickly.
+Each name is imported at its first use, so that a program loads only what it needs.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    """What is imported from here, from the module that it is in."""
+    """Import a public name from the module that defines it."""
     if name not in _HOME:
         raise AttributeError(f"module 'athena' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    """What can be imported from here, as a prompt completes it."""
+    """Return the public names, for completion at a prompt."""
     return [*__all__, "__version__"]

@@ -17,19 +17,19 @@ from athena.models import Given, Models, build_models
 from athena.settings import Settings
 from athena.stores import manifest_of, open_store
 from memory.options import MemoryOptions
+from pipeline.answering.persona import Persona, load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.options import PriceOptions, RetrievalOptions
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from memory.finishing import AfterAnswers
     from memory.chat import RememberingChat
     from memory.facts import Complete
+    from memory.finishing import AfterAnswers
     from memory.index import Indexes
     from memory.turns import UserTurns
     from memory.user_memory import UserMemory
-    from pipeline.answering.persona import Persona
     from pipeline.finding.hyde import Hypothesize
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
@@ -65,7 +65,7 @@ def build_components(settings: Settings, given: Given) -> Components:
         models=models,
         store=store,
         private_conversations=Lazy(_private_conversations),
-        persona=_persona(settings),
+        persona=Lazy(lambda: load_persona(settings.persona)),
         tracer=Lazy(lambda: _tracer(settings)),
         memory_indexes=_memory_indexes(store, models),
         turns_of=_turns_of(store, models),
@@ -78,7 +78,9 @@ def with_settings(components: Components, settings: Settings) -> Components:
     The store stays open: where the data is, and with which model it is embedded, stays as it was.
     """
     models = build_models(settings, components.models.given, before=components.models)
-    changed = replace(components, settings=settings, models=models, persona=_persona(settings))
+    changed = replace(
+        components, settings=settings, models=models, persona=Lazy(lambda: load_persona(settings.persona))
+    )
     if models.encoder is components.models.encoder:
         return changed
     store = components.store
@@ -122,15 +124,6 @@ def _private_conversations() -> PrivateConversations:
     from pipeline.stores.private import PrivateConversations
 
     return PrivateConversations()
-
-
-def _persona(settings: Settings) -> Lazy[Persona]:
-    def load() -> Persona:
-        from pipeline.answering.persona import load_persona
-
-        return load_persona(settings.persona)
-
-    return Lazy(load)
 
 
 def _tracer(settings: Settings) -> TurnTracer | None:

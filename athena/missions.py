@@ -1,4 +1,4 @@
-"""What the settings mean for the mission: whether there is one, where its games lie, and who answers."""
+"""The mission as the settings have it: whether it is offered, where games are saved, and who answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSION_PERSONA = Path(mission.__file__).with_name("persona.toml")
 
 
 def has_mission(settings: Settings) -> bool:
-    """Whether the corpus is the ship's manuals, or a copy of them: another one has no mission."""
+    """Return whether the corpus is the ship's manuals, or a copy of them."""
     first_pages = [folder / "index.md" for folder in (settings.corpus, MANUALS)]
     with suppress(OSError, UnicodeDecodeError):
         return len({read_given(page) for page in first_pages}) == 1
@@ -25,12 +25,12 @@ def has_mission(settings: Settings) -> bool:
 
 
 def mission_folder(settings: Settings) -> Path:
-    """Where saved games and the progress over levels are kept."""
+    """Return the folder of saved games and of the progress over levels."""
     return settings.data_dir / "mission"
 
 
 def mission_persona() -> Persona:
-    """The persona that answers aboard the ship; raises `ConfigurationError` where its file is damaged."""
+    """Return the persona that answers aboard; raise `ConfigurationError` where its file is damaged."""
     from pipeline.answering.persona import load_persona
 
     return load_persona(MISSION_PERSONA)

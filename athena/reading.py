@@ -1,4 +1,4 @@
-"""How documents are read and cut, by the settings and for an embedding model."""
+"""How documents are read, as the settings say: limits, formats, and sentences for an embedding model."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ MEGABYTE = 1_000_000
 MAX_UPLOAD_FILES = 2_000  # in one zip
 MAX_UPLOAD_MB = 100  # that a zip may unpack to
 UPLOADS = "uploads"
-"""The folder of uploaded files in the data folder; all of them were chosen, so each format is read."""
+"""The folder of uploaded files in the data folder; every format is read there, since each file was chosen."""
 changing_files = threading.RLock()
-"""Held while a file of ours is put or deleted: a put that fails puts the former one back, over no other's."""
+"""Held while an uploaded file is written or deleted, so that a failed upload restores its own former file."""
 
 
 def make_cutter(encoder: Encoder) -> SentenceCutter:
-    """Cuts sections into sentences no longer than the embedding model reads."""
+    """Return what cuts sections into sentences no longer than the embedding model reads."""
     from readers.cutting import SentenceCutter
 
     return SentenceCutter(encoder.count_tokens, max_tokens=max(8, encoder.max_tokens - 2))
 
 
 def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> MarkdownCorpus:
-    """Finds documents, reads or converts them, and cuts them; the cutter is made with the first of them."""
+    """Return the reader of documents; `cutter` is called for the first of them."""
     from readers.corpus import MarkdownCorpus
 
     return MarkdownCorpus(
@@ -49,7 +49,7 @@ def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> Mar
 
 
 def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
-    """The folder of uploads where a document was uploaded; None where its file is somebody else's."""
+    """Return the folder of uploads if a document was uploaded, else None."""
     from pipeline.ingesting.documents import UPLOAD_ROOT
 
     folder = settings.data_dir / UPLOADS
@@ -57,12 +57,12 @@ def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
 
 
 def shared_uploads(settings: Settings) -> Path | None:
-    """The folder of uploads, where other machines with the same index may have other files; else None."""
+    """Return the folder of uploads if other machines with the same index may have other files, else None."""
     return settings.data_dir / UPLOADS if settings.store == "server" else None
 
 
 def upload_limits(settings: Settings) -> UploadLimits:
-    """What an upload may not exceed, and the formats that can be read here."""
+    """Return the limits of an upload, and the formats that can be read here."""
     from pipeline.ingesting.uploads import UploadLimits
     from readers.formats import FORMATS
 
@@ -75,7 +75,7 @@ def upload_limits(settings: Settings) -> UploadLimits:
 
 
 def language_warning(languages: Mapping[str, int], models: Models) -> tuple[str, ...]:
-    """A warning where documents, counted by ISO 639-1 code, are in none that the bundled model knows."""
+    """Return a warning where the bundled model does not know the documents' languages (number by code)."""
     others = sorted(languages.keys() - {ENGLISH})
     if not others or models.encoder()[1].provider != "bundled":
         return ()

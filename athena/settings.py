@@ -85,7 +85,7 @@ class Settings(
         description="what is read of folders: md, txt, ipynb, html, rst, pdf, docx, pptx, xlsx, epub, or all",
     )
     max_file_mb: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
-        10.0, description="largest file of text that is read, MB; of other formats five times that"
+        10.0, description="largest file that is read, MB"
     )
 
     # Models

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.answer import (
     Answer,
-    Citation,
     Mode,
     Passage,
     Retrieval,
@@ -134,31 +133,6 @@ class CitationOut(SpanOut):
     verified: bool
 
 
-class UnitOut(Shape):
-    """One quote as it is shown; `text` is its lead and the quoted text, `left_out` counts in `parts`."""
-
-    marker: int
-    kind: str
-    start: int
-    end: int
-    lead: str
-    answer_start: int | None
-    answer_end: int | None
-    left_out_before: int
-    left_out_after: int
-    folded: bool
-    parts: str
-    left_out: int
-    text: str = ""
-
-    @classmethod
-    def of(cls, unit: Unit, citations: tuple[Citation, ...]) -> Self:
-        """Return the shape of a unit with the text of its citation."""
-        quote = next((cited.quote for cited in citations if cited.marker == unit.marker), "")
-        text = f"{unit.lead}\n{quote}" if unit.lead else quote
-        return cls.model_validate(unit).model_copy(update={"text": text})
-
-
 class RecalledOut(Shape):
     """A memory or an earlier message that was recalled, with its scores where it was searched for."""
 
@@ -185,7 +159,7 @@ class AnswerOut(Shape):
     status: TurnStatus
     error: str = Field("", description="why the answer broke off")
     citations: list[CitationOut]
-    units: list[UnitOut]
+    units: list[Unit]
     nearest: list[CitationOut]
     support: list[Support]
     recalled: list[RecalledOut] = Field([], validation_alias="recalled_memories")
@@ -203,7 +177,6 @@ class AnswerOut(Shape):
         return cls.model_validate(answer).model_copy(
             update={
                 "error": error,
-                "units": [UnitOut.of(unit, answer.citations) for unit in answer.units],
                 "recalled": _recalled(answer, recalled),
                 "steps": [StepOut.of(step) for step in answer.steps],
                 "seconds": round(answer.seconds, 3),
@@ -213,7 +186,7 @@ class AnswerOut(Shape):
 
 
 def _recalled(answer: Answer, texts: Mapping[str, str]) -> list[RecalledOut]:
-    """The recalled memories and turns, best first; those that were forgotten since are left out."""
+    """Return the recalled memories and turns whose texts are given, with their scores."""
     data = data_of(answer.steps, "recall")
     scores = {item["memory_id"]: item for name in ("turns", "recalled") for item in data.get(name, ())}
     shown = ("score", "recency", "importance", "relevance")

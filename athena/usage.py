@@ -1,10 +1,10 @@
-"""Usage: tokens, cost, answers and how long they took, counted from the stored turns."""
+"""Usage: tokens, cost, answers and durations, counted from the stored turns."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,26 +18,22 @@ P95 = 0.95
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """Some turns together; what is not known of any of them is None, which is not 0.
-
-    Tokens are `estimated` where some were counted by us. `cost` is that of the turns that have one;
-    `unpriced` is how many asked a model that has no price.
-    """
+    """The sums over some turns; None means unknown, which is not 0."""
 
     turns: int
-    answers: int  # that were complete, and did not abstain
+    answers: int  # complete ones that do not abstain
     abstentions: int
     tokens_in: int | None
     tokens_out: int | None
-    estimated: bool
-    cost: float | None
-    unpriced: int
-    p95_s: float | None  # of a turn
+    estimated: bool  # some tokens were counted here, since the model's server did not report them
+    cost: float | None  # of the turns that have one
+    unpriced: int  # turns whose model has no price
+    p95_s: float | None  # of a turn's duration
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What `athena usage --json` prints; days are those of this machine's clock, the latest first."""
+    """Usage in total and by model, day and user; days are local, the latest first."""
 
     since: str | None
     total: UsageRow
@@ -49,22 +45,22 @@ class UsageReport:
 def usage(
     conversations: Conversations, *, user: str | None = None, since: float | None = None
 ) -> UsageReport:
-    """The usage of a user, or of all, in what was asked since a time, in seconds since the epoch."""
+    """Return the usage of one user or of all, since a time in seconds since the epoch."""
     begun = since or 0.0
     found: list[tuple[str, Turn]] = []
     for info in conversations.list(user=user):
         if info.updated_at < begun:
             continue
         with suppress(UnknownConversation):  # deleted since the list was made
-            whole = conversations.get(info.id)
-            found += [(info.user, turn) for turn in whole.turns if turn.created_at >= begun]
-    days = _by(found, lambda _, turn: local_day(turn.created_at))
+            turns = conversations.get(info.id).turns
+            found += [(info.user, turn) for turn in turns if turn.created_at >= begun]
+    days = _grouped([(local_day(turn.created_at), turn) for _, turn in found])
     return UsageReport(
         since=None if since is None else local_day(since),
         total=_row([turn for _, turn in found]),
-        by_model=_by(found, lambda _, turn: _model(turn)),
-        by_day=dict(sorted(days.items(), reverse=True)),
-        by_user=_by(found, lambda user, _: user),
+        by_model=_grouped([(_model(turn), turn) for _, turn in found]),
+        by_day=dict(reversed(days.items())),
+        by_user=_grouped(found),
     )
 
 
@@ -73,12 +69,12 @@ def _model(turn: Turn) -> str:
     return (used.model if used else turn.answer.model) or NO_MODEL
 
 
-def _by(found: Sequence[tuple[str, Turn]], key: Callable[[str, Turn], str]) -> Mapping[str, UsageRow]:
-    """A row for each key, by name."""
+def _grouped(turns: Sequence[tuple[str, Turn]]) -> dict[str, UsageRow]:
+    """Return a row for each key, by key."""
     groups: dict[str, list[Turn]] = defaultdict(list)
-    for user, turn in found:
-        groups[key(user, turn)].append(turn)
-    return {name: _row(groups[name]) for name in sorted(groups)}
+    for key, turn in turns:
+        groups[key].append(turn)
+    return {key: _row(groups[key]) for key in sorted(groups)}
 
 
 def _row(turns: Sequence[Turn]) -> UsageRow:

@@ -229,7 +229,7 @@ def _added(step: Kept, shapes: Sequence[Shape]) -> RenderableType:
     lines = [f"Remembered: {shape['text']}" for shape in shapes]
     if step.replaced:
         lines.append("It takes the place of what was known; `athena memory list --history` has both.")
-    if not all(memory.trusted for memory in kept):
+    if not all(shape["trusted"] for shape in shapes):
         lines.append("It reads like an instruction: kept, and never acted on.")
     return Text("\n".join(lines))
 

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core import SimpleDirectoryReader, StorageContext, VectorStoreIndex
-from llama_index.core.embeddings import MockEmbedding
-from llama_index.core.schema import BaseNode, MetadataMode
-from llama_index.core.vector_stores import SimpleVectorStore
-from llama_index.core.vector_stores.utils import node_to_metadata_dict
-from pydantic import Field
 
 import athena as package
 from athena import Athena, AthenaError, load_settings, open_athena
 from athena.events import TokenArrived
-from athena.llamaindex import MarkdownReader, PunktSentenceParser
+from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
-from tests.fakes import FakeEncoder
 
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 FAN = "# Fan\n\nThe cabin fan hums at 4000 rpm. Breaker B7 feeds the cabin fan.\n"
@@ -53,14 +46,6 @@ def test_every_block_of_the_page_runs(
     printed = capsys.readouterr().out
     assert "Did you mean 'top_k'?" in printed
     assert "Breaker B7 feeds the cabin fan. [1]" in printed
-
-
-def test_one_path_is_a_path_and_no_list_of_letters(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "alone.md").write_text("# Alone\n\nThe quokka sleeps.\n")
-    with open_athena(load_settings(data_dir=tmp_path / "data"), encoder=FakeEncoder()) as athena:
-        report = athena.ingest(str(tmp_path / "docs"))
-    assert (report.added, report.problems) == (["alone.md"], [])
 
 
 def test_each_name_can_be_imported() -> None:
@@ -118,46 +103,6 @@ def test_a_cancelled_task_stops_the_answer(fan: Athena) -> None:
     asyncio.run(cancelled())
 
 
-def test_texts_of_one_file_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "fan.md").write_text(FAN)
-    reader = SimpleDirectoryReader(str(tmp_path), recursive=True, file_extractor={".md": MarkdownReader()})
-    documents = reader.load_data()
-    assert len({document.id_ for document in documents}) == len(documents) == 2
-    assert documents[0].metadata["file_name"] == "fan.md"
-
-
-class FlatStore(SimpleVectorStore):
-    """Refuses nested metadata, as Chroma's store does, and keeps nodes as that one does."""
-
-    flat_metadata: bool = True
-    rows: dict[str, Any] = Field(default_factory=dict)
-
-    def add(self, nodes: Sequence[BaseNode], **given: Any) -> list[str]:
-        self.rows |= {node.node_id: node_to_metadata_dict(node, flat_metadata=True) for node in nodes}
-        return super().add(list(nodes), **given)
-
-
-@pytest.mark.parametrize("cut", [False, True])
-def test_vector_stores_that_take_flat_metadata_alone_take_ours(tmp_path: Path, cut: bool) -> None:
-    (tmp_path / "fan.md").write_text(f"---\ntags: air\n---\n{FAN}\n## Bearings\n\nThey growl.\n")
-    documents = MarkdownReader().load_data(tmp_path, extra_info={"team": "operations"})
-    nodes = PunktSentenceParser().get_nodes_from_documents(documents) if cut else documents
-    store = FlatStore()
-    index = VectorStoreIndex(
-        nodes,
-        storage_context=StorageContext.from_defaults(vector_store=store),
-        embed_model=MockEmbedding(embed_dim=8),
-    )
-    assert len(store.rows) == len(nodes) > 1
-    *_, last = store.rows.values()
-    assert last["heading_path"] == "Fan › Bearings"
-    assert cut or (last["keywords"], last["team"]) == ("air", "operations")
-    assert "keywords" not in documents[-1].get_content(MetadataMode.EMBED)
-    assert index.as_retriever().retrieve("growl")
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -168,3 +113,21 @@ def test_vector_stores_that_take_flat_metadata_alone_take_ours(tmp_path: Path, c
 def test_what_is_no_model_is_refused(fan: Athena, given: dict[str, Any], message: str) -> None:
     with open_athena(fan.settings, **given) as athena, pytest.raises(AthenaError, match=message):
         athena.ask(QUESTION)
+
+
+def test_closing_releases_the_store_although_something_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    athena = open_athena(load_settings(data_dir=tmp_path))
+    closed: list[object] = []
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    assert athena.store is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(athena, "finish", broken)
+        patch.setattr(EmbeddedStore, "close", lambda store: closed.append(store))
+        with pytest.raises(ZeroDivisionError):
+            athena.close()
+    assert closed == [athena.store]

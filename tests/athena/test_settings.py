@@ -22,7 +22,6 @@ from athena.loading import (
     with_choices,
     write_choices,
 )
-from athena.missions import has_mission
 from athena.settings import Settings
 from athena.settings_changes import drafted
 from pipeline.errors import AthenaError, ConfigurationError
@@ -124,12 +123,6 @@ def test_every_setting_comes_from_the_environment(monkeypatch: pytest.MonkeyPatc
     assert load_settings().model_dump() == {name: value for name, (_, value) in GOOD.items()}
 
 
-def test_every_setting_comes_from_a_dotenv_file() -> None:
-    lines = [f"ATHENA_{name.upper()}={text}" for name, (text, _) in GOOD.items()]
-    Path(".env").write_text("\n".join([*lines, "OTHER=1", "ATHENA_UNKNOWN=1"]) + "\n", encoding="utf-8")
-    assert load_settings().model_dump() == {name: value for name, (_, value) in GOOD.items()}
-
-
 def test_flags_win_over_the_environment_and_that_over_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
     Path(".env").write_text("ATHENA_TOP_K=2\nATHENA_ALPHA=0.2\nATHENA_LLM=none\n", encoding="utf-8")
     monkeypatch.setenv("ATHENA_TOP_K", "3")
@@ -148,11 +141,6 @@ def test_a_bad_value_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch)
         assert caught.value.problem.startswith(f"{variable} cannot be {text!r}: ")
         assert "\n" not in caught.value.problem
         assert caught.value.fix
-
-
-def test_a_bad_flag_is_named_too() -> None:
-    with pytest.raises(ConfigurationError, match=r"^ATHENA_ALPHA cannot be 7: .* command line\.$"):
-        load_settings(alpha=7)
 
 
 def test_options_have_the_values_of_the_settings_and_the_changes() -> None:
@@ -179,10 +167,6 @@ def test_a_key_that_no_request_can_carry_is_refused_and_not_shown(name: str, wro
     ) as refused:
         load_settings(**{name: f"{key}{wrong}0123"})
     assert "0123" not in str(refused.value)
-
-
-def test_blanks_around_a_key_are_none_of_it() -> None:
-    assert Settings(openai_api_key=" sk-secret\n").openai_api_key == "sk-secret"
 
 
 def test_nothing_listens_to_others_unless_told() -> None:
@@ -217,12 +201,6 @@ def test_an_env_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: pyt
         file.truncate(5_000_000_000)
     with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': it has more than 1,000,000 bytes\."):
         load_settings()
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_a_pipe_in_the_place_of_the_first_page_is_no_mission(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "index.md")
-    assert not has_mission(Settings(corpus=tmp_path))
 
 
 def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,17 +250,6 @@ def test_an_empty_line_of_the_environment_sets_nothing(monkeypatch: pytest.Monke
     settings = load_settings()
     assert settings.openai_api_key == "sk-chosen-1"
     assert with_choices(settings, {}).openai_api_key == ""
-
-
-def test_the_data_folder_that_a_flag_names_is_read() -> None:
-    write_choices(Path("elsewhere"), {"memory": "none"})
-    assert load_settings().memory == "inject"
-    assert load_settings(data_dir=Path("elsewhere")).memory == "none"
-
-
-def test_other_settings_in_the_file_are_ignored() -> None:
-    write_choices(Path(".athena"), {"host": "0.0.0.0", "memory": "none"})
-    assert (load_settings().host, load_settings().memory) == ("127.0.0.1", "none")
 
 
 def test_a_key_of_the_environment_goes_to_no_server_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,10 +325,3 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"Cannot write .*settings\.json"):
         write_choices(in_the_way / "data", {"hyde": "on"})
     assert can_be_written(tmp_path / "new")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / FILE_NAME)
-    with pytest.raises(ConfigurationError, match="not a regular file"):
-        read_choices(tmp_path)

@@ -67,7 +67,6 @@ def test_answer() -> None:
             {
                 "marker": 1, "kind": "table", "start": 0, "end": 90, "lead": "| Part |", "answer_start": 5,
                 "answer_end": 12, "left_out_before": 0, "left_out_after": 7, "folded": False,
-                "text": "| Part |\nIt hums.", "parts": "rows", "left_out": 7,
             }
         ],
         "carried": "",

@@ -14,7 +14,6 @@ from athena.cli import app
 from athena.settings import Settings
 from athena.usage import usage
 from pipeline.answer import Usage
-from pipeline.errors import ModelError
 from pipeline.models.tokens import count_tokens
 from pipeline.options import PriceOptions
 from pipeline.steps.spending import Spent, usage_of
@@ -65,19 +64,6 @@ def test_tokens_that_are_not_reported_are_counted_and_said_to_be(
     assert used.tokens_in == sum(count_tokens(str(message["content"])) for message in sent)
 
 
-def test_every_request_of_a_turn_counts_also_of_one_that_broke_off(
-    athena: Athena, server: OllamaServer
-) -> None:
-    athena.use(athena.settings.model_copy(update={"hyde": "on"}))
-    server.reply_with(Reply(("It is off.",), prompt_tokens=40), Reply(ANSWER, prompt_tokens=500, cut_after=1))
-    with pytest.raises(ModelError):
-        athena.ask(QUESTION)
-    (info,) = athena.conversations.list()
-    answer = athena.conversations.get(info.id).turns[0].answer
-    assert answer.status == "failed" and answer.usage is not None
-    assert answer.usage.estimated and answer.usage.tokens_in > 40 + 100
-
-
 def test_quotes_have_none_and_a_model_without_a_price_costs_nothing_known(athena: Athena) -> None:
     athena.use(athena.settings.model_copy(update={"llm": "none"}))
     assert athena.ask(QUESTION).usage is None
@@ -88,15 +74,6 @@ def test_quotes_have_none_and_a_model_without_a_price_costs_nothing_known(athena
     before = Usage(100, 100, cost=1.0, model="ollama/a")
     assert usage_of(spent[:1], prices, before=before) == Usage(110, 105, cost=1.02, model="ollama/a")
     assert usage_of([], prices) is None
-
-
-def test_what_is_remembered_with_a_model_is_added_to_the_turn(athena: Athena, server: OllamaServer) -> None:
-    athena.use(athena.settings.model_copy(update={"memory": "agent"}))
-    server.reply_with(Reply(ANSWER, prompt_tokens=500), Reply(('{"statements": []}',), prompt_tokens=70))
-    answer = athena.ask(f"My cabin is A12. {QUESTION}")
-    athena.finish()
-    used = athena.conversations.turn(answer.turn_id).answer.usage
-    assert answer.usage and used and used.tokens_in == answer.usage.tokens_in + 70
 
 
 def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaServer) -> None:

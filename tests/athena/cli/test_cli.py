@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,13 @@ from click.testing import Result
 from rich.console import Console
 from typer.testing import CliRunner
 
-from athena import Athena, cli, open_athena
-from athena.cli.answers import ask_quietly, watch_answer
-from athena.cli.progress import counter
+from athena import cli
+from athena.cli.answers import ask_quietly
 from athena.models import Models
-from athena.settings import Settings
 from pipeline.answer import Answer
-from pipeline.errors import AthenaError, ModelError, ModelUnavailable
+from pipeline.errors import AthenaError, ModelError
 from pipeline.models.base import ModelChoice
-from pipeline.steps.events import AnswerFinished, RunFailed, StepStarted
+from pipeline.steps.events import RunFailed
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
 
@@ -178,15 +175,6 @@ def test_some_files_failing_ends_with_3_and_the_others_are_indexed(tmp_path: Pat
     assert "Not indexed: 'bad.md': not UTF-8" in result.output
 
 
-def test_the_corpus_of_the_settings_is_the_default(manual: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ATHENA_CORPUS", str(manual))
-    monkeypatch.setenv("ATHENA_DATA_DIR", "from-environment")
-    assert sorted(ok("ingest")["added"]) == ["radio.md", "systems/ecs.md"]
-    assert Path("from-environment", "athena.sqlite").exists()
-    assert ok("ingest", "--data-dir", "from-flag")["added"]
-    assert Path("from-flag", "athena.sqlite").exists()
-
-
 # -- search -------------------------------------------------------------------------------------------
 
 
@@ -269,23 +257,6 @@ def test_a_process_that_fails_early_ends_in_order(tmp_path: Path) -> None:
     assert "terminate" not in done.stderr
 
 
-def test_a_model_that_cannot_be_loaded_early_says_so_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        asked = threading.Event()
-
-        def encode_query(self, text: str) -> None:
-            self.asked.set()
-            raise ModelUnavailable("The model file is damaged.", "Get it again.")
-
-    broken = Broken()
-    monkeypatch.setattr(Athena, "encoder", broken)
-    open_athena(Settings()).warm_up()  # an error of its thread would fail this test
-    assert broken.asked.wait(10)
-    for thread in threading.enumerate():
-        if thread.name == "warm-up":
-            thread.join(10)
-
-
 # -- ask and chat -------------------------------------------------------------------------------------
 
 
@@ -329,12 +300,6 @@ def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:
     unknown = run("ask", "Fan?", "--conversation", "gone", "--data-dir", str(data_dir))
     assert unknown.exit_code == 1
     assert "gone" in unknown.stderr
-
-
-def test_a_private_question_goes_on_with_no_stored_conversation() -> None:
-    mixed = run("ask", "Fan?", "--private", "--conversation", "x")
-    assert mixed.exit_code == 2
-    assert "leave out --conversation or --private" in " ".join(mixed.output.replace("│", " ").split())
 
 
 def test_chat_says_once_that_no_model_is_connected(data_dir: Path) -> None:
@@ -397,33 +362,11 @@ class FakeEngine:
 ANSWER = Answer("Fan?", "Fan?", "It hums.", "quote", "", abstained=False)
 
 
-def test_an_answer_is_waited_for() -> None:
-    engine = FakeEngine(StepStarted("search", "Searching [3] sentences …"), AnswerFinished(ANSWER))
-    assert ask_quietly(engine, "Fan?") == ANSWER
-    assert watch_answer(engine, "Fan?", Console(file=io.StringIO())) == ANSWER
-    assert engine.asked == ["Fan?", "Fan?"]
-
-
 def test_a_run_that_failed_or_just_ends_is_an_error() -> None:
     with pytest.raises(ModelError, match=r"^The model is gone\. Start it\.$"):
         ask_quietly(FakeEngine(RunFailed("The model is gone.", "Start it.", "It h")), "Fan?")
     with pytest.raises(AthenaError, match="ended unexpectedly"):
         ask_quietly(FakeEngine(), "Fan?")
-
-
-@pytest.mark.parametrize(
-    ("is_terminal", "quiet", "shown"), [(True, False, True), (True, True, False), (False, False, False)]
-)
-def test_progress_is_shown_on_a_terminal_only(is_terminal: bool, quiet: bool, shown: bool) -> None:
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=is_terminal)
-    with counter(console, quiet=quiet) as count:
-        count("Embedding", 3, 8)
-        count("Embedding", 8, 8)
-        count("Asking", 2, 2)
-    assert ("Embedding" in stream.getvalue()) is shown
-    assert ("8/8" in stream.getvalue()) is shown
-    assert ("Asking" in stream.getvalue()) is shown
 
 
 def test_an_ingest_shows_its_stages(manual: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,17 +115,6 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
     assert run("memory", "list", "--json") == before
 
 
-def test_the_memory_of_somebody_else_is_unknown(run: Run) -> None:
-    theirs = run("memory", "add", "I live in Rome.", "--user", "zoe", "--json")["id"]
-    for command in (
-        ("edit", theirs, "I live in Ulm."),
-        ("pin", theirs),
-        ("forget", theirs, "--yes"),
-    ):
-        assert f"No memory '{theirs}' is kept of 'local'" in run("memory", *command, fails=True)
-    assert [item["text"] for item in run("memory", "list", "--user", "zoe", "--json")] == ["I live in Rome."]
-
-
 def test_a_long_memory_is_one_cut_line_of_a_list_and_whole_by_itself(run: Run) -> None:
     long = "Clara keeps these: " + "cellos " * 300 + "and the last one is a viola."
     added = run("memory", "add", long, "--json")
@@ -161,27 +150,6 @@ def test_a_chat_remembers_recalls_and_forgets(manual: Run) -> None:
     manual("memory", "forget", "--search", "Gustav", "--yes")
     assert manual("memory", "list", "--json") == []
     assert [path for path in files_with("fan is called Gustav") if "manual" not in path] == []
-
-
-def test_what_was_said_is_searched_and_forgotten(manual: Run) -> None:
-    manual("ask", "My locker by the galley smells of onions.", "--json")
-    manual("ask", "Clara: I would like tulips.", "--json")
-    (found,) = manual("memory", "search", "locker onions", "--json")
-    assert (found["kind"], found["speaker"], found["role"]) == ("turn", "you", "user")
-    assert {"id", "text", "conversation_id", "created_at", "score", "relevance"} < found.keys()
-    (tulips,) = manual("memory", "search", "tulips", "--json")
-    assert tulips["text"] == "I would like tulips."
-    assert "tulips" in manual("memory", "forget", "--search", "tulips")
-    gone = manual("memory", "forget", tulips["id"], "--yes", "--json")["forgotten"]
-    assert {"id": tulips["id"], "kind": "turn", "text": "I would like tulips."} in gone
-    assert files_with("tulips") == []
-
-
-def test_secrets_are_not_kept_and_the_step_says_so(manual: Run) -> None:
-    answer = manual("ask", "Remember that my password is hunter2abc.", "--json")
-    (step,) = [step for step in answer["steps"] if step["name"] == "remember"]
-    assert (step["status"], step["detail"]) == ("skipped", "Not kept: password.")
-    assert manual("memory", "list", "--json") == []
 
 
 def test_private_questions_leave_no_trace(manual: Run) -> None:

@@ -74,13 +74,6 @@ def test_a_question_without_an_index_does_not_end_the_game(tmp_path: Path) -> No
     assert "it is " in result.stdout
 
 
-def test_a_refusal_lists_the_nearest_sections(data_dir: Path, tmp_path: Path) -> None:
-    script = tmp_path / "ask.txt"
-    script.write_text("ask who won the football world cup in 1998?\n", encoding="utf-8")
-    arguments = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(data_dir)]
-    assert "Nearest sections:" in CliRunner().invoke(cli.app, arguments).stdout
-
-
 def test_a_game_keeps_one_conversation_and_a_new_game_begins_another(
     data_dir: Path,
 ) -> None:
@@ -94,12 +87,3 @@ def test_a_game_keeps_one_conversation_and_a_new_game_begins_another(
     assert play("ask and where is it?", "quit") == first
     (data_dir / "mission" / "ln2-tank.json").unlink()
     assert play("ask what does the relief valve do?", "quit") not in ("", first)
-
-
-def test_the_game_speaks_of_no_flag(data_dir: Path, tmp_path: Path) -> None:
-    script = tmp_path / "ask.txt"
-    script.write_text("ask the LN2 tnak shows OFFLINE\n", encoding="utf-8")
-    arguments = ["mission", "ln2-tank", "--script", str(script), "--data-dir", str(data_dir)]
-    result = CliRunner().invoke(cli.app, arguments)
-    assert "I read it as: the LN2 tank shows OFFLINE" in result.stdout
-    assert " --" not in result.stdout

@@ -15,10 +15,6 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from athena import Athena, cli, models
-from pipeline.asking.questions import LONGEST_MESSAGE
-from pipeline.errors import AthenaError
-from pipeline.retrieve import LONGEST
-from pipeline.steps.events import RunFailed
 from tests.athena.data_folders import GOOD, open_data, prepare
 from tests.fakes import FakeEncoder
 
@@ -118,45 +114,7 @@ def test_undecodable_arguments_reach_a_terminal_that_knows_no_unicode(folder: Pa
     ).returncode == 0  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["\ud800", "fan \udfff", "\0", "fan\0", "fan " * 250_000, "x" * 1_000_000, "([{" * 300_000, "\n" * 10**6],
-    ids=["surrogate", "and words", "nul", "and a word", "words", "one word", "brackets", "lines"],
-)  # fmt: skip
-def test_queries_of_a_program(query: str, athena: Athena) -> None:
-    assert athena.search(query).question == query.encode(errors="replace").decode()[:LONGEST]
-    for message in (query[:LONGEST_MESSAGE], "And the tank?"):
-        *_, last = athena.chat(paths=query[:100]).run(message)
-        assert not isinstance(last, RunFailed), last
-
-
-@pytest.mark.parametrize("path", ["a\0b", "\udcff", "\ud800", "x" * 5000, "/dev/full"])
-def test_odd_paths_of_a_program(path: str, athena: Athena) -> None:
-    try:
-        assert athena.ingest([path]).problems
-    except AthenaError as error:
-        assert error.fix
-
-
 # -- numbers ------------------------------------------------------------------------------------------
-
-
-def test_a_persona_of_brackets(tmp_path: Path, data_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "persona.toml").write_text("name = " + "[" * 20_000)
-    monkeypatch.setenv("ATHENA_PERSONA", str(tmp_path / "persona.toml"))
-    result = run("ask", "fan", "--data-dir", data_dir)
-    assert result.exit_code == 1
-    assert "is not TOML" in result.stderr
-
-
-def test_an_ingest_of_a_working_folder_that_was_deleted(
-    athena: Athena, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    (problem,) = athena.ingest(["."]).problems
-    assert "no such file or" in problem.reason
 
 
 # -- streams ------------------------------------------------------------------------------------------
