@@ -17,6 +17,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from ui.pages import PAGES
+
 pytestmark = pytest.mark.xdist_group("architecture")  # each file is parsed once
 
 ROOT = Path(__file__).parent.parent
@@ -32,7 +34,7 @@ ALLOWED = {
     "agent": {"agent", "athena", "memory", "pipeline"},
     "ui": {
         *("ui", "agent", "doors", "athena", "memory", "pipeline", "pipeline.ingesting", "readers"),
-        "mission",
+        *("readers.dialects", "mission"),
     },
     "athena.cli": {
         *("athena.cli", "athena", "ui", "agent", "doors", "memory", "pipeline", "pipeline.ingesting"),
@@ -364,11 +366,10 @@ def test_searching_and_quoting_load_the_embedding_model_and_nothing_else_slow(
 
 # -- pages: a folder each, which know no other page ------------------------------------------------------
 
-PAGES_ROOMS = ("chat", "mission", "inspector", "documents", "memory", "settings")
 PAGES_MAY_KNOW = {
     "shared": {"shared", "pages"},
     "conversation": {"conversation", "shared"},
-    **{page: {page, "conversation", "shared"} for page in PAGES_ROOMS},
+    **{page: {page, "conversation", "shared"} for page in (entry.key for entry in PAGES)},
 }
 
 

@@ -1,4 +1,4 @@
-"""The app: its frame, its navigation, and the page that was asked for."""
+"""The app: its frame, its navigation, the conversations beside it, and the page that was asked for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from athena.missions import has_mission
 from pipeline.errors import AthenaError
-from ui.pages import PAGES, PageEntry, PageKey
-from ui.shared import brand, dialogs, links, messages, process, state
-from ui.shared.corpus import is_the_ships
+from ui.conversation.sidebar import sidebar
+from ui.pages import PAGES, PageEntry
+from ui.shared import brand, components, dialogs, links, messages, process, state
+from ui.shared.ships import is_the_ships
 
 log = logging.getLogger(__name__)
 
@@ -28,36 +30,36 @@ def show() -> None:
     st.navigation(list(pages.values())).run()
 
 
-def offered_pages() -> dict[PageKey, Page]:
-    """The pages in order, the first by default; the mission only where its manuals are what is read."""
-    from athena.missions import has_mission
-
-    playable = has_mission(process.settings()) and not _are_others()
+def offered_pages() -> dict[str, Page]:
+    """Return the pages in order; the mission only where its manuals are what is read."""
     return {
         entry.key: st.Page(
             partial(draw, entry), title=entry.title, icon=entry.icon, url_path=entry.key,
             default=entry is PAGES[0], visibility="visible" if entry.listed else "hidden",
         )
         for entry in PAGES
-        if entry.key != "mission" or playable
+        if entry.key != "mission" or _is_playable()
     }  # fmt: skip
 
 
-def _are_others() -> bool:
-    """Whether documents are indexed, and none of the ship's manuals is among them."""
+def _is_playable() -> bool:
+    """Return whether the mission can be played: not where documents are indexed, and none is the ship's."""
+    if not has_mission(process.settings()):
+        return False
     try:
         documents = process.athena().store.sections.documents()
     except AthenaError:  # the page says so
-        return False
-    return bool(documents) and not is_the_ships(documents)
+        return True
+    return not documents or is_the_ships(documents)
 
 
 def draw(entry: PageEntry) -> None:
     """Draw a page; an expected error is shown with its advice, without a traceback."""
     state.come_to(entry.key)
-    module, _, function = entry.drawn_by.partition(":")
+    components.whole_page()
     try:
-        getattr(import_module(module, __package__), function)()
+        sidebar(entry.key)
+        import_module(f"ui.{entry.key}.page").page()
         dialogs.show_dialog(messages.shown)
     except AthenaError as error:
         log.warning("the page cannot be shown: %s", error)

@@ -1,29 +1,25 @@
-"""The pages, as data alone: any page may name another by its key, and only `ui/app.py` imports them."""
+"""The pages, as data alone. A new one is a folder with `page.py`, which has `page()`, and a line here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-PageKey = Literal["chat", "mission", "inspector", "documents", "memory", "settings"]
 
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """A page of the navigation; its key is also its address."""
+    """A page of the navigation; its key is its address and its folder in `ui/`."""
 
-    key: PageKey
+    key: str
     title: str
     icon: str
-    drawn_by: str  # module:function, imported when the page is shown
     listed: bool = True  # False: only links lead there
 
 
 PAGES = (
-    PageEntry("chat", "Chat", ":material/forum:", ".chat.page:page"),
-    PageEntry("mission", "Mission", ":material/rocket_launch:", ".mission.page:page"),
-    PageEntry("inspector", "Inspector", ":material/account_tree:", ".inspector.page:page", listed=False),
-    PageEntry("documents", "Documents", ":material/library_books:", ".documents.page:page"),
-    PageEntry("memory", "Memory", ":material/psychology:", ".memory.page:page"),
-    PageEntry("settings", "Settings", ":material/tune:", ".settings.page:page"),
+    PageEntry("chat", "Chat", ":material/forum:"),
+    PageEntry("documents", "Documents", ":material/library_books:"),
+    PageEntry("memory", "Memory", ":material/psychology:"),
+    PageEntry("settings", "Settings", ":material/tune:"),
+    PageEntry("mission", "Mission", ":material/rocket_launch:"),
+    PageEntry("inspector", "Inspector", ":material/account_tree:", listed=False),
 )

@@ -12,7 +12,7 @@ from typing import TypedDict
 import streamlit
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -23,7 +23,6 @@ from pipeline.redaction import guard_output
 from ui.background import indexing
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
-from ui.ports import IDENTITY, PROGRAM
 from ui.shared import process
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
@@ -51,7 +50,7 @@ def serving(settings: Settings | None = None, *, ingest: bool = False, watch: bo
     doors = open_doors(settings, process.opened)
     return {
         "middleware": [guard, Middleware(DoorsFirst, doors=doors)],
-        "routes": [Route(IDENTITY, _identity), *page_routes()],
+        "routes": page_routes(),
         "lifespan": partial(_serving, doors=doors, ingest=ingest, watch=watch),
     }
 
@@ -73,16 +72,12 @@ class DoorsFirst:
 async def _serving(_: streamlit.App, *, doors: Doors, ingest: bool, watch: bool) -> AsyncIterator[None]:
     logging.getLogger(SESSION_LOG).disabled = True  # it warns of work outside of any session
     if ingest:
-        from ui.documents.indexing import index_corpus
+        from ui.shared.jobs import index_corpus
 
         index_corpus()
     async with doors.lifespan():
         with indexing(process.opened, ingest=False, watch=watch):
             yield
-
-
-async def _identity(_: Request) -> JSONResponse:
-    return JSONResponse(PROGRAM)
 
 
 @cache

@@ -152,7 +152,7 @@ class App:
         self.ready()
         if opener.is_visible():
             opener.click()
-        expect(self.page.get_by_role("combobox", name="Language model")).to_be_in_viewport()
+        expect(self.page.get_by_role("button", name="New conversation")).to_be_in_viewport()
 
     def press(self, name: str) -> None:
         """Click a button, once it can be clicked and no run is under way that this would cut short."""
@@ -186,9 +186,19 @@ class App:
     def answered(self, number: int) -> Locator:
         """One turn, once its answer is complete and the page is at rest."""
         turn = self.turn(number)
-        expect(turn.locator(".how")).to_be_visible()
+        expect(self.page.locator("[class*='st-key-tools-']").nth(number - 1)).to_be_visible()
         self.ready()
         return turn
+
+    def tools(self, number: int) -> Locator:
+        """The line under an answer, counting from 1."""
+        return self.page.locator("[class*='st-key-tools-']").nth(number - 1)
+
+    def choose_in(self, menu: Locator, option: str) -> None:
+        """Open a menu and choose in it."""
+        self.ready()
+        menu.get_by_role("button").click()
+        self.page.get_by_role("menuitem", name=option).click()
 
     @property
     def pane(self) -> Locator:
@@ -208,8 +218,8 @@ class App:
     # -- documents ------------------------------------------------------------------------------------
 
     def document_row(self, name: str) -> Locator:
-        """One document in the table."""
-        return self.page.locator(".files tbody tr").filter(has_text=name)
+        """One document or folder in the tree."""
+        return self.page.locator(".tree .row").filter(has_text=name)
 
     @property
     def uploader(self) -> Locator:

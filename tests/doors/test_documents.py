@@ -84,7 +84,7 @@ def by_a_tool(athena: Athena) -> None:
 
 
 def on_the_page(athena: Athena) -> None:
-    page._remove("pump.md")
+    page.delete("pump.md")
 
 
 @pytest.mark.parametrize("delete", [by_a_tool, on_the_page])

@@ -17,7 +17,9 @@ from athena import Athena, open_athena
 from athena.settings import Settings
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import quote_hash
+from ui.conversation.runner import runner
 from ui.shared.process import GivenAthena
+from ui.shared.state import SharedState
 
 ROOT = Path(__file__).parents[2]
 VALVES = """# Valves
@@ -92,6 +94,23 @@ app.draw(next(entry for entry in pages.PAGES if entry.key == "{page}"))
 """
 
 
+def asked(app: AppTest, question: str) -> str:
+    """Ask in the open conversation, wait for the answer, and return the conversation's id."""
+    app.chat_input[0].set_value(question).run()
+    assert not app.exception
+    conversation = str(app.session_state[SharedState.__name__].conversation)
+    run = runner().of(conversation)
+    assert run is not None and run.wait(60)
+    app.run()
+    assert not app.exception
+    return conversation
+
+
+def words(app: AppTest) -> str:
+    """All texts that the page shows, as they are read."""
+    return texts(app).replace("\\", "")
+
+
 def _forget() -> None:
     st.cache_resource.clear()
 
@@ -152,5 +171,5 @@ def _walk(node: Any) -> Any:
 
 def texts(app: AppTest) -> str:
     """All texts that the page shows, a line each."""
-    kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info)
+    kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info, app.success)
     return "\n".join(str(element.value) for kind in kinds for element in kind)

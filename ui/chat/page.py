@@ -2,67 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pipeline.asking.suggestions import first_topics
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import title_of
-from ui.chat.sidebar import sidebar
-from ui.chat.welcome import connection, say_what_is_indexed, wait_for_documents, welcome
+from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
+from ui.conversation.models import answering_model
 from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
-from ui.shared import messages, process, state, style
-from ui.shared.corpus import called
+from ui.shared import links, messages, process, state
+from ui.shared.jobs import jobs
+from ui.shared.ships import is_the_ships
+from ui.shared.words import plain, unbroken
 
 if TYPE_CHECKING:
+    from pipeline.ingesting.uploads import UploadedFile
+    from pipeline.stores.base import DocumentInfo
     from pipeline.stores.conversations import Conversation
 
-FIRST_ADD = "Add documents first"
-GONE = "That conversation is not stored any more. Ask a question to begin a new one."
+QUESTIONS = 4
+SUGGESTED = (  # for the manuals that come with Athena
+    "The LN2 tank shows OFFLINE. What can be the reason and what do I do?",
+    "ECS reports MALFUNC. How do I find the cause?",
+    "How long does the oxygen last?",
+    "What do I do when the CO2 in the cabin rises?",
+)
+LOOK_EVERY = 1.0  # seconds between two looks at what is being indexed
+NOT_COMPLETE = ":material/hourglass_top: Documents are being indexed. Only those read so far are searched."
+FIRST_DOCUMENTS = "The first documents are being indexed."
 
 
 def page() -> None:
     """Draw the page."""
-    style.apply()
     conversation = _conversation()
     whose.show_in_address()
-    sidebar()
     run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
+    documents = process.athena().store.sections.documents()
+    current = conversation.info.id if conversation else ""
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
-        current = conversation.info.id if conversation else ""
-        documents = process.athena().store.sections.documents()
+        _indexing(process.athena().ingesting or jobs().working, bool(documents))
         if documents:
-            say_what_is_indexed()
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="question-bar"):
-                scope_bar(conversation.info if conversation else None)
+                scope_bar(conversation, documents)
                 agent_bar(conversation, working=working)
         question_field(
-            f"Ask the {called(documents)}" if documents else FIRST_ADD,
+            "Ask the documents" if documents else "Drop a file here, and ask about it",
             key="question",
             conversation_id=current,
             working=working,
-            disabled=not documents,
-            on_ask=ask,
+            on_ask=partial(ask, conversation_id=current),
         )
     with st.container(key="chat"):
         messages.show_notice(drawn_again=working)  # as soon as the answer is there
         if conversation is None or not (conversation.turns or run):
-            welcome(on_ask=ask)
+            _welcome(documents)
         else:
-            connection()
-            turns(
-                conversation, run, working=working, on_ask=partial(ask, conversation_id=current),
-                noted=True,
-            )  # fmt: skip
-        if not documents:
-            wait_for_documents()
+            turns(conversation, run, working=working, on_ask=partial(ask, conversation_id=current))
 
 
 def _conversation() -> Conversation | None:
@@ -72,10 +77,11 @@ def _conversation() -> Conversation | None:
     try:
         conversation = whose.get(wanted)
     except UnknownConversation as error:
-        messages.notify(f"{error}" if error.fix == whose.SWITCH else GONE)
+        messages.notify(str(error))
         state.open_conversation("")
         return None
-    st.query_params["c"] = wanted
+    if not whose.is_kept_here(wanted):
+        st.query_params["c"] = wanted
     return conversation
 
 
@@ -85,22 +91,86 @@ def ask(
     *,
     conversation_id: str = "",
     verbatim: bool = False,
-    alone: bool = False,
     instead_of: str = "",
+    files: Sequence[UploadedFile] = (),
 ) -> None:
-    """Start answering a question in a conversation: the named one, else the current one, else a new one.
-
-    `verbatim` as it is spelled, `alone` without what was said before; `instead_of` names the turn that it is
-    another version of.
-    """
+    """Start answering a question in a conversation, or in a new one; see `OnAsk`."""
     drawn = conversation_id or state.drawn_conversation_id()
     conversation = drawn or whose.begin(
         title_of(question), assistant=process.persona().name, scope=take_scope()
     )
     try:
-        start_answer(
-            question, conversation_id=conversation, verbatim=verbatim, alone=alone, instead_of=instead_of
-        )
+        start_answer(question, conversation_id=conversation, verbatim=verbatim, instead_of=instead_of,
+                     files=files, begins=not drawn)  # fmt: skip
     finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
         if not drawn:
-            state.open_conversation(conversation)
+            state.open_conversation(conversation, in_address=not whose.is_kept_here(conversation))
+        elif not instead_of:
+            st.query_params.pop(state.ANSWER, None)
+
+
+# -- the first visit ---------------------------------------------------------------------------------------
+
+
+def _welcome(documents: Sequence[DocumentInfo]) -> None:
+    """Draw the empty conversation: what this is, what can be asked, and what answers."""
+    persona = process.athena().persona
+    with st.container(key="welcome"):
+        st.header("What do you need to know?", anchor=False)
+        st.text(persona.greeting)
+        if not documents:
+            _nothing_indexed()
+            return
+        messages.warn_of_outdated_index()
+        prepared = list(persona.suggestions[:QUESTIONS]) or list(SUGGESTED if is_the_ships(documents) else ())
+        with st.container(key="suggestions"):
+            _suggestions(prepared or first_topics(documents, limit=QUESTIONS))
+        _what_answers(documents)
+
+
+def _nothing_indexed() -> None:
+    with st.container(border=True):
+        st.markdown(f"**{FIRST_DOCUMENTS if jobs().working else 'Nothing is indexed yet.'}**")
+        st.text("Drop files on the question below, or add them on the Documents page.")
+        links.link("documents", "Documents", icon=":material/upload_file:")
+
+
+def _suggestions(questions: Sequence[str]) -> None:
+    for row in (questions[:2], questions[2:]):
+        for column, question in zip(st.columns(2), row, strict=False):
+            column.button(plain(unbroken(question)), key=f"ask-{question}", width="stretch",
+                          on_click=_ask_first, args=(question,))  # fmt: skip
+
+
+def _ask_first(question: str) -> None:
+    """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
+    if not runner().of(state.drawn_conversation_id()):
+        ask(question)
+
+
+def _what_answers(documents: Sequence[DocumentInfo]) -> None:
+    """Draw how much is indexed and which model answers, with the way to connect one."""
+    sections = counted(sum(info.sections for info in documents), "section")
+    about = f"{counted(len(documents), 'document')}, {sections}"
+    with st.container(horizontal=True, key="connection", vertical_alignment="center", gap="xsmall"):
+        if model := answering_model():
+            st.caption(f"{about}. {plain(model)} writes the answers.", width="content")
+        else:
+            st.caption(f"{about}. Answers are quotes: no language model is connected.", width="content")
+            links.link("settings", "Connect one", icon=":material/settings:")
+
+
+def _indexing(busy: bool, any_documents: bool) -> None:
+    """Say while documents are being indexed that others are missing; draw the page again when that ends."""
+    every = LOOK_EVERY if busy or not any_documents else None
+    st.fragment(_being_indexed, run_every=every)(busy, any_documents)
+
+
+@messages.shown
+def _being_indexed(busy: bool, any_documents: bool) -> None:
+    athena = process.athena()
+    now = athena.ingesting or jobs().working
+    if now != busy or (not any_documents and athena.store.sections.documents()):
+        st.rerun()
+    if busy and any_documents:
+        st.caption(NOT_COMPLETE)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import Provenance, provenance
 from pipeline.errors import UnknownDocument
-from ui.conversation import whose
 from ui.shared import components, messages, process
-from ui.shared.markdown_tree import Span, Tree, converted_from, document_tree, markdown_tree
-from ui.shared.state import OpenEvidence, kept, sent, shared
+from ui.shared.markdown import Span, converted_from, crumbs, file_html, icon, tag
+from ui.shared.state import OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
     from pipeline.stores.base import SectionStore, StoredDocument
+    from pipeline.stores.conversations import Turn
 
 View = dict[str, Any]
 
@@ -70,31 +71,40 @@ def step(answer: Answer, opened: OpenEvidence, *, position: int) -> OpenEvidence
 
 
 def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionStore) -> View:
-    """What the pane shows for one citation."""
+    """Return what the pane shows for one citation."""
     citation = at.current
     try:
         document = sections.document(citation.source)
     except UnknownDocument:
         document = None
     fate = provenance(citation, document.text if document else None)
-    now = _today(document, fate, marks_of(at, fate), whole=opened.whole) if document else []
-    title = citation.heading_path[-1] if citation.heading_path else citation.source
+    now = _today(document, fate, marks_of(at, fate), whole=opened.whole) if document else ""
+    title = citation.heading_path[-1] if citation.heading_path and not opened.whole else citation.source
+    status = tag("div", icon(ICONS[fate.status]), tag("span", escape(_status_text(fate, document))),
+                 class_=f"status {fate.status}")  # fmt: skip
     return {
         "label": f"Source {citation.marker}" if opened.kind == "citation" else "Nearest section",
         "position": at.index + 1,
         "count": len(at.citations),
-        "crumbs": [citation.file, *citation.heading_path],
-        "title": citation.source if opened.whole else title,
-        "tree": now,
-        "status": fate.status,
-        "icon": ICONS[fate.status],
-        "status_text": _status_text(fate, document),
-        "then": _then(at) if fate.status in ("changed", "gone") else [],
-        "then_label": "When this was answered",
+        "place": crumbs([citation.file, *citation.heading_path]) + status,
+        "html": _content(at, fate, title=title, now=now),
         "whole": opened.whole,
         "can_open": document is not None,
         "lines": _lines(citation, fate),
     }
+
+
+def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str:
+    """Return the section as it is now, below the passage as it was where that is not there any more."""
+    today = tag("h2", escape(title), class_="title") + now
+    if fate.status not in ("changed", "gone"):
+        return today
+    citation, start = at.current, at.current.section_start
+    spans = [Span(mark.start - start, mark.end - start, mark.kind) for mark in _marks(at)]
+    then = file_html(citation.section_text, source=citation.source, spans=spans)
+    label = tag("p", "When this was answered", class_="label")
+    below = tag("p", "The section today", class_="label") + today if now else ""
+    return label + tag("div", then, class_="then") + below
 
 
 def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
@@ -117,15 +127,16 @@ def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
     return [span for span in cut if span.start < span.end]
 
 
-def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *, whole: bool) -> Tree:
+def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *, whole: bool) -> str:
+    source = document.info.source
     if whole:
-        made_from = converted_from(document.info.source)
-        said: Tree = [{"t": "p", "k": "origin", "c": [f"{made_from}."]}] if made_from else []
-        return [*said, *document_tree(document.text, source=document.info.source, spans=marks)]
+        made_from = converted_from(source)
+        origin = tag("p", f"{made_from}.", class_="origin") if made_from else ""
+        return origin + file_html(document.text, source=source, spans=marks)
     if fate.start is None or fate.end is None:
-        return []
+        return ""
     start, end = _around(document, fate.start, fate.end)
-    return markdown_tree(document.text[start:end], spans=marks, base=start)
+    return file_html(document.text, source=source, spans=marks, start=start, end=end)
 
 
 def _around(document: StoredDocument, start: int, end: int) -> tuple[int, int]:
@@ -138,10 +149,6 @@ def _around(document: StoredDocument, start: int, end: int) -> tuple[int, int]:
     first = min((int(section.start_char_idx or 0) for section in touched), default=start)
     last = max((int(section.end_char_idx or 0) for section in touched), default=end)
     return min(start, first), max(end, last)
-
-
-def _then(at: CitationWalk) -> Tree:
-    return markdown_tree(at.current.section_text, spans=_marks(at), base=at.current.section_start)
 
 
 def _status_text(fate: Provenance, document: StoredDocument | None) -> str:
@@ -176,19 +183,10 @@ def _line(text: str, offset: int) -> int:
 # -- the pane ------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class ShownAnswer:
-    """The answer that the pane is open on, read once: the pane is drawn as often as a running answer."""
-
-    conversation_id: str = ""
-    turn_id: str = ""
-    answer: Answer | None = None
-
-
-def evidence_pane(conversation_id: str, *, working: bool) -> None:
-    """Draw the pane where it is open on a citation of this conversation."""
+def evidence_pane(turns: Sequence[Turn], *, working: bool) -> None:
+    """Draw the pane where it is open on a citation of one of these turns."""
     opened = shared().evidence
-    answer = _answer_of(conversation_id, opened.turn_id) if opened else None
+    answer = next((turn.answer for turn in turns if opened and turn.id == opened.turn_id), None)
     at = walk(answer, opened) if answer and opened else None
     if opened is None or answer is None or at is None:
         return
@@ -199,15 +197,6 @@ def evidence_pane(conversation_id: str, *, working: bool) -> None:
         on_step_change=lambda: _step(answer, opened),
         on_whole_change=lambda: _whole(opened),
     )
-
-
-def _answer_of(conversation_id: str, turn_id: str) -> Answer | None:
-    shown = kept(ShownAnswer)
-    if (shown.conversation_id, shown.turn_id) != (conversation_id, turn_id):
-        turns = whose.store_of(conversation_id).get(conversation_id).turns
-        shown.answer = next((turn.answer for turn in turns if turn.id == turn_id), None)
-        shown.conversation_id, shown.turn_id = conversation_id, turn_id
-    return shown.answer
 
 
 def _close() -> None:

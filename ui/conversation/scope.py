@@ -1,102 +1,79 @@
-"""Only these folders and files: the chips above the question, and where more of them are searched for."""
+"""Only these collections, folders and documents: the tree above the question."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from pipeline.stores.globs import literal, matches, written
-from pipeline.words import counted
+import streamlit as st
+
+from pipeline.stores.globs import matches, only_in, written
 from ui.conversation import whose
-from ui.shared import components, messages, process
-from ui.shared.state import kept, sent
+from ui.shared import messages
+from ui.shared.collections import draw_tree, globs_of
+from ui.shared.state import kept
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
-    from pipeline.stores.conversations import ConversationInfo
+    from pipeline.stores.conversations import Conversation
 
-SCOPE = "scope"
-NOTHING_THERE = "No document that is indexed is there. Clear it to ask all documents."
+NOTHING_THERE = "No document is there now. Ask everywhere, or choose others."
 
 
 @dataclass(slots=True)
-class Scoping:
-    """The scope of the conversation that the next question begins, and whether one is being chosen."""
+class NextScope:
+    """The scope of the conversation that the next question begins."""
 
-    waiting: tuple[str, ...] = ()
-    browsing: bool = False
+    globs: tuple[str, ...] = ()
 
 
 def take_scope() -> tuple[str, ...]:
-    """The scope that was chosen for a new conversation; the one after it has none again."""
-    scoping = kept(Scoping)
-    taken, scoping.waiting = scoping.waiting, ()
+    """Return the scope that was chosen for a new conversation; the one after it has none again."""
+    chosen = kept(NextScope)
+    taken, chosen.globs = chosen.globs, ()
     return taken
 
 
-def scope_bar(info: ConversationInfo | None) -> None:
-    """Draw the scope of a conversation, or of the one that begins; its chips can be removed, others added."""
-    scoping = kept(Scoping)
-    scope = info.scope if info else scoping.waiting
-    documents = process.athena().store.sections.documents() if scope or scoping.browsing else ()
-    components.scope(
-        key=SCOPE,
-        data=scope_view(scope, documents, browsing=scoping.browsing),
-        on_change_change=lambda: _change(info, scope),
-        on_browse_change=_browse,
-    )
+def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInfo]) -> None:
+    """Draw what a conversation asks of the documents, and the tree to choose that; asking closes it."""
+    scope = conversation.info.scope if conversation else kept(NextScope).globs
+    # Another key after each answer: the tree is closed then.
+    at = f"{conversation.info.id}-{len(conversation.turns)}" if conversation else "new"
+    label = only_in(scope).capitalize() if scope else "Only …"
+    chooser = st.popover(plain(label), icon=":material/filter_alt:", type="tertiary", key=f"scope-{at}",
+                         on_change="rerun", help="Ask only some folders or documents")  # fmt: skip
+    if chooser.open:
+        with chooser:
+            query = st.text_input("Search documents", key=f"find-{at}", placeholder="Search documents",
+                                  label_visibility="collapsed", icon=":material/search:")  # fmt: skip
+            ticked = [written(glob) for glob in scope]
+            draw_tree(
+                f"scope-tree-{at}",
+                documents,
+                ticked,
+                query=query,
+                on_tick=partial(_choose, conversation, documents),
+            )
+    if scope:
+        st.button("Ask everywhere", type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
+                  on_click=set_scope, args=(conversation, ()))  # fmt: skip
+        if not any(matches(info.source, scope) for info in documents):
+            st.caption(f":material/error: {NOTHING_THERE}")
 
 
-def scope_view(
-    scope: Sequence[str], documents: Sequence[DocumentInfo], *, browsing: bool = False
-) -> dict[str, Any]:
-    """What the component shows; `options` are there once somebody looks for one."""
-    sources = [info.source for info in documents]
-    chips = [
-        {"glob": glob, "name": written(glob), "gone": not any(matches(source, glob) for source in sources)}
-        for glob in scope
-    ]
-    return {
-        "chips": chips,
-        "note": NOTHING_THERE if chips and all(chip["gone"] for chip in chips) else "",
-        "options": options(documents) if browsing else None,
-    }
-
-
-def options(documents: Iterable[DocumentInfo]) -> list[dict[str, Any]]:
-    """Every folder with the number of its files, then every file with its title, each by its path."""
-    titles = {info.source: info.title for info in documents}
-    folders = Counter(
-        f"{parent}/" for source in titles for parent in PurePosixPath(source).parents if parent.name
-    )
-    return [
-        *({"path": path, "about": counted(number, "file")} for path, number in sorted(folders.items())),
-        *({"path": path, "about": title} for path, title in sorted(titles.items())),
-    ]
-
-
-def changed(scope: Sequence[str], wanted: dict[str, Any]) -> tuple[str, ...]:
-    """The scope with a path added, with a glob removed, or empty."""
-    if wanted.get("clear"):
-        return ()
-    added = [literal(str(wanted["add"]))] if wanted.get("add") else []
-    return tuple(dict.fromkeys(glob for glob in (*scope, *added) if glob != wanted.get("remove")))
+def _choose(
+    conversation: Conversation | None, documents: Sequence[DocumentInfo], ticked: Sequence[str]
+) -> None:
+    set_scope(conversation, globs_of(documents, ticked))
 
 
 @messages.noticed
-def _change(info: ConversationInfo | None, scope: Sequence[str]) -> None:
-    wanted = sent(SCOPE, "change")
-    if not wanted:
-        return
-    now = changed(scope, wanted)
-    if info is None:
-        kept(Scoping).waiting = now
-        return
-    whose.store_of(info.id).set_scope(info.id, now)
-
-
-def _browse() -> None:
-    kept(Scoping).browsing = True
+def set_scope(conversation: Conversation | None, globs: Sequence[str]) -> None:
+    """Let a conversation, or the next one, ask only these documents; () for all."""
+    if conversation is None:
+        kept(NextScope).globs = tuple(globs)
+    else:
+        whose.store_of(conversation.info.id).set_scope(conversation.info.id, globs)

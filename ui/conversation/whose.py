@@ -19,15 +19,10 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation, Conversations
 
 ADDRESS = "u"
-PRIVATE = "private"
 LONGEST_NAME = 60  # characters
-KEPT_HERE = "Until then, this conversation is kept in memory alone, as a private one."
-NO_PROTECTION = (
-    "Conversations and memories are kept by name. Names are no protection: "
-    "whoever opens this page can choose any of them."
-)
-NAME = "another-user"
-SWITCH = "Switch to that name in the sidebar."
+NOT_STORED = "This conversation is private now: it is gone when you close this page."
+NO_PROTECTION = "Names are no protection: anyone who opens this page can choose any of them."
+PICKER = "user"
 
 
 @dataclass(slots=True)
@@ -40,7 +35,7 @@ class Whose:
 
 
 def user() -> str:
-    """The user of this session: whom a proxy names, else the address, so that a reload finds them again.
+    """Return the user of this session: whom a proxy names, else the one in the address, else the settings'.
 
     Raises `ConfigurationError` where a proxy should name one and does not.
     """
@@ -61,55 +56,49 @@ def _named_by(header: str) -> str:
     return name
 
 
-def known_users() -> list[str]:
-    """All of whom something is stored, the settings' user, and this session's."""
-    athena = process.athena()
-    stored = {*athena.conversations.users(), *athena.memories.users()}
-    return sorted({user(), process.settings().user, *stored}, key=str.casefold)
-
-
 def show_in_address() -> None:
-    """Keep a name that is not the settings', and that all is private, in the address."""
-    if is_private():
-        st.query_params[PRIVATE] = "1"
+    """Keep a name that is not the settings' in the address, so that a reload finds it again."""
     if user() != process.settings().user and not process.settings().user_header:
         st.query_params[ADDRESS] = user()
     else:
         st.query_params.pop(ADDRESS, None)
 
 
-@messages.noticed
-def switch_to(name: str) -> None:
-    """Go on as another user, with a new conversation; it is said once, where a browser says it twice."""
-    if name == user():
+def user_switch() -> None:
+    """Draw whose conversations these are, where there is more than one user; the name can be changed."""
+    if process.settings().user_header:
+        st.caption(plain(user()))
         return
-    set_private(on=False)
-    kept(Whose).name = name
-    st.query_params.pop(ADDRESS, None)
-    state.open_conversation("")
+    athena = process.athena()
+    known = {user(), process.settings().user, *athena.conversations.users(), *athena.memories.users()}
+    if len(known) > 1:
+        names = sorted(known, key=str.casefold)
+        st.selectbox("User", names, index=names.index(user()), key=f"{PICKER}-{user()}", help=NO_PROTECTION,
+                     on_change=_switch, args=(f"{PICKER}-{user()}",))  # fmt: skip
 
 
 @messages.noticed
-def switch_to_entered(key: str) -> None:
-    """Go on as the user whose name was typed."""
-    name = "".join(character for character in entered(key) if character.isprintable())[:LONGEST_NAME]
-    if name:
-        switch_to(name)
+def _switch(key: str) -> None:
+    """Go on as another user, with a new conversation."""
+    name = entered(key)
+    if name and name != user():
+        set_private(on=False)
+        kept(Whose).name = name
+        st.query_params.pop(ADDRESS, None)
+        state.open_conversation("")
 
 
 def is_private() -> bool:
-    """Whether what is asked now is kept in this process alone; a page that is loaded again stays so."""
-    whose = kept(Whose)
-    whose.private = whose.private or PRIVATE in st.query_params
-    return whose.private
+    """Return whether what is asked now is kept for this session alone."""
+    return kept(Whose).private
 
 
+@messages.noticed
 def set_private(*, on: bool) -> None:
     """Begin private conversations, or end them: then they are gone."""
-    if on == is_private():
-        return
     whose = kept(Whose)
-    st.query_params.pop(PRIVATE, None)
+    if on == whose.private:
+        return
     for conversation in whose.begun:
         runner().forget(conversation)
         if conversation in (private := process.athena().private_conversations):
@@ -119,7 +108,7 @@ def set_private(*, on: bool) -> None:
 
 
 def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
-    """Begin a conversation of this session's user, with what it asks of the documents; its id.
+    """Begin a conversation of this session's user; return its id.
 
     Where it cannot be stored, it is a private one.
     """
@@ -128,7 +117,7 @@ def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
         try:
             return _begun(athena.conversations, title, assistant=assistant, scope=scope)
         except StoreError as error:
-            messages.notify(f"{error} {KEPT_HERE}")
+            messages.notify(f"{error} {NOT_STORED}")
     made = _begun(athena.private_conversations, title, assistant=assistant, scope=scope)
     kept(Whose).begun.append(made)
     return made
@@ -142,49 +131,28 @@ def _begun(store: Conversations, title: str, *, assistant: str, scope: Sequence[
 
 
 def is_kept_here(conversation_id: str) -> bool:
-    """Whether a conversation is private: kept in this process alone."""
+    """Return whether a conversation is private: kept in this process alone."""
     return conversation_id in process.athena().private_conversations
 
 
 def store_of(conversation_id: str) -> Conversations:
-    """Where a conversation is kept."""
+    """Return the store of a conversation."""
     athena = process.athena()
     return athena.private_conversations if is_kept_here(conversation_id) else athena.conversations
 
 
 def get(conversation_id: str) -> Conversation:
-    """A conversation of this session's user; raises `UnknownConversation`, also where it is another's."""
+    """Return a conversation of this session's user.
+
+    Raises `UnknownConversation`, also where it is another user's, or private to another session.
+    """
     found = store_of(conversation_id).get(conversation_id)
-    if found.info.user != user():
-        raise UnknownConversation(f"That conversation belongs to “{found.info.user}”.", SWITCH)
-    if is_kept_here(conversation_id):  # also after the page was loaded again
-        whose = kept(Whose)
-        whose.private, whose.begun = True, list(dict.fromkeys([*whose.begun, conversation_id]))
-    return found
-
-
-def user_switch() -> None:
-    """Whose conversations and memories these are, and the switch to another name."""
-    current = user()
-    if process.settings().user_header:
-        st.caption(plain(current))
-        return
-    with st.popover(plain(current), icon=":material/person:", help="Switch to another name", width="stretch"):
-        st.caption(NO_PROTECTION)
-        for name in known_users():
-            st.button(
-                plain(name),
-                key=f"user-{name}",
-                type="tertiary",
-                icon=":material/check:" if name == current else None,
-                disabled=name == current,
-                on_click=switch_to,
-                args=(name,),
-            )
-        st.text_input(
-            "Another name",
-            key=f"{NAME}-{current}",  # another field for another user: empty again
-            max_chars=LONGEST_NAME,
-            on_change=switch_to_entered,
-            args=(f"{NAME}-{current}",),
+    if is_kept_here(conversation_id) and conversation_id not in kept(Whose).begun:
+        raise UnknownConversation(
+            "That conversation is private.", "Open it where it began, or begin another."
         )
+    if found.info.user != user():
+        raise UnknownConversation(
+            f"That conversation belongs to “{found.info.user}”.", "Switch to that user."
+        )
+    return found

@@ -1,141 +1,106 @@
-"""Documents: what is indexed, one of them to read, uploads, deletion and indexing again."""
+"""Documents: collections as a tree, a document to read with its headings, uploads and deletion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from athena.reading import kept_in
-from pipeline.errors import AthenaError, UnknownDocument
+from pipeline.errors import UnknownDocument
+from pipeline.stores.globs import literal
+from pipeline.words import counted
+from ui.conversation.scope import set_scope
 from ui.documents.adding import add_files
-from ui.documents.broken import broken_uploads
-from ui.documents.indexing import index_again, progress
-from ui.shared import components, messages, process, style
-from ui.shared.dialogs import end_dialog, open_dialog
+from ui.documents.indexing import RUNNING, index_again, progress
+from ui.shared import components, links, messages, process, state
+from ui.shared.collections import collections, documents_below, draw_tree, globs_of
+from ui.shared.dialogs import close_dialog, end_dialog, open_dialog
 from ui.shared.jobs import LOOK_EVERY, jobs
-from ui.shared.markdown_tree import Span, converted_from, document_tree
+from ui.shared.markdown import Span, converted_from, file_html, headings_of
 from ui.shared.state import kept, sent
-from ui.shared.words import FIRST_DOCUMENTS, local_time, plain
+from ui.shared.uploading import is_upload
+from ui.shared.words import one_line, plain
 
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
-TABLE = "files"
+TREE, READER = "documents-tree", "document"
 NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
+FIRST = "The first documents are being indexed."
 
 
 @dataclass(slots=True)
-class Cited:
-    """The span that was opened last from the address of the page."""
+class Chosen:
+    """The paths that are ticked in the tree, and the span that was opened last from the page's address."""
 
+    paths: tuple[str, ...] = ()
     address: tuple[str, ...] = ()
 
 
 def page() -> None:
     """Draw the page."""
-    style.apply()
     _open_cited()
     with st.container(key="page"):
         st.header("Documents", anchor=False)
         messages.show_notice()
         documents = process.athena().store.sections.documents()
         busy = jobs().working
-        _overview(documents, busy=busy)
+        if documents:
+            found = counted(len(collections(documents)), "collection")
+            st.caption(f"{counted(len(documents), 'document')} in {found}")
+            messages.warn_of_outdated_index()
+        else:
+            st.text(FIRST if busy else NOTHING_YET)
         with st.container(key="progress"):  # always there: nothing below it moves
             st.fragment(progress, run_every=LOOK_EVERY if busy else None)(busy)
-        add_files(busy=busy)
-        broken_uploads(documents, busy=busy)
-        _listed(documents, busy=busy)
+        add_files(busy=busy, expanded=not documents)
+        if documents:
+            _listed(documents, busy=busy)
+
+
+def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
+    """Draw the search, what can be done with the ticked documents, and the tree."""
+    chosen = kept(Chosen)
+    ticked = documents_below(documents, chosen.paths)
+    with st.container(horizontal=True, vertical_alignment="center", key="documents-bar"):
+        query = st.text_input("Search documents", key="documents-search", placeholder="Name or title",
+                              label_visibility="collapsed", icon=":material/search:")  # fmt: skip
+        if ticked:
+            st.caption(f"{counted(len(ticked), 'document')} chosen", width="content")
+            if st.button("Ask these", icon=":material/forum:", key="ask-chosen"):
+                _ask_about(globs_of(documents, chosen.paths))
+            title = f"Delete {counted(len(ticked), 'document')}?"
+            st.button("Delete …", icon=":material/delete:", key="delete-chosen", on_click=open_dialog,
+                      args=(title, partial(confirm_deletion, ticked)))  # fmt: skip
+        else:
+            index_again(documents, busy=busy)
+    draw_tree(TREE, documents, chosen.paths, query=query, on_tick=_tick, on_open=_open)
+
+
+def _tick(paths: Sequence[str]) -> None:
+    kept(Chosen).paths = tuple(paths)
+
+
+def _open(source: str) -> None:
+    open_dialog(plain(source), partial(read, source), width="large")
 
 
 def _open_cited() -> None:
     """Open the span that the address names, as that of a citation in another program does; once."""
     address = st.query_params.to_dict()
-    source, span = address.get("source", ""), (address.get("start", ""), address.get("end", ""))
-    cited = kept(Cited)
-    if not source or cited.address == (source, *span):
-        return
-    cited.address = (source, *span)
-    spans = [Span(int(span[0]), int(span[1]), "mark")] if all(map(str.isdecimal, span)) else []
-    open_dialog(plain(source), partial(_read, source, spans), width="large")
+    source, start, end = (address.get(name, "") for name in ("source", "start", "end"))
+    chosen = kept(Chosen)
+    if source and chosen.address != (source, start, end):
+        chosen.address = (source, start, end)
+        spans = [Span(int(start), int(end), "mark")] if start.isdecimal() and end.isdecimal() else []
+        open_dialog(plain(source), partial(read, source, spans), width="large")
 
 
-def _overview(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
-    if not documents:
-        st.text(FIRST_DOCUMENTS if busy else NOTHING_YET)
-        return
-    manifest = process.athena().store.sections.statistics().manifest
-    with st.container(horizontal=True, gap="large"):
-        st.metric("Documents", f"{len(documents):,}", width="content")
-        st.metric("Sections", f"{sum(info.sections for info in documents):,}", width="content")
-        st.metric("Sentences", f"{sum(info.sentences for info in documents):,}", width="content")
-    messages.warn_of_outdated_index()
-    if manifest:
-        st.caption(f"Embedded with {manifest.embedding_model}, {manifest.dimensions} dimensions.")
-
-
-def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
-    index_again(documents, busy=busy)
-    if not documents:
-        return
-    components.files(
-        key=TABLE,
-        data={"files": [_row(info) for info in documents], "busy": busy},
-        on_open_change=_open,
-        on_remove_change=_ask_to_remove,
-    )
-
-
-def _open() -> None:
-    if wanted := sent(TABLE, "open"):
-        source = str(wanted["source"])
-        open_dialog(plain(source), partial(_read, source), width="large")
-
-
-def _ask_to_remove() -> None:
-    if wanted := sent(TABLE, "remove"):
-        open_dialog("Delete this document?", partial(confirm_removal, str(wanted["source"])))
-
-
-def _row(info: DocumentInfo) -> dict[str, Any]:
-    return {
-        "source": info.source,
-        "title": info.title or info.source,
-        "converted": converted_from(info.source),
-        "sections": info.sections,
-        "sentences": info.sentences,
-        "indexed": local_time(info.indexed_at),
-    }
-
-
-def confirm_removal(source: str) -> None:
-    """Ask before a document is deleted."""
-    documents = {info.source: info for info in process.athena().store.sections.documents()}
-    info = documents.get(source)
-    if info is None:
-        st.text("It is not indexed any more.")
-        return
-    st.text(f"{source} will be removed from the index, and no answer will cite it.")
-    if kept_in(process.athena().settings, info) is None:
-        st.text("The file itself stays where it is, and comes back when its folder is indexed again.")
-    if messages.confirmed(no="Keep it", yes="Delete", key="file"):
-        _remove(source)
-        end_dialog()
-
-
-def _remove(source: str) -> None:
-    try:
-        process.athena().delete_with_file(source)
-    except AthenaError as error:
-        st.toast(plain(str(error)))
-
-
-def _read(source: str, spans: Sequence[Span] = ()) -> None:
-    """Draw one document, rendered."""
+def read(source: str, spans: Sequence[Span] = ()) -> None:
+    """Draw one document with its headings; selected text can be asked about."""
     try:
         document = process.athena().store.sections.document(source)
     except UnknownDocument:
@@ -143,6 +108,48 @@ def _read(source: str, spans: Sequence[Span] = ()) -> None:
         return
     if made := converted_from(source):
         st.caption(plain(f"{made}."))
-    components.document(
-        key="document", data={"tree": document_tree(document.text, source=source, spans=spans)}
+    html = file_html(document.text, source=source, spans=spans)
+    clicked = components.document(
+        key=READER,
+        data={"html": html, "headings": headings_of(html), "can_ask": True},
+        on_ask_change=lambda: None,
     )
+    if clicked.ask and (asked := sent(READER, "ask")):
+        _ask_about((literal(source),), one_line(str(asked["text"])))
+
+
+def _ask_about(globs: Sequence[str], text: str = "") -> None:
+    """Go to a new conversation that asks these documents alone, with a text in its field."""
+    close_dialog()
+    state.open_conversation("")
+    set_scope(None, globs)
+    if text:
+        state.choose("question", f"“{text}”: ")
+    links.go("chat")
+
+
+# -- deleting ----------------------------------------------------------------------------------------------
+
+
+def confirm_deletion(documents: Sequence[DocumentInfo]) -> None:
+    """Ask before documents are deleted."""
+    athena = process.athena()
+    st.text(f"No answer will cite {'it' if len(documents) == 1 else 'them'} any more.")
+    if any(not is_upload(athena, info) for info in documents):
+        st.text("Files in your folders stay where they are, and come back when you look for changes.")
+    if messages.confirmed(no="Keep", yes="Delete", key="documents"):
+        if jobs().working:
+            st.toast(RUNNING)
+            return
+        for info in documents:
+            delete(info.source)
+        kept(Chosen).paths = ()
+        end_dialog()
+
+
+def delete(source: str) -> None:
+    """Delete a document, and its file where it was uploaded; do nothing where it is gone already."""
+    try:
+        process.athena().delete_with_file(source)
+    except UnknownDocument:
+        return

@@ -13,7 +13,7 @@ from pipeline.words import counted
 from ui.conversation import whose
 from ui.inspector.ranks import LISTS_SHOWN, draw_chart, duration, ranks_of, step_boxes, step_name
 from ui.inspector.what_if import options_of, what_if
-from ui.shared import components, process, state, style
+from ui.shared import components, process, state
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 def page() -> None:
     """Draw the page about the answer that led here, or that the address names."""
-    style.apply()
     with st.container(key="page"):
         st.header("How this was found", anchor=False)
         turn = _inspected()
@@ -32,13 +31,13 @@ def page() -> None:
             st.info("Nothing to inspect here. Choose “How was this found?” below an answer.")
             return
         st.text(turn.question)
-        found, other, missing = st.tabs(["Steps and ranks", "What if", "Why not this section?"])
-        with found:
-            _found(turn.answer)
-        with other:
-            st.fragment(what_if)(turn)
-        with missing:
-            st.fragment(why_not)(turn)
+        tabs = st.tabs(
+            ["Steps and ranks", "What if", "Why not this section?"], key="inspected", on_change="rerun"
+        )
+        for tab, draw in zip(tabs, (_found, what_if, why_not), strict=True):
+            if tab.open:
+                with tab:
+                    st.fragment(draw)(turn)
 
 
 def _inspected() -> Turn | None:
@@ -56,7 +55,8 @@ def _inspected() -> Turn | None:
     return turns[place] if turns else None
 
 
-def _found(answer: Answer) -> None:
+def _found(turn: Turn) -> None:
+    answer = turn.answer
     components.flow(key="flow", data=step_boxes(answer.steps))
     for step in answer.steps:
         if step.name == "tool":

@@ -16,7 +16,6 @@ from pipeline.errors import UnknownConversation
 from ui.conversation import whose
 from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
-from ui.conversation.model_picker import answering_model
 from ui.conversation.runner import runner
 from ui.conversation.talk import Commands, turns
 from ui.mission import state as mission_state
@@ -46,7 +45,7 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
             )  # fmt: skip
         elif not silent:
             _greeting(game, persona)
-    if conversation is not None and answering_model() and not silent:
+    if conversation is not None and not silent:
         agent_bar(conversation, working=working)
     placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"
     question_field(
@@ -55,6 +54,7 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
         conversation_id=conversation.info.id if conversation else "",
         working=working and not silent,
         disabled=bool(silent),
+        takes_files=False,
         on_ask=partial(_asked, game.level.id),
     )
 
@@ -92,52 +92,34 @@ def _conversation(level: str) -> Conversation | None:
     wanted = mission_state.games().conversation(level)
     if not wanted:
         return None
-    try:
-        found = process.athena().conversations.get(wanted)
-    except UnknownConversation:  # deleted on the chat page: the next question begins another
+    try:  # kept in this process, as the list of conversations and the memory have no part of a game
+        found = process.athena().private_conversations.get(wanted)
+    except UnknownConversation:  # of an earlier process: the next question begins another
         return None
     return found if found.info.user == whose.user() else None
 
 
 @mission_state.noticed
-def _asked(
-    level: str, question: str, *, verbatim: bool = False, alone: bool = False, instead_of: str = ""
-) -> None:
+def _asked(level: str, question: str, *, verbatim: bool = False, instead_of: str = "", **_: object) -> None:
     game = mission_state.games().load(level)
     if game is not None:
-        ask(game, question, verbatim=verbatim, alone=alone, instead_of=instead_of)
+        ask(game, question, verbatim=verbatim, instead_of=instead_of)
 
 
 @messages.noticed
-def ask(
-    game: Game,
-    question: str,
-    *,
-    verbatim: bool = False,
-    alone: bool = False,
-    instead_of: str = "",
-) -> None:
-    """Start answering a question in the conversation of a game.
+def ask(game: Game, question: str, *, verbatim: bool = False, instead_of: str = "") -> None:
+    """Start answering a question in the conversation of a game; see `OnAsk`.
 
-    `verbatim` as it is spelled, `alone` without what was said before.
-
-    `instead_of` names the turn that gets another version.
+    Nothing of it is listed among the conversations, or remembered.
     """
     if why_athena_is_silent(game.ship, game.state):
         return
-    games, level = mission_state.games(), game.level
+    level, persona = game.level, mission_persona()
     found = _conversation(level.id)
     if found is None:
-        found = process.athena().conversations.create(
-            f"Mission {level.number}: {level.title}", user=whose.user(), assistant=mission_persona().name
-        )
-        games.keep_conversation(level.id, found.info.id)
-    persona = mission_persona()
+        private = process.athena().private_conversations
+        found = private.create(level.title, user=whose.user(), assistant=persona.name)
+        mission_state.games().keep_conversation(level.id, found.info.id)
     start_answer(
-        question,
-        conversation_id=found.info.id,
-        persona=persona,
-        verbatim=verbatim,
-        alone=alone,
-        instead_of=instead_of,
+        question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, instead_of=instead_of
     )

@@ -9,11 +9,10 @@ import streamlit as st
 from athena.missions import has_mission
 from mission.errors import MissionError
 from mission.levels import Level, level_of
-from ui.conversation.model_picker import model_picker
 from ui.mission import state as mission_state
 from ui.mission.levels import briefing, choice
 from ui.mission.play import play
-from ui.shared import messages, process, style
+from ui.shared import messages, process
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +20,9 @@ log = logging.getLogger(__name__)
 def page() -> None:
     """Draw the page."""
     st.set_page_config(initial_sidebar_state="collapsed")
-    style.apply()
     if not has_mission(process.settings()):
         st.info("The mission is played with the manuals that come with Athena.")
         return
-    with st.sidebar:
-        model_picker()
     try:
         _page()
     except MissionError as error:

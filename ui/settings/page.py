@@ -1,146 +1,206 @@
-"""Settings: what can be changed while Athena runs, where each value comes from, and what it would change."""
+"""Settings: which language model answers, Ollama's models, and usage."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from athena.loading import can_be_written, read_choices
+from athena.loading import KEY, can_be_written, changeable
+from athena.settings import Settings
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
-from ui.conversation.model_picker import NO_MODEL, look_for_models, models
+from pipeline.redaction import without_password
+from ui.conversation.models import answering_model, chosen_model, look_for_models
+from ui.settings.ollama import installed_models, ollama_models
 from ui.settings.usage import usage
-from ui.shared import fields, messages, process, style
+from ui.shared import messages, process
 from ui.shared.state import kept
-from ui.shared.words import plain, with_code
+from ui.shared.words import ORIGINS, plain, with_code
 
-FOR_EVERYBODY = (
-    "For everybody who uses this server, from the next question on. Flags, the environment and `.env` win "
-    "over what is chosen here; every command reads it, too."
+LABELS = {
+    "llm": "Language model",
+    "ollama_url": "Ollama's address",
+    "openai_base_url": "Address of an OpenAI-compatible server",
+    KEY: "Key",
+}
+VARIABLE = re.compile(r"ATHENA_([A-Z_]+)(?:=(\w+))?")
+AUTO, NONE = "auto", "none"
+FOR_EVERYBODY = "These settings are for everybody who uses this server, from the next question on."
+SAVED = "Saved. The next question uses it."
+KEY_HELP = (
+    "The key goes along with every request to OpenAI, or to the server above. It is kept in the data folder, "
+    "for its owner alone, and never shown again. If you enter another address, enter the key again, too."
 )
-READ_ONLY = "The data folder '{}' can only be read: nothing can be changed here."
-SAVED = "Saved. It holds from the next question on."
-NO_MODEL_YET = "But no language model answers with it:"
-OF_THE_MODEL = {fields.MODEL.name, *(item.name for item in fields.SERVERS)}
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What the last click came to, until the page is drawn: said once."""
+class Form:
+    """How often the fields were emptied by the page itself, and the result of the last click, shown once."""
 
-    saved: bool = False
-    warning: str = ""
+    times: int = 0
+    done: str = ""
+    error: AthenaError | None = None
 
 
 def page() -> None:
     """Draw the page."""
-    style.apply()
+    settings = process.settings()
+    open_to_change = changeable(settings) if can_be_written(settings.data_dir) else frozenset()
     with st.container(key="page"), st.container(key="settings"):
         st.header("Settings", anchor=False)
-        with st.container(key="said"):  # always there: what stands below it stays as it is
-            messages.show_notice()
-        changes = _for_everybody()
-        _saving(changes)
+        messages.show_notice()
+        st.subheader("Language model", anchor=False)
+        _what_answers()
+        st.caption(FOR_EVERYBODY)
+        if not can_be_written(settings.data_dir):
+            text = f"You cannot change anything here: the data folder '{settings.data_dir}' can only be read."
+            st.warning(plain(text), icon=":material/lock:")
+        _model_form(settings, open_to_change)
+        ollama_models(can_change="llm" in open_to_change)
         usage()
 
 
-def _said() -> None:
-    """Say that it was saved, beside the button, and whether what was saved works."""
-    outcome = kept(Outcome)
-    if outcome.saved:
-        st.success(SAVED, icon=":material/check_circle:")
-    if outcome.warning:
-        st.warning(with_code(f"{NO_MODEL_YET} {outcome.warning}"), icon=":material/cloud_off:")
-    outcome.saved, outcome.warning = False, ""
+def _what_answers() -> None:
+    choice = chosen_model()
+    if choice.name:
+        st.markdown(f":material/check_circle: **{plain(choice.name)}** writes the answers.")
+    else:
+        st.markdown(f"Answers are quotes: {with_code(in_labels(choice.detail))}")
 
 
-def _for_everybody() -> dict[str, Any]:
-    """Draw the settings of the server; what was changed of them."""
-    settings = process.settings()
-    can_write = can_be_written(settings.data_dir)
-    shown = fields.Shown(settings, read_choices(settings.data_dir), can_write, models()[1], _reset)
-    st.subheader("This server", anchor=False)
-    st.markdown(with_code(FOR_EVERYBODY))
-    if not can_write:
-        st.warning(plain(READ_ONLY.format(settings.data_dir)), icon=":material/lock:")
-    changes = fields.field(fields.MODEL, shown)
-    chosen = any(item.name in shown.chosen for item in fields.SERVERS)
-    with st.expander("Servers and key", icon=":material/dns:", expanded=chosen):
-        for item in fields.SERVERS:
-            changes |= fields.field(item, shown)
-    _connection(changes)
-    (hyde,) = fields.SEARCH
-    _cross_encoder()
-    for item in (hyde, *fields.ANSWERS):
-        changes |= fields.field(item, shown)
-    return changes
+# -- the model ---------------------------------------------------------------------------------------------
 
 
-def _connection(changes: Mapping[str, Any]) -> None:
-    """Draw the button that asks the language model for a word, with what is not kept yet."""
-    if not st.button("Test connection", key="test-connection", icon=":material/network_check:"):
+def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
+    """Draw the fields of the model and its servers; what stands in them is tested or saved with one click."""
+    form = kept(Form)
+    with st.form(f"model-{form.times}"):
+        given = {"llm": _model_field(settings, open_to_change)}
+        with st.expander("Servers and key", icon=":material/dns:"):
+            for name in ("ollama_url", "openai_base_url"):
+                given[name] = _text_field(name, settings, open_to_change)
+            given[KEY] = _key_field(settings, open_to_change)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            save = st.form_submit_button("Save", type="primary", icon=":material/save:", key="save")
+            test = st.form_submit_button(
+                "Test connection", icon=":material/network_check:", key="test-connection"
+            )
+    changes = _changed(given, settings, open_to_change)
+    if test:
+        _test(changes)
+    elif save and changes:
+        _save(changes)
+    with st.container(key="outcome"):  # always there: what stands below it stays as it is
+        if form.done:
+            st.success(with_code(form.done), icon=":material/check_circle:")
+        if form.error:
+            messages.show_error(in_labels(form.error.problem), in_labels(form.error.fix))
+    form.done, form.error = "", None
+
+
+def _model_field(settings: Settings, open_to_change: frozenset[str]) -> str:
+    now = settings.llm
+    found = installed_models(settings.ollama_url) or []
+    names = [AUTO, *(f"ollama/{one.name}" for one in found), now, NONE]
+    options = list(dict.fromkeys(names))
+    picked = st.selectbox(
+        LABELS["llm"], options, index=options.index(now), key=f"llm-{kept(Form).times}",
+        accept_new_options=True, format_func=_model_label, disabled="llm" not in open_to_change,
+        help="Or type openai/NAME.",
+    )  # fmt: skip
+    _origin("llm", settings)
+    return str(picked or now)
+
+
+def _model_label(name: str) -> str:
+    if name == AUTO:
+        return (
+            f"Automatic: {answering_model() or 'none found'}"
+            if process.settings().llm == AUTO
+            else "Automatic"
+        )
+    return "None: answer with quotes" if name == NONE else name
+
+
+def _text_field(name: str, settings: Settings, open_to_change: frozenset[str]) -> str:
+    value = st.text_input(LABELS[name], _shown(name, settings), key=f"{name}-{kept(Form).times}",
+                          disabled=name not in open_to_change)  # fmt: skip
+    _origin(name, settings)
+    return value.strip()
+
+
+def _key_field(settings: Settings, open_to_change: frozenset[str]) -> str:
+    hint = "A key is set" if settings.openai_api_key else "No key is set"
+    value = st.text_input(LABELS[KEY], type="password", placeholder=hint, help=KEY_HELP,
+                          key=f"{KEY}-{kept(Form).times}", autocomplete="new-password",
+                          disabled=KEY not in open_to_change)  # fmt: skip
+    _origin(KEY, settings)
+    return value.strip()
+
+
+def _shown(name: str, settings: Settings) -> str:
+    """Return a setting's value as its field shows it: without the password of an address."""
+    value = getattr(settings, name)
+    return "" if value is None else without_password(str(value))
+
+
+def _origin(name: str, settings: Settings) -> None:
+    """Say where a value comes from that cannot be changed here."""
+    if name in changeable(settings):
         return
+    origin = ORIGINS.get(settings.origin(name))
+    if origin:
+        st.caption(f"`ATHENA_{name.upper()}` was set by {origin}: change it there.")
+    else:
+        st.caption("It belongs to the key, which was set where the server was started: change it there.")
+
+
+def _changed(given: Mapping[str, str], settings: Settings, open_to_change: frozenset[str]) -> dict[str, Any]:
+    """Return the settings that differ from what is in use; an emptied field takes a choice back."""
+    changed = {name: value for name, value in given.items() if name in open_to_change and name != KEY
+               and value != _shown(name, settings)}  # fmt: skip
+    key = {KEY: given[KEY]} if given[KEY] and KEY in open_to_change else {}
+    return {name: value or None for name, value in (changed | key).items()}
+
+
+def _test(changes: Mapping[str, Any]) -> None:
+    form = kept(Form)
     try:
         with st.spinner("Asking the model for a word …"):
-            found = try_connection(drafted(process.settings(), changes))
+            form.done = plain(try_connection(drafted(process.settings(), changes)))
     except AthenaError as error:
-        _show_error(error)
-    else:
-        st.success(plain(found), icon=":material/check_circle:")
-
-
-def _cross_encoder() -> None:
-    """Name the cross-encoder in use, or say why there is none."""
-    found, choice = process.athena().models.cross_encoder()
-    with st.container(key="cross-encoder", gap="xsmall"):
-        text = f"In use: `{choice.name}`." if found is not None else f"{choice.detail} {choice.fix}"
-        st.caption(with_code(text))
-
-
-def _saving(changes: Mapping[str, Any]) -> None:
-    wrong = fields.problem_with(changes)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="saving"):
-        unable = not changes or bool(wrong)
-        if st.button("Save", type="primary", key="save", disabled=unable, icon=":material/save:"):
-            _save(changes)
-        if changes:
-            state = "Cannot be saved" if wrong else "Not saved yet"
-            st.caption(f"{state}: {fields.in_words(dict(changes), process.settings())}")
-    with st.container(key="outcome"):  # always there, too
-        _said()
-
-
-def _show_error(error: AthenaError) -> None:
-    """Show what went wrong with what stands in the fields, by their names."""
-    messages.show_error(fields.in_labels(error.problem), fields.in_labels(error.fix))
+        form.error = error
 
 
 def _save(changes: Mapping[str, Any]) -> None:
+    form = kept(Form)
     try:
-        _change(changes)
+        change(changes)
     except AthenaError as error:
-        _show_error(error)
+        form.error = error
         return
-    kept(Outcome).saved = True
+    form.times += 1  # fields that show what is in use now
+    form.done = SAVED
     st.rerun()
 
 
-def _reset(name: str) -> None:
-    try:
-        _change({name: None})
-    except AthenaError as error:
-        messages.notify(fields.in_labels(str(error)))
-    else:
-        st.toast(SAVED, icon=":material/check_circle:")  # the button may be far from the one that saves
-
-
-def _change(changes: Mapping[str, Any]) -> None:
+def change(changes: Mapping[str, Any]) -> None:
+    """Keep and use changed settings; raises `AthenaError`."""
     process.change_settings(changes)
-    kept(fields.Edited).times += 1
     look_for_models()
-    choice = models()[0] if OF_THE_MODEL & changes.keys() else None
-    if choice and not choice.name and process.settings().llm != NO_MODEL:
-        kept(Outcome).warning = fields.in_labels(f"{choice.detail} {choice.fix}")
+
+
+def in_labels(text: str) -> str:
+    """Return a message with the page's fields in the place of the environment variables that it names."""
+
+    def label(found: re.Match[str]) -> str:
+        name, value = LABELS.get(found[1].lower()), found[2]
+        if name is None:
+            return found[0]
+        return f"“{name}” to {value}" if value else f"“{name}”"
+
+    return VARIABLE.sub(label, text)

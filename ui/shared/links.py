@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from ui.pages import PageKey
 from ui.shared.state import kept
 
 
@@ -16,19 +15,19 @@ from ui.shared.state import kept
 class OfferedPages:
     """The pages that this session can go to."""
 
-    pages: Mapping[PageKey, Page] = field(default_factory=dict)
+    pages: Mapping[str, Page] = field(default_factory=dict)
 
 
-def offer(pages: Mapping[PageKey, Page]) -> None:
+def offer(pages: Mapping[str, Page]) -> None:
     """Let the session's pages link to these."""
     kept(OfferedPages).pages = pages
 
 
-def link(key: PageKey, label: str, *, icon: str) -> None:
+def link(key: str, label: str, *, icon: str) -> None:
     """Draw a link to a page."""
     st.page_link(kept(OfferedPages).pages[key], label=label, icon=icon)
 
 
-def go(key: PageKey, **query: str) -> None:
+def go(key: str, **query: str) -> None:
     """Leave for a page; `query` goes into its address."""
     st.switch_page(kept(OfferedPages).pages[key], query_params=query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
@@ -38,6 +39,19 @@ def sent(key: str, trigger: str) -> dict[str, Any]:
 def entered(key: str) -> str:
     """The text of a field, for the callback that its widget runs."""
     return str(st.session_state.get(key) or "").strip()
+
+
+def component_state(key: str) -> dict[str, Any]:
+    """Return the state of a component, for its callback."""
+    return dict(st.session_state.get(key) or {})
+
+
+def submitted(key: str) -> tuple[str, Sequence[Any]]:
+    """Return the text and the files of a chat's field, for its callback."""
+    value = st.session_state.get(key)
+    if isinstance(value, str) or value is None:
+        return (value or "").strip(), ()
+    return value.text.strip(), value.files
 
 
 def begin_with(key: str, value: str) -> None:
@@ -107,12 +121,15 @@ def drawn_conversation_id() -> str:
     return shared().conversation
 
 
-def open_conversation(conversation: str) -> None:
-    """Make a conversation the current one ("" = a new one); the pane closes."""
+def open_conversation(conversation: str, *, in_address: bool = True) -> None:
+    """Make a conversation the current one ("" = a new one); the pane closes.
+
+    A private one is not `in_address`: nothing but this session can open it.
+    """
     shared().conversation = conversation
     shared().evidence = None
     st.query_params.pop(ANSWER, None)
-    if conversation:
+    if conversation and in_address:
         st.query_params["c"] = conversation
     else:
         st.query_params.pop("c", None)

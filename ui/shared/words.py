@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-FIRST_DOCUMENTS = "The first documents are being indexed."
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
+ORIGINS = {"environment": "the environment", ".env": "the file `.env`", "command line": "the command line"}
+"""Where a setting comes from that a page cannot change."""
 UNBROKEN_HYPHEN = "\u2011"
 JOINER = "\u2060"  # neither seen nor broken at
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")

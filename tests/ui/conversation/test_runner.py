@@ -21,11 +21,10 @@ from pipeline.steps.events import (
 )
 from pipeline.steps.records import Step
 from pipeline.stores.conversations import Turn
-from readers.errors import ReaderError
 from tests.ui.conversation.scripted import SECONDS, ScriptedEngine
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner
-from ui.shared.jobs import IngestJobs, Job
+from ui.shared.jobs import Job, Jobs
 
 
 def answer(text: str = "It is shut [1].") -> Answer:
@@ -126,7 +125,7 @@ def test_forgetting_stops_the_run() -> None:
 
 def test_a_job_reports_progress_and_can_be_cancelled() -> None:
     started = threading.Event()
-    report = SimpleNamespace(problems=[ReaderError("bad.md", reason="empty", fix="Fill it.")])
+    report = SimpleNamespace()
 
     def work(*, on_progress: Callable[[Any], None], should_stop: Callable[[], bool]) -> Any:
         for progress in (Progress("reading", 1, 2), Progress("embedding", 0, 9), Progress("reading", 2, 2)):
@@ -136,30 +135,29 @@ def test_a_job_reports_progress_and_can_be_cancelled() -> None:
             started.wait(0.01)
         return report
 
-    jobs = IngestJobs()
+    jobs = Jobs()
     assert jobs.start("Adding", work)
     job = jobs.current
     assert job is not None
     assert started.wait(SECONDS)
-    assert job.state().working
-    assert job.state().progress == (Progress("reading", 2, 2), Progress("embedding", 0, 9))
+    assert job.working
+    assert [*job.progress.values()] == [Progress("reading", 2, 2), Progress("embedding", 0, 9)]
     assert not jobs.start("Another", work)
     job.cancel()
     assert job.wait(SECONDS)
-    assert job.state().report is report
+    assert job.report is report
     jobs.dismiss()
     assert jobs.current is None
-    assert jobs.problem_of("bad.md") == report.problems[0]
 
 
 def test_a_job_that_fails_says_why() -> None:
     def work(**_: Any) -> Any:
         raise AthenaError("The disk is full.", "Make room.")
 
-    job = Job("Adding", work, {})
+    job = Job("Adding", work)
     job.start()
     assert job.wait(SECONDS)
-    assert str(job.state().error) == "The disk is full. Make room."
+    assert str(job.error) == "The disk is full. Make room."
 
 
 def _until(condition: Callable[[], bool]) -> None:

@@ -18,7 +18,7 @@ from mission.games import Games, record_win
 from mission.levels import all_levels
 from mission.story import the_story
 from tests.mission.conftest import script
-from tests.ui.conftest import answered, component_data, texts
+from tests.ui.conftest import component_data, texts
 from ui.conversation.runner import Run, runner
 from ui.mission import play as mission_play
 from ui.shared.process import GivenAthena
@@ -223,28 +223,21 @@ def test_an_unknown_level_says_so(athena: Athena, run_app: RunApp) -> None:
     assert "Did you mean ln2-tank?" in texts(app).replace("\\", "")
 
 
-def test_each_game_has_its_conversation(athena: Athena, games: Games, run_app: RunApp) -> None:
-    saved(games)
-    conversation = athena.conversations.create("Mission").info.id
-    athena.conversations.save_turn(conversation, answered())
-    games.keep_conversation("ln2-tank", conversation)
-    app = run_app(athena, page="mission", level="ln2-tank")
-    assert [view["question"] for view in component_data(app, "turn")] == ["Why is it OFFLINE?"]
-    athena.conversations.delete(conversation)
-    app = run_app(athena, page="mission", level="ln2-tank")
-    assert not component_data(app, "turn")
-    assert mission_persona().greeting in texts(app)
-
-
-def test_a_question_is_asked_and_answered(athena: Athena, games: Games, run_app: RunApp) -> None:
+def test_each_game_has_its_conversation_which_is_not_listed(
+    athena: Athena, games: Games, run_app: RunApp
+) -> None:
     saved(games)
     app = run_app(athena, page="mission", level="ln2-tank")
     app.chat_input[0].set_value("Why is the LN2 tank OFFLINE?").run()
     run = _run_of(app, games)
-    assert run is not None
-    assert run.wait(60)
-    app.run()
-    assert [view["question"] for view in component_data(app, "turn")] == ["Why is the LN2 tank OFFLINE?"]
+    assert run is not None and run.wait(60)
+    reloaded = run_app(athena, page="mission", level="ln2-tank")
+    [turn] = component_data(reloaded, "turn")
+    assert "Why is the LN2 tank OFFLINE?" in turn["html"] and not athena.conversations.list()
+    athena.private_conversations.delete(games.conversation("ln2-tank"))
+    app = run_app(athena, page="mission", level="ln2-tank")
+    assert not component_data(app, "turn")
+    assert mission_persona().greeting in texts(app)
 
 
 def _run_of(app: AppTest, games: Games) -> Run | None:

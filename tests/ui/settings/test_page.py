@@ -1,8 +1,9 @@
-"""The settings page as Streamlit runs it: what is offered, kept, taken back and tried."""
+"""The Settings page: the model is chosen, tested and pulled; a key is kept and never shown; usage."""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,128 +13,159 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena, load_settings, open_athena
 from athena.loading import FILE_NAME, read_choices
-from athena.settings_changes import change
-from pipeline.errors import ConfigurationError
+from athena.usage import UsageRow
+from pipeline.answer import Usage
+from pipeline.errors import ModelError
+from pipeline.models.base import Pulling
 from tests.servers import OpenAIServer
-from tests.ui.conftest import VALVES, texts
+from tests.ui.conftest import VALVES, answered, words
+from ui.settings import ollama
+from ui.settings.ollama import Installed, Pull
+from ui.settings.page import in_labels
+from ui.settings.usage import cells
 
 Run = Callable[..., AppTest]
+OLLAMA = [Installed("tiny:1b", 800_000_000), Installed("large:70b", 40_000_000_000)]
 
 
 @pytest.fixture
 def open_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Athena]:
-    """Athena over two files, of whose settings only the servers' addresses are set from outside."""
+    """Athena over one file, of whose settings only the servers' addresses are set from outside."""
     monkeypatch.chdir(tmp_path)
     manuals = tmp_path / "manuals"
     manuals.mkdir()
     (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
-    (manuals / "tanks.md").write_text("# Tanks\n\nA cold LN2 tank may show OFFLINE, too.\n", encoding="utf-8")
     opened = open_athena(load_settings(data_dir=tmp_path / "data"))
     opened.ingest([manuals])
     yield opened
     opened.close()
 
 
-def control(app: AppTest, kind: str, name: str) -> Any:
-    """The control of a setting: its key ends in what the value was."""
-    (found,) = [item for item in getattr(app, kind) if str(item.key).startswith(f"{name}-")]
+@pytest.fixture
+def two_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ollama has two models."""
+    for module in ("ui.settings.page", "ui.settings.ollama"):
+        monkeypatch.setattr(f"{module}.installed_models", lambda *_, **__: OLLAMA)
+
+
+def field(app: AppTest, kind: str, name: str) -> Any:
+    """The field of a setting: its key ends in how often the fields were emptied."""
+    [found] = [item for item in getattr(app, kind) if str(item.key).startswith(f"{name}-")]
     return found
 
 
-def words(app: AppTest) -> str:
-    return texts(app).replace("\\", "")
+def submit(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+    return app
 
 
-def test_what_is_set_from_outside_cannot_be_changed(open_to_change: Athena, run_app: Run) -> None:
+def test_what_is_set_from_outside_says_where_and_cannot_be_changed(
+    open_to_change: Athena, run_app: Run
+) -> None:
     app = run_app(open_to_change, page="settings")
-    assert control(app, "text_input", "ollama_url").disabled
-    assert "Set by `ATHENA_OLLAMA_URL`" in words(app)
-    assert not control(app, "text_input", "persona").disabled
+    assert field(app, "text_input", "ollama_url").disabled
+    assert (
+        "`ATHENA_OLLAMA_URL` was set by the environment" in words(app)
+        and not field(app, "selectbox", "llm").disabled
+    )
 
 
-def test_a_value_is_saved_used_and_reset(open_to_change: Athena, run_app: Run) -> None:
+def test_a_model_is_picked_from_those_of_ollama_with_their_sizes(
+    open_to_change: Athena, run_app: Run, two_models: None
+) -> None:
     app = run_app(open_to_change, page="settings")
-    assert app.button(key="save").disabled
-    control(app, "text_input", "openai_base_url").set_value("http://127.0.0.1:9/v1").run()
-    assert open_to_change.settings.openai_base_url == ""
-    app.button(key="save").click().run()
-    assert open_to_change.settings.openai_base_url == "http://127.0.0.1:9/v1"
-    assert read_choices(open_to_change.settings.data_dir) == {"openai_base_url": "http://127.0.0.1:9/v1"}
-    assert "Chosen here." in words(app)
-    app.button(key="reset-openai_base_url").click().run()
-    assert open_to_change.settings.openai_base_url == ""
+    assert "0.8 GB" in words(app) and "40.0 GB" in words(app)
+    app.button(key="use-tiny:1b").click().run()
+    assert open_to_change.settings.llm == "ollama/tiny:1b" and "in use" in words(app)
+    field(app, "selectbox", "llm").set_value("none")
+    submit(app, "Save")
+    assert read_choices(open_to_change.settings.data_dir) == {"llm": "none"} and "Saved" in words(app)
 
 
 def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> None:
     app = run_app(open_to_change, page="settings")
-    assert control(app, "text_input", "openai_api_key").placeholder == "No key is set"
-    control(app, "text_input", "openai_api_key").set_value("sk-161803398").run()
-    assert "161803398" not in words(app)
-    app.button(key="save").click().run()
-    assert open_to_change.settings.openai_api_key == "sk-161803398"
-    field = control(app, "text_input", "openai_api_key")
-    assert (field.value, field.placeholder) == ("", "A key is set")
-    assert "161803398" not in str(app._tree)
-    path = open_to_change.settings.data_dir / FILE_NAME
-    assert path.stat().st_mode & 0o077 == 0
-    app.button(key="reset-openai_api_key").click().run()
-    assert open_to_change.settings.openai_api_key == ""
-    assert "161803398" not in path.read_text()
+    field(app, "text_input", "openai_api_key").set_value("sk-secret-of-ours")
+    submit(app, "Save")
+    file = open_to_change.settings.data_dir / FILE_NAME
+    assert "sk-secret-of-ours" in file.read_text(encoding="utf-8")
+    if os.name == "posix":
+        assert file.stat().st_mode & 0o077 == 0
+    again = field(run_app(open_to_change, page="settings"), "text_input", "openai_api_key")
+    assert again.value == "" and again.placeholder == "A key is set"
 
 
-def test_a_bad_value_is_told_by_the_name_of_its_field(open_to_change: Athena, run_app: Run) -> None:
-    app = run_app(open_to_change, page="settings")
-    control(app, "text_input", "persona").set_value("nowhere.toml").run()
-    app.button(key="save").click().run()
-    assert "“Persona”: cannot read 'nowhere.toml'" in words(app)
-    assert open_to_change.settings.persona is None
+def test_a_message_names_the_fields_of_the_page() -> None:
+    assert in_labels("Set ATHENA_LLM=auto, or ATHENA_X.") == "Set “Language model” to auto, or ATHENA_X."
 
 
-def test_what_is_no_address_is_refused_at_its_field(open_to_change: Athena, run_app: Run) -> None:
-    app = run_app(open_to_change, page="settings")
-    control(app, "text_input", "openai_base_url").set_value("not an address").run()
-    assert "“Address of an OpenAI-compatible server” cannot be 'not an address'" in words(app)
-    assert app.button(key="save").disabled
-    app.button(key="test-connection").click().run()
-    assert "ATHENA_OPENAI" not in "\n".join(item.value for item in (*app.error, *app.markdown))
-    with pytest.raises(ConfigurationError, match="that is no address"):
-        change(open_to_change, {"ollama_url": "localhost:11434"})
-    assert read_choices(open_to_change.settings.data_dir) == {}
-
-
-def test_saving_says_where_no_model_answers(open_to_change: Athena, run_app: Run) -> None:
-    app = run_app(open_to_change, page="settings")
-    control(app, "text_input", "openai_base_url").set_value("http://127.0.0.1:9/v1").run()
-    app.button(key="save").click().run()
-    assert "But no language model answers with it: Cannot reach" in words(app)
-    assert "“Address of an OpenAI-compatible server”" in words(app)
-
-
-def test_a_connection_is_tried_before_it_is_saved(open_to_change: Athena, run_app: Run) -> None:
+def test_a_connection_is_tested_with_what_was_just_typed(open_to_change: Athena, run_app: Run) -> None:
     with OpenAIServer(key="right-key-1") as server:
         app = run_app(open_to_change, page="settings")
-        control(app, "text_input", "openai_base_url").set_value(server.base_url).run()
-        app.button(key="test-connection").click().run()
+        field(app, "text_input", "openai_base_url").set_value(server.base_url)
+        submit(app, "Test connection")
         assert "refused the key" in words(app)
-        control(app, "text_input", "openai_api_key").set_value("right-key-1").run()
-        app.button(key="test-connection").click().run()
-        assert "openai/small-chat answers, by http://127.0.0.1" in "\n".join(
-            item.value for item in app.success
-        ).replace("\\", "")
+        field(app, "text_input", "openai_api_key").set_value("right-key-1")
+        submit(app, "Test connection")
+        assert "openai/small-chat answers" in words(app)
     assert open_to_change.settings.openai_base_url == ""
 
 
 def test_a_folder_that_can_only_be_read_says_so(
     open_to_change: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    allowed = os.access
-    folder = open_to_change.settings.data_dir
-
-    def access(path: Any, mode: int, **given: Any) -> bool:
-        return (mode != os.W_OK or Path(path) != folder) and allowed(path, mode, **given)
-
-    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr("ui.settings.page.can_be_written", lambda _: False)
     app = run_app(open_to_change, page="settings")
-    assert "can only be read: nothing can be changed here." in words(app)
-    assert control(app, "text_input", "persona").disabled
-    assert control(app, "selectbox", "llm").disabled
+    assert "can only be read" in words(app) and field(app, "selectbox", "llm").disabled
+
+
+def test_a_pull_shows_how_far_it_is_and_how_it_ended(
+    open_to_change: Athena, run_app: Run, two_models: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half, go_on = threading.Event(), threading.Event()
+
+    def pull(name: str, **_: object) -> Iterator[Pulling]:
+        if name == "wrong":
+            raise ModelError("Ollama has no model 'wrong'.", "Check its name.")
+        yield Pulling("pulling", 1_000_000_000, 2_000_000_000)
+        half.set()
+        go_on.wait(30)
+
+    monkeypatch.setattr(ollama, "pull_model", pull)
+    app = run_app(open_to_change, page="settings")
+    app.text_input(key="pull-name").set_value("llama3.2")
+    submit(app, "Pull")
+    assert half.wait(10)
+    app.run()
+    assert "1.00 of 2.00 GB" in str([element.proto for element in app.get("progress")]).replace("\\", "")
+    go_on.set()
+    assert _until(lambda: not ollama._pulls()[0].working)
+    assert "llama3.2 is ready" in words(app.run()) or app.success
+    app.text_input(key="pull-name").set_value("wrong")
+    submit(app, "Pull")
+    assert _until(lambda: not ollama._pulls()[0].working)
+    assert "Check its name" in words(app.run())
+
+
+def _until(holds: Callable[[], bool]) -> bool:
+    return any(holds() or threading.Event().wait(0.05) for _ in range(200))
+
+
+def test_an_ollama_that_does_not_answer_is_named() -> None:
+    assert ollama.installed_models("http://127.0.0.1:9") is None
+    assert Pull("x", "http://127.0.0.1:9").name == "x"
+
+
+def test_usage_counts_and_says_what_is_not_known(athena: Athena, run_app: Run) -> None:
+    assert "Nothing was asked yet" in words(run_app(athena, page="settings"))
+    conversation = athena.conversations.create("Valves").info.id
+    used = Usage(1200, 30, estimated=True, model="ollama/x")
+    athena.conversations.save_turn(
+        conversation, answered(mode="generate", model="x", usage=used, seconds=1.5)
+    )
+    app = run_app(athena, page="settings")
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown == {"Questions": "1", "Answered": "1", "Not answered": "0", "Tokens in": "~1,200",
+                     "Tokens out": "~30", "Cost": "–", "p95": "1.5 s"}  # fmt: skip
+    assert "1 of these asked" in words(app)
+    assert cells(UsageRow(0, 0, 0, None, None, False, None, 0, None))["Tokens in"] == "–"

@@ -1,14 +1,16 @@
-"""Our own Streamlit components: chips inside text, a pane, pictures. No iframe, no HTML made of data."""
+"""Our own Streamlit components: chips inside text, the evidence pane, the console. No iframe."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 FOLDER = Path(__file__).parent
+SHEET = FOLDER.with_name("style.css")
 
 Renderer = Callable[..., Any]
 
@@ -28,15 +30,32 @@ def _component(name: str) -> Renderer:
 
 
 turn: Renderer = _component("turn")
+copy: Renderer = _component("copy")
 pane: Renderer = _component("pane")
-whole: Renderer = _component("whole")
-flow: Renderer = _component("flow")
-files: Renderer = _component("files")
 document: Renderer = _component("document")
+tree: Renderer = _component("tree")
+follow: Renderer = _component("follow")
+flow: Renderer = _component("flow")
 console: Renderer = _component("console")
 ship: Renderer = _component("ship")
 strip: Renderer = _component("strip")
-follow: Renderer = _component("follow")
-memories: Renderer = _component("memories")
-graph: Renderer = _component("graph")
-scope: Renderer = _component("scope")
+_whole: Renderer = _component("whole")
+_focus: Renderer = _component("focus")
+
+
+@cache
+def _sheet() -> str:
+    return f"<style>{SHEET.read_text(encoding='utf-8')}</style>"
+
+
+def whole_page() -> None:
+    """Apply our style sheet, a constant of the program, and the keys of the whole page."""
+    st.html(_sheet())
+    with st.container(key="whole"):
+        _whole(key="whole-page")
+
+
+def focus_first_field() -> None:
+    """Give the focus to the first field of the dialog that calls this."""
+    with st.container(key="focus"):
+        _focus(key="focus-first")

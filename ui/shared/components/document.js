@@ -1,10 +1,24 @@
-// One file or text, rendered from its tree; where something is marked in it, that is scrolled into view.
+// A rendered document with its headings beside it; selected text can be asked about.
 
 export default function (component) {
   const { data, parentElement } = component;
+  const send = sender(component);
   mounted(parentElement, "document", data, (root) => {
-    root.replaceChildren(...build(data.tree, {}));
-    const marked = root.querySelector("mark");
+    const text = element("article", { class: "text" });
+    insert(text, data.html);
+    const go = (id) => text.querySelector(`#${id}`)?.scrollIntoView({ block: "start" });
+    const links = data.headings.map(([level, id, title]) => element("button", { class: `heading level-${level}`, onclick: () => go(id) }, title));
+    const ask = element("button", { class: "tool ask", hidden: true }, icon("forum"), "Ask about this");
+    root.replaceChildren(links.length > 1 ? element("nav", { "aria-label": "Headings", tabindex: "0" }, links) : "", text, data.can_ask ? ask : "");
+    if (data.can_ask) offerToAsk(root, text, ask, send);
+    const marked = text.querySelector("mark");
     if (marked) requestAnimationFrame(() => marked.scrollIntoView({ block: "center" }));
   });
+}
+
+function offerToAsk(root, text, ask, send) {
+  const selected = () => String(root.getRootNode().getSelection?.() ?? document.getSelection()).trim();
+  text.onmouseup = text.onkeyup = text.ontouchend = () => setTimeout(() => { ask.hidden = !selected(); });
+  ask.onmousedown = (event) => event.preventDefault(); // the selection stays
+  ask.onclick = () => send("ask", { text: selected().slice(0, 500) });
 }

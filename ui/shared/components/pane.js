@@ -38,11 +38,13 @@ function withFocus(root, draw) {
 }
 
 function render(root, data, send, step) {
-  const scroller = element("div", { class: "scroller", tabindex: "0" }, content(data));
+  const scroller = element("div", { class: "scroller", tabindex: "0" });
+  insert(scroller, data.html);
+  const place = element("div", { class: "place" });
+  insert(place, data.place);
   root.replaceChildren(
     element("div", { class: "backdrop", onclick: () => send("close", {}) }),
-    element("aside", { class: "sheet", tabindex: "-1", "aria-label": "Evidence" },
-      head(data, send, step), place(data), scroller, foot(data, send)),
+    element("aside", { class: "sheet", tabindex: "-1", "aria-label": "Evidence" }, head(data, send, step), place, scroller, foot(data, send)),
   );
   const cited = scroller.querySelector("mark.answer") || scroller.querySelector("mark");
   requestAnimationFrame(() => {
@@ -63,31 +65,10 @@ function head(data, send, step) {
     tool("close", "Close (Esc)", () => send("close", {}), false));
 }
 
-function place(data) {
-  const parts = data.crumbs.flatMap((part, index) => [
-    index ? element("span", { class: "sep", "aria-hidden": "true" }, "›") : null,
-    element("span", {}, part)]).filter(Boolean);
-  return element("div", { class: "place" },
-    element("nav", { class: "crumbs", "aria-label": "Where this stands" }, parts),
-    element("div", { class: `status ${data.status}` }, icon(data.icon), element("span", {}, data.status_text)));
-}
-
-function content(data) {
-  const parts = [element("h2", { class: "title" }, data.title), ...build(data.tree, {})];
-  if (!data.then.length) return parts;
-  return [
-    element("p", { class: "label" }, data.then_label),
-    element("div", { class: "then" }, build(data.then, {})),
-    data.tree.length ? element("p", { class: "label" }, "The section today") : null,
-    ...(data.tree.length ? parts : []),
-  ].filter(Boolean);
-}
-
 function foot(data, send) {
   if (!data.can_open) return element("footer", { class: "foot" });
   return element("footer", { class: "foot" },
     element("button", { class: "tool", onclick: () => send("whole", { whole: !data.whole }) },
-      icon(data.whole ? "unfold_less" : "unfold_more"),
-      data.whole ? "Show the section only" : "Open the whole file"),
+      icon(data.whole ? "unfold_less" : "unfold_more"), data.whole ? "Show the section only" : "Open the whole file"),
     element("span", { class: "lines" }, data.lines));
 }

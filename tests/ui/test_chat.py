@@ -1,0 +1,327 @@
+"""The chat as Streamlit runs it: asking, what stands under an answer, conversations, users, scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from athena import Athena
+from pipeline.answer import Answer
+from pipeline.errors import StoreError
+from pipeline.steps.records import Step
+from pipeline.stores.memories import MemorySource
+from tests.contracts.memories import adding, applied, memory
+from tests.ui.conftest import VALVES, answered, asked, component_data, quoted, texts, words
+from ui.conversation import asking, sidebar, whose
+from ui.conversation.asking import FilesFirst
+from ui.conversation.runner import runner
+from ui.shared.process import PROXY_USER
+from ui.shared.state import OpenEvidence, SharedState
+from ui.shared.uploading import UploadedFile
+
+Run = Callable[..., AppTest]
+
+
+def store(athena: Athena, answer: Answer) -> tuple[str, str]:
+    """A conversation with one turn: its id and the turn's."""
+    conversation = athena.conversations.create("Valves").info.id
+    return conversation, athena.conversations.save_turn(conversation, answer)
+
+
+def turns(app: AppTest) -> list[str]:
+    return [turn["html"] for turn in component_data(app, "turn")]
+
+
+def titles(app: AppTest) -> list[str]:
+    return [button.label for button in app.button if (button.key or "").startswith("open-")]
+
+
+def pane_of(athena: Athena, run_app: Run, conversation: str, turn: str, **shown: Any) -> dict[str, Any]:
+    """What the evidence pane shows, open on the first citation of a turn."""
+    app = run_app(athena, c=conversation)
+    app.session_state[SharedState.__name__].evidence = OpenEvidence(turn, "citation", 1, **shown)
+    app.run()
+    [pane] = component_data(app, "pane")
+    return pane
+
+
+def chosen_in(app: AppTest, key: str, option: str) -> AppTest:
+    app.menu_button(key=key).click(option).run()
+    assert not app.exception
+    return app
+
+
+# -- asking ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_visit_says_what_can_be_asked_and_what_answers(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    assert "2 documents, 2 sections" in words(app) and "no language model is connected" in words(app)
+    assert [button.label for button in app.button if button.key.startswith("ask-")] == ["Crew", "Valves"]
+
+
+def test_nothing_indexed_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
+    assert "Nothing is indexed yet" in words(run_app(empty_athena))
+
+
+def test_a_question_is_answered_stored_and_in_the_address(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    conversation = asked(app, "Why is the LN2 tank OFFLINE?")
+    [html] = turns(app)
+    assert "switch is off" in html and app.query_params["c"] in (conversation, [conversation])
+    assert turns(run_app(athena, c=conversation)) == [html]
+    assert "quotes, no model" in words(app) and titles(app) == ["Why is the LN2 tank OFFLINE?"]
+
+
+def test_a_heading_near_the_last_answer_is_asked_with_a_click(athena: Athena, run_app: Run) -> None:
+    athena.settings.corpus.mkdir(exist_ok=True)
+    answer = answered(verdict="answered", citations=(quoted(VALVES, "Close CB-4 first.", path=("Valves",)),))
+    conversation, turn = store(athena, answer)
+    app = run_app(athena, c=conversation)
+    pills = app.button_group(key=f"next-{turn}-0")
+    assert [*pills.options] == ["Valves\\: LN2 tank"]
+    pills.set_value("Valves: LN2 tank").run()
+    run = runner().of(conversation)
+    assert run is not None and run.wait(60) and run.question == "Valves: LN2 tank"
+
+
+def test_a_failed_start_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
+    app = run_app(empty_athena)
+    app.chat_input[0].set_value("Why?").run()
+    assert "athena ingest" in words(app)
+
+
+def test_a_question_that_is_too_long_stays_in_the_field(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    app.chat_input[0].set_value("why " * 30_000).run()
+    assert app.warning and not athena.conversations.list()
+
+
+def test_a_question_is_asked_again_as_typed_or_instead_of_another(
+    athena: Athena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    class Chats:
+        options = athena.options
+        private_conversations = athena.private_conversations
+
+        def chat(self, **asked: Any) -> None:
+            given.append(asked)
+
+    monkeypatch.setattr(asking.process, "athena", Chats)
+    monkeypatch.setattr(asking.whose, "user", lambda: "ann")
+    monkeypatch.setattr(asking, "agent_of_conversation", lambda _: None)
+    monkeypatch.setattr(asking, "runner", lambda: type("R", (), {"ask": lambda *_, **__: object()})())
+    asking.start_answer("qestion", conversation_id="c", verbatim=True)
+    asking.start_answer("question", conversation_id="c", instead_of="t")
+    assert not given[0]["options"].spelling and given[1]["options"] is None and given[0]["user"] == "ann"
+
+
+def test_a_dropped_file_is_indexed_and_asked_alone(athena: Athena) -> None:
+    conversation = athena.conversations.create("Pump").info.id
+    files = [UploadedFile("pump.md", b"# Pump\n\nThe pump runs on 12 V.\n")]
+    engine = FilesFirst(athena, conversation, files, lambda: athena.chat(conversation_id=conversation))
+    answer = [event.answer for event in engine.run("What does the pump run on?") if hasattr(event, "answer")][
+        -1
+    ]
+    assert answer is not None and "12 V" in answer.text
+    assert athena.conversations.get(conversation).info.scope == ("pump.md",)
+
+
+# -- under an answer ---------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_rated_and_the_rating_taken_back(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    app = run_app(athena, c=conversation)
+    app.feedback(key=f"rate-{turn}").set_value(1).run()
+    assert athena.conversations.turn(turn).feedback == 1
+    app.feedback(key=f"rate-{turn}").set_value(None).run()
+    assert athena.conversations.turn(turn).feedback is None
+
+
+def test_quotes_are_not_answered_again_and_the_question_can_be_edited(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    athena.conversations.save_turn(conversation, answered("And then?"))
+    app = run_app(athena, c=conversation)
+    assert app.menu_button(key=f"more-{turn}").options == ["Edit the question …"]
+    chosen_in(app, f"more-{turn}", "Edit the question …")
+    app.text_area[0].set_value(" How long does the crew sleep? ")
+    next(button for button in app.button if button.label == "Ask").click().run()
+    run = runner().of(conversation)
+    assert run is not None and run.wait(60)
+    [stored] = athena.conversations.get(conversation).turns
+    assert stored.question == "How long does the crew sleep?"
+    athena.conversations.save_turn(
+        conversation, replace(stored.answer, text="Another."), instead_of=stored.id
+    )
+    chosen_in(run_app(athena, c=conversation), f"more-{stored.id}", "Show another answer")
+    [shown] = athena.conversations.get(conversation).turns
+    assert shown.answer.text == stored.answer.text
+
+
+def test_the_pane_shows_the_cited_section_and_what_became_of_it(athena: Athena, run_app: Run) -> None:
+    conversation, turn = store(athena, answered())
+    pane = pane_of(athena, run_app, conversation, turn)
+    assert "<mark>The LN2 tank shows OFFLINE" in pane["html"] and "as it was" in pane["place"]
+    assert (
+        "Crew" not in pane["html"]
+        and "<h1" in pane_of(athena, run_app, conversation, turn, whole=True)["html"]
+    )
+    athena.delete_with_file("valves.md")
+    gone = pane_of(athena, run_app, conversation, turn)
+    assert "no longer indexed" in gone["place"] and "switch is off" in gone["html"] and not gone["can_open"]
+
+
+def test_an_answer_that_cannot_be_stored_is_shown(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation, _ = store(athena, answered())
+    monkeypatch.setattr(athena.conversations, "save_turn", full)
+    engine = athena.chat(conversation_id=conversation)
+    run = runner().ask(engine, conversation_id=conversation, question="How long does the crew sleep?")
+    assert run is not None and run.wait(60)
+    last = turns(run_app(athena, c=conversation))[-1]
+    assert "seven hours" in last and "not stored" in last
+
+
+def full(*_: object, **__: object) -> NoReturn:
+    raise StoreError("Cannot write 'athena.sqlite': the disk is full.", "Free some space.")
+
+
+# -- conversations -----------------------------------------------------------------------------------------
+
+
+def test_conversations_are_listed_by_day_and_found_by_their_words(athena: Athena, run_app: Run) -> None:
+    tank, _ = store(athena, answered("Is the tank empty?"))
+    ids = [athena.conversations.create("Sleep").info.id for _ in range(4)]
+    yesterday = athena.conversations.get(ids[0])
+    info = replace(yesterday.info, updated_at=yesterday.info.updated_at - 24 * 3600)
+    athena.conversations.restore(replace(yesterday, info=info))
+    app = run_app(athena, page="documents")
+    assert [caption.value for caption in app.sidebar.caption][:2] == ["Today", "Yesterday"]
+    app.text_input(key="search-conversations").set_value("tank empty").run()
+    assert [button.key for button in app.button if button.key.startswith("open-")] == [f"open-{tank}"]
+    chosen_in(app, f"menu-{tank}", "Pin")
+    assert athena.conversations.get(tank).info.pinned
+
+
+def test_older_conversations_are_listed_when_asked_for(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sidebar, "PAGE", 1)
+    for number in range(3):
+        athena.conversations.create(f"Number {number}")
+    app = run_app(athena)
+    next(button for button in app.button if button.label == "Older conversations").click().run()
+    assert len(titles(app)) == 2
+
+
+def test_a_conversation_is_renamed_and_exported(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation, _ = store(athena, answered())
+    app = chosen_in(run_app(athena, c=conversation), f"menu-{conversation}", "Rename …")
+    app.text_input(key=f"title-{conversation}").set_value("Other")
+    next(button for button in app.button if button.label == "Rename").click().run()
+    assert athena.conversations.list()[0].title == "Other"
+    monkeypatch.setattr(sidebar.process, "athena", lambda: athena)
+    athena.conversations.save_turn(conversation, answered("Why \x1b[31m?"))
+    exported = sidebar.markdown_of(conversation)
+    assert "[^1-1]" in exported and "\x1b" not in exported
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_a_deletion_asks_can_be_undone_and_may_take_memories_along(
+    athena: Athena, run_app: Run, forget: bool
+) -> None:
+    conversation, turn = store(athena, answered())
+    source = MemorySource(turn_id=turn, end=3, quote="Why")
+    applied(athena.memories, "local", adding(memory("It is OFFLINE.", user="local", sources=(source,))))
+    other = athena.conversations.create("Sleep").info.id
+    app = chosen_in(run_app(athena, c=other), f"menu-{conversation}", "Delete …")
+    assert app.checkbox(key="forget-remembered").label.endswith("(1)")
+    app.checkbox(key="forget-remembered").set_value(forget).run()
+    app.button(key="discard-conversation").click().run()
+    assert [info.id for info in athena.conversations.list()] == [other]
+    assert len(athena.memories.load("local").memories) == (0 if forget else 1)
+    app.button(key="undo-deletion").click().run()
+    assert len(athena.conversations.get(conversation).turns) == 1 and not app.exception
+
+
+def test_an_unknown_conversation_says_so(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena, c="nothing-of-that-id")
+    assert app.warning and not turns(app)
+
+
+# -- whose they are ----------------------------------------------------------------------------------------
+
+
+def test_each_sees_their_own_and_a_single_user_sees_no_switch(athena: Athena, run_app: Run) -> None:
+    athena.conversations.create("Mine")
+    app = run_app(athena)
+    assert titles(app) == ["Mine"] and not app.selectbox
+    theirs = athena.conversations.create("Theirs", user="ann").info.id
+    athena.conversations.save_turn(theirs, answered(steps=(Step("embed"),)))
+    app = run_app(athena, c=theirs)
+    assert not turns(app) and "belongs to “ann”" in words(app)
+    app.selectbox(key="user-local").set_value("ann").run()
+    assert titles(app) == ["Theirs"] and app.query_params["u"] in ("ann", ["ann"])
+    assert not component_data(run_app(athena, page="inspector", c=theirs), "flow")
+    assert component_data(run_app(athena, page="inspector", c=theirs, u="ann"), "flow")
+
+
+def test_a_private_conversation_is_in_no_file_and_in_no_other_window(athena: Athena, run_app: Run) -> None:
+    app = run_app(athena)
+    app.toggle(key="private-False").set_value(True).run()
+    conversation = asked(app, "Why does the zanzibar tank show OFFLINE?")
+    assert len(turns(app)) == 1 and "c" not in app.query_params and not athena.conversations.list()
+    found = [path for path in athena.settings.data_dir.rglob("*") if path.is_file()]
+    assert not [path for path in found if b"zanzibar" in path.read_bytes()]
+    other = run_app(athena, c=conversation)
+    assert not turns(other) and "is private" in words(other)
+    app.toggle(key="private-True").set_value(False).run()
+    assert conversation not in athena.private_conversations and not turns(app)
+
+
+def test_a_conversation_that_cannot_be_begun_is_a_private_one(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(athena.conversations, "create", full)
+    app = run_app(athena)
+    app.chat_input[0].set_value("How long does the crew sleep?").run()
+    assert "the disk is full" in words(app) and "is private now" in words(app)
+
+
+def test_a_proxys_header_names_the_user(
+    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    athena.use(athena.settings.model_copy(update={"user_header": "X-Forwarded-User"}))
+    assert "did not say who you are" in words(run_app(athena, u="eve"))
+    monkeypatch.setattr(whose.st, "user", {PROXY_USER: "dora"})
+    app = run_app(athena, u="eve")
+    assert "dora" in texts(app) and "eve" not in texts(app) and not app.selectbox
+
+
+# -- scope -------------------------------------------------------------------------------------------------
+
+
+def test_a_scope_is_named_and_taken_back_with_a_click(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Valves").info.id
+    athena.conversations.set_scope(conversation, ["crew.md"])
+    app = run_app(athena, c=conversation)
+    asked_again = asked(app, "Why is the LN2 tank OFFLINE?")
+    assert asked_again == conversation and "switch is off" not in turns(app)[-1]
+    next(button for button in app.button if button.label == "Ask everywhere").click().run()
+    assert athena.conversations.get(conversation).info.scope == ()
+
+
+def test_a_scope_without_documents_says_so(athena: Athena, run_app: Run) -> None:
+    conversation = athena.conversations.create("Valves").info.id
+    athena.conversations.set_scope(conversation, ["gone/"])
+    assert "No document is there now" in words(run_app(athena, c=conversation))

@@ -1,0 +1,61 @@
+"""Files that a reader adds: where they are kept, which documents they are, and how they are indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
+from pipeline.errors import AthenaError
+from pipeline.ingesting import uploads
+from pipeline.ingesting.documents import paths_of
+from pipeline.ingesting.uploads import UploadedFile
+from pipeline.stores.globs import literal
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from pipeline.ingest import IngestReport
+    from pipeline.stores.base import DocumentInfo
+
+
+def uploads_folder(athena: Athena) -> Path:
+    """Return the folder in which uploaded files are kept."""
+    return Path(athena.settings.data_dir) / UPLOADS
+
+
+def is_upload(athena: Athena, info: DocumentInfo) -> bool:
+    """Return whether a document was uploaded."""
+    return kept_in(athena.settings, info) is not None
+
+
+def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Sequence[str]:
+    """Keep files in the folder of the uploads, in the place of earlier ones; return their paths in it.
+
+    Raises `AthenaError` where none of them can be read.
+    """
+    with changing_files:
+        limits = upload_limits(athena.settings)
+        return uploads.accept(files, uploads_folder(athena), limits=limits, replace=True).paths
+
+
+def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> IngestReport:
+    """Index uploaded files, and delete those of these paths that cannot be read."""
+    report = athena.ingest([uploads_folder(athena)], **watched)
+    with changing_files:
+        for problem in report.problems:
+            if problem.source in paths:
+                uploads.remove(problem.source, uploads_folder(athena))
+    return report
+
+
+def index_files(athena: Athena, files: Sequence[UploadedFile]) -> tuple[str, ...]:
+    """Keep and index files; return the globs of their documents. Raises `AthenaError` where none is one."""
+    kept = set(keep_files(athena, files))
+    report = index_kept(athena, kept)
+    documents = (info for info in athena.store.sections.documents() if is_upload(athena, info))
+    found = [info.source for info in documents if kept & set(paths_of(info))]
+    if not found:
+        why = next((one.reason for one in report.problems if one.source in kept), "it has no text")
+        raise AthenaError(f"{', '.join(sorted(kept))} cannot be read: {why}.", "Add another file.")
+    return tuple(map(literal, found))
