@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.entities import normalised
 from memory.ids import ANSWER
 from memory.turns import has_words
 from pipeline.analysis import analyse
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.parts import MemoryParts
     from memory.turn_index import Turn
-    from pipeline.stores.memories import Entity
 
 DAY_S = 86_400.0
 SHORT_ID = 8  # first letters of an id that may stand for it
@@ -93,7 +91,8 @@ def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
     Names go with the memories and turns, unless something else mentions them.
     """
     left = with_made_of(index, [known for known in forgotten.ids if known in index.memories])
-    removed = {memory.id for memory in left} | named_by(index, left, turn_ids=forgotten.turn_ids)
+    gone = {memory.id for memory in left}
+    removed = gone | named_by(index, gone, {*forgotten.turn_ids, *forgotten.said_in})
     if forgotten.everything:
         removed |= {*index.entities, *index.mentions, *index.relations}
     return MemoryChanges(removed=tuple(sorted(removed)))
@@ -137,26 +136,12 @@ def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
     return [item for item in known if any(source.turn_id in wanted for source in item.sources)]
 
 
-def named_by(index: UserIndex, memories: Sequence[Memory], *, turn_ids: Collection[str] = ()) -> set[str]:
+def named_by(index: UserIndex, ids: Collection[str], turn_ids: Collection[str] = ()) -> set[str]:
     """Return the ids of the mentions and relations of memories and turns, and of entities left unnamed."""
-    gone = {memory.id for memory in memories}
-    sources = {source.turn_id for memory in memories for source in memory.sources} - {""}
-    text = " ".join(normalised(memory.text) for memory in memories)
-    spoken = {entity.id for entity in index.entities.values() if _is_named(entity, text)}
     rows: list[Mention | Relation] = [*index.mentions.values(), *index.relations.values()]
-    named = {
-        row.id
-        for row in rows
-        if row.memory_id in gone
-        or row.turn_id in turn_ids
-        or (row.turn_id in sources and spoken & _ends(row))
-    }
+    named = {row.id for row in rows if row.memory_id in ids or row.turn_id in turn_ids}
     left: set[str] = set().union(*(_ends(row) for row in rows if row.id not in named))
     return named | (set(index.entities) - left)
-
-
-def _is_named(entity: Entity, text: str) -> bool:
-    return any(normalised(name) in text for name in (entity.name, *entity.aliases) if name)
 
 
 def _ends(row: Mention | Relation) -> set[str]:

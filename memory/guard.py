@@ -12,9 +12,9 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 Row = dict[str, Any]
@@ -25,27 +25,13 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
 
 
-class SecretKind(StrEnum):
-    """The kinds of secrets."""
-
-    PRIVATE_KEY = "private key"
-    KEY = "key"
-    TOKEN = "token"  # noqa: S105 (a name)
-    PASSWORD = "password"  # noqa: S105
-    CARD = "card number"
-    ACCOUNT = "account number"
-
-
-Span = tuple[int, int, SecretKind]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Secret:
-    """Where a secret stands in a text, in code points; never its value."""
+    """Where a secret stands in a text, in code points, and its kind ("password"); never its value."""
 
-    kind: SecretKind
     start: int
     end: int
+    kind: str
 
 
 @cache
@@ -57,22 +43,20 @@ def _rules() -> Mapping[str, Any]:
 # -- how a secret looks ------------------------------------------------------------------------------------
 
 
-def _is_shuffled(text: str) -> object:
-    """Tell whether letters and digits alternate, or digits stand in many groups."""
-    grouped = r"\d{4,6}(?:-\d{4,6}){3,}"
-    base32 = r"(?=[A-Z]*\d)[A-Z2-7]{16,}=*"
-    return len(text) > 7 and (_turns(text) > 2 or re.fullmatch(rf"{grouped}|{base32}", text))
-
-
 def _turns(text: str) -> int:
     """Count how often a letter follows a digit or a digit a letter."""
     return len(re.findall(r"[^\W\d][_-]?\d|\d[_-]?[^\W\d]", text))
 
 
+def _is_shuffled(text: str) -> object:
+    """Tell whether letters and digits alternate, or digits stand in many groups."""
+    grouped = r"\d{4,6}(?:-\d{4,6}){3,}|(?=[A-Z]*\d)[A-Z2-7]{16,}=*"
+    return len(text) > 7 and (_turns(text) > 2 or re.fullmatch(grouped, text))
+
+
 def _is_code(text: str) -> object:
-    return re.fullmatch(
-        r"[A-Za-z]?\d{4,8}[A-Za-z]?#?|(?=.{4})\d{1,6}(?:-\d{1,6}){1,7}", text
-    ) or _is_lettered(text)
+    digits = r"[A-Za-z]?\d{4,8}[A-Za-z]?#?|(?=.{4})\d{1,6}(?:-\d{1,6}){1,7}"
+    return re.fullmatch(digits, text) or _is_lettered(text)
 
 
 def _is_lettered(text: str) -> object:
@@ -116,8 +100,8 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
     """Return the secrets of a text in order, without overlaps."""
     plain, places = _as_read(text)
     found: list[Secret] = []
-    for start, end, kind in sorted((*_shaped(plain), *_labelled(plain)), key=lambda span: span[:2]):
-        secret = Secret(kind, places[start], places[end - 1] + 1)
+    for one in sorted((*_shaped(plain), *_labelled(plain)), key=lambda one: (one.start, one.end)):
+        secret = replace(one, start=places[one.start], end=places[one.end - 1] + 1)
         if found and secret.start < found[-1].end:
             found[-1] = replace(found[-1], end=max(secret.end, found[-1].end))
         else:
@@ -146,42 +130,42 @@ def _as_read(text: str) -> tuple[str, Sequence[int]]:
     return "".join(letter for letter, _ in read), [place for _, place in read]
 
 
-def _shaped(text: str) -> Iterator[Span]:
+def _shaped(text: str) -> Iterator[Secret]:
+    """Yield what looks like a secret by itself."""
     for row in _rules()["shape"]:
         for match in _compiled(row["pattern"]).finditer(text):
             start, end = match.span("value" if "value" in match.re.groupindex else 0)
-            value = text[start:end]
-            first = match.groupdict().get("first") or value.split()[0]
-            if _looks(row.get("looks", ""), value) and not _of("no_value").fullmatch(first):
-                yield start, end, SecretKind(row["kind"])
+            first = match.groupdict().get("first") or text[start:end].split()[0]
+            if _looks(row.get("looks", ""), text[start:end]) and not _of("no_value").fullmatch(first):
+                yield Secret(start, end, row["kind"])
 
 
-def _labelled(text: str) -> Iterator[Span]:
+def _labelled(text: str) -> Iterator[Secret]:
+    """Yield the values that a label announces; a label within a value announces nothing."""
     for label in _rules()["label"]:
-        done = 0  # what stands within a value announces nothing
+        done = 0
         for match in _compiled(rf"(?i)(?:{label['words']}){_words('label_ends')}").finditer(text):
             if match.start() < done:
                 continue
             for start, end in _announced(text, match.start(), match.end(), label):
                 done = max(done, end)
-                yield start, end, SecretKind(label["kind"])
+                yield Secret(start, end, label["kind"])
 
 
 def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[int, int]]:
     """Yield the places of a label's value, before it ("… is my password") and after it."""
     begin = max(0, start - _BEFORE)
     lead = text[begin:start]
-    if (
-        (first := _of("value_first").search(lead))
-        and "beside" in label
-        and _looks(label["beside"], first["value"])
-    ):
+    first = _of("value_first").search(lead)
+    if first and "beside" in label and _looks(label["beside"], first["value"]):
         yield begin + first.start("value"), begin + first.end("value")
     owned = bool(_of("whose").search(lead))
-    for bridge in map(_compiled, _words("bridges")):
-        if (match := bridge.match(text, end)) and (span := _value(text, match, label, owned=owned)):
-            yield span
-            return
+    spans = (_value(text, match, label, owned=owned) for match in _bridged(text, end))
+    yield from islice(filter(None, spans), 1)
+
+
+def _bridged(text: str, end: int) -> Iterator[re.Match[str]]:
+    yield from filter(None, (_compiled(bridge).match(text, end) for bridge in _words("bridges")))
 
 
 def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple[int, int] | None:

@@ -75,8 +75,7 @@ class UserIndex:
             self.memories[memory.id] = memory
         for entity in changes.entities:
             self.entities[entity.id] = entity
-            for name in (entity.name, *entity.aliases):
-                self._names.setdefault(normalised(name), entity.id)
+            self._names.setdefault(normalised(entity.name), entity.id)
         for mention in changes.mentions:
             self.mentions[mention.id] = mention
             self._mentioned[mention.entity_id].add(mention.id)

@@ -203,13 +203,13 @@ def reworded(index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:
     """Return the write that puts a reworded memory, and what it names, in the place of the old one."""
     names = Naming(index=index, at=new.created_at)
     names.add_memories([new])
-    removed = named_by(index, [old]) - {*names.entities, *names.mentions, *names.relations}
+    removed = named_by(index, [old.id]) - {*names.entities, *names.mentions, *names.relations}
     return replace(names.changed(MemoryChanges(memories=(new,))), removed=tuple(sorted(removed)))
 
 
 def secret_kinds(text: str) -> tuple[str, ...]:
     """Return the kinds of a text's secrets, each once."""
-    return tuple(dict.fromkeys(str(secret.kind) for secret in secrets_in(text)))
+    return tuple(dict.fromkeys(secret.kind for secret in secrets_in(text)))
 
 
 def left_out(kinds: Sequence[str]) -> str:

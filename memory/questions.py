@@ -29,13 +29,9 @@ _CORRECTS = re.compile(
     r"|.*\bnot \w+\W*(?:sorry)?\W*$|.*\b(?:sorry|i mea?nt)\W*$",
     re.IGNORECASE,
 )
-_OF_TALK = re.compile(
-    r"\b(?:i|we|you)(?: \w+)? (?:ask|sa(?:y|id)|t(?:ell|old)|mention|answer|suggest|recommend|advise)",
-    re.IGNORECASE,
-)
-_OF_ANSWERS = re.compile(
-    r"\byou(?: \w+)? (?:sa(?:y|id)|t(?:ell|old)|mention|answer|suggest|recommend|advise|explain)"
-    r"|\byour (?:\w+ )?(?:answer|advice|suggestion|recommendation)",
+_TALK = re.compile(
+    r"\b(i|we|you)(?: \w+)? (?:ask|sa(?:y|id)|t(?:ell|old)|mention|answer|suggest|recommend|advise|explain)"
+    r"|\b(your) (?:\w+ )?(?:answer|advice|suggestion|recommendation)",
     re.IGNORECASE,
 )
 _LEANS = re.compile(
@@ -78,12 +74,12 @@ def corrects(message: str) -> bool:
 
 def is_of_talk(question: str) -> bool:
     """Tell whether a question is about what was asked or said: "which hose did I ask you about?"."""
-    return _OF_TALK.search(question) is not None
+    return _TALK.search(question) is not None
 
 
 def is_of_answers(question: str) -> bool:
     """Tell whether a question is about what the assistant said: "what did you recommend?"."""
-    return _OF_ANSWERS.search(question) is not None
+    return any((match[1] or match[2]).lower().startswith("you") for match in _TALK.finditer(question))
 
 
 def leans(message: str) -> bool:

@@ -97,7 +97,6 @@ def is_tool_request(message: str) -> bool:
 MOST = 20  # memories in a reply
 MOST_SAID = 6  # messages in a reply
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
-NO_FACT = "No fact about you is kept. {turns} found again when you ask about it."
 ALSO_SAID = "{turns} found again as well, when you ask about it."
 SECRETS = (
     "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
@@ -105,12 +104,8 @@ SECRETS = (
 )
 REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
 CONFIRM = (
-    "Nothing is forgotten yet. To do it, search for it on the Memory page and choose *Forget*, or run "
-    '`athena memory forget --search "{query}" --yes`.'
-)
-CONFIRM_ALL = (
-    "Nothing is forgotten yet. To forget everything, choose *Forget everything* on the Memory page, or run "
-    "`athena memory forget --all --yes`."
+    "Nothing is forgotten yet. To do it, choose *Forget* on the Memory page, or run "
+    "`athena memory forget {how} --yes`."
 )
 
 Reply = tuple[str, tuple[str, ...], Kept]
@@ -157,10 +152,10 @@ def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
     kept = [item for item in memory.list() if item.tier != "static"]
     found = sorted(kept, key=lambda item: item.kind == "qa")[:MOST]  # questions last
     turns = len(_own(memory, turn_id))
+    if not (found or turns):
+        return NOTHING, ()
     said = f"{counted(turns, 'message')} of yours {'is' if turns == 1 else 'are'}"
-    if not found:
-        return NO_FACT.format(turns=said) if turns else NOTHING, ()
-    parts = ["I remember:", _lines(item.id for item in found)]
+    parts = ["I remember:", _lines(item.id for item in found)] if found else ["No fact about you is kept."]
     parts += [ALSO_SAID.format(turns=said)] if turns else []
     return "\n\n".join(parts), tuple(item.id for item in found)
 
@@ -185,7 +180,7 @@ def _would_forget(memory: UserMemory, query: str, turn_id: str) -> tuple[str, tu
     listed = [_lines(each[:MOST]) for each in (ids, said) if each]
     more = sum(max(0, len(each) - MOST) for each in (ids, said))
     listed += [f"- and {more} more"] if more else []
-    confirm = CONFIRM.format(query=query.replace('"', "'")) if query else CONFIRM_ALL
+    confirm = CONFIRM.format(how=f'--search "{query.replace(chr(34), chr(39))}"' if query else "--all")
     listing = "\n".join(listed)
     return f"This would be forgotten:\n\n{listing}\n\n{confirm}", (*ids[:MOST], *said[:MOST])
 

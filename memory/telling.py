@@ -15,9 +15,8 @@ from memory.questions import asks, is_of_talk
 from memory.times import date_words, meant_day
 from memory.turn_index import FoundTurn, cut, only_asked
 from memory.turn_search import verdict_of
-from pipeline.analysis import analyse
+from memory.turns import has_words
 from pipeline.answering.recollection import Recalled, named
-from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.recall import FoundMemory
@@ -89,8 +88,7 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
 
 def has_all(text: str, question: str) -> bool:
     """Tell whether a text has all content words of a question, and others beside them."""
-    wanted, told = set(content_terms(question)), set(content_terms(text))
-    return wanted <= set(analyse(text)) and bool(told - wanted)
+    return has_words(text, question) and not has_words(question, text)
 
 
 def _is_of_another(turns: FoundTurns) -> bool:

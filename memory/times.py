@@ -6,10 +6,6 @@ import re
 import time
 from datetime import UTC, date, datetime, timedelta
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FIRST_S, LAST_S = -62_135_596_800, 253_402_300_799
-"""The first second of year 1 and the last one of year 9999."""
-
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
     "january", "february", "march", "april", "may", "june",
@@ -37,16 +33,14 @@ def now() -> float:
 
 def iso(seconds: float | None) -> str | None:
     """Return a time as ISO 8601 in UTC; None stays None."""
-    return None if seconds is None else _moment(seconds).isoformat(timespec="microseconds")
+    return (
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+    )
 
 
 def local(seconds: float) -> datetime:
-    """Return a time in the local zone; in UTC at the ends of the calendar."""
-    moment = _moment(seconds)
-    try:
-        return moment.astimezone()
-    except (ValueError, OverflowError):
-        return moment
+    """Return a time in the local zone."""
+    return datetime.fromtimestamp(seconds).astimezone()
 
 
 def local_day(seconds: float | None) -> str:
@@ -98,7 +92,3 @@ def _next(day: int, month: int, said: date) -> date | None:
 
 def _words(day: date) -> str:
     return f"{day:%A} {day.day} {day:%B} {day.year}"
-
-
-def _moment(seconds: float) -> datetime:
-    return EPOCH + timedelta(seconds=min(max(seconds, FIRST_S), LAST_S))

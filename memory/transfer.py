@@ -12,13 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
 from memory.guard import reads_as_instruction, without_secrets
 from memory.ids import id_of, plain
 from memory.keeping import refuse_long
 from memory.shapes import TIMES
-from memory.times import FIRST_S, LAST_S
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation, plain_object
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.user_memory import UserMemory
 
+LATEST_S = 2**33  # in the year 2242
 KINDS = ("memories", "entities", "mentions", "relations")
 
 
@@ -37,7 +37,7 @@ def _own(row: Any, info: ValidationInfo) -> Any:
         return row
     for name in TIMES:
         value = row.get(name)
-        if isinstance(value, int | float) and not FIRST_S <= value <= LAST_S:
+        if isinstance(value, int | float) and not 0 <= value <= LATEST_S:
             raise ValueError(f"{name} is no time")
     return {key: row[key] for key in row if not key.startswith("embed")} | {"user": info.context}
 
@@ -77,28 +77,21 @@ def read_import(data: str, *, user: str) -> MemoryChanges:
         whole = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
         export = _Export.model_validate(whole, context=user)
     except (ValueError, RecursionError) as error:
+        why = " ".join(str(error).split()[:20])
         raise AthenaError(
-            f"This is not an export of memories: {_why(error)}.", "Give a file of `athena memory export`."
+            f"This is not an export of memories: {why}.", "Give a file of `athena memory export`."
         ) from error
     rows = {name: getattr(export, name) for name in KINDS}
     return MemoryChanges(**rows | {"memories": tuple(map(_guarded, export.memories))})
-
-
-def _why(error: Exception) -> str:
-    """Return what is wrong with a file: the first field that does not fit, or that it is not JSON."""
-    if not isinstance(error, ValidationError):
-        return f"it is not JSON ({error})"
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
 
 
 def _guarded(memory: Memory) -> Memory:
     """Return a memory without secrets; an instruction is not trusted. Raises `AthenaError` for a long one."""
     refuse_long(memory.text, f"Memory '{memory.id}'")
     refuse_long(memory.object, f"The object of memory '{memory.id}'")
-    text = without_secrets(memory.text)
-    trusted = memory.trusted and not reads_as_instruction(text)
-    return replace(memory, text=text, object=without_secrets(memory.object), trusted=trusted)
+    text, thing = without_secrets(memory.text), without_secrets(memory.object)
+    trusted = memory.trusted and memory.tier != "static" and not reads_as_instruction(text)
+    return replace(memory, text=text, object=thing, trusted=trusted)
 
 
 def without_known(index: UserIndex, changes: MemoryChanges) -> MemoryChanges:

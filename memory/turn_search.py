@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """Weights of the score, as shares of the best turn's score (docs/decisions/memory.md)."""
+class Calibration:
+    """Numbers that hold for one embedding model (docs/decisions/memory.md).
+
+    Weights of the score are shares of the best turn's score. The probability is logistic in its signs.
+    """
 
     dense: float = 0.6  # share of the vectors; the rest is BM25's
     before: float = 0.15  # of the score of the turn before
@@ -36,14 +39,7 @@ class Weights:
     when: float = 0.2  # for turns that name a time, if the question asks when
     asking: float = 0.2  # against turns that ask
     session: float = 0.4  # of the best score in the session
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """Numbers that hold for one embedding model."""
-
-    weights: Weights = Weights()
-    intercept: float = -3.64  # of the probability; fitted at commit d5836ab4
+    intercept: float = -3.64  # of the probability
     similarity: float = 8.43  # weight of the best cosine
     coverage: float = 0.0  # weight of the share of the question's words
     side: float = 4.19  # weight of the named speaker's lead
@@ -52,9 +48,7 @@ class Calibration:
 
 CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": Calibration()}
 
-UNCALIBRATED = Calibration(
-    weights=Weights(dense=0.5), intercept=-7.0, similarity=0.0, coverage=8.0, same_matter=0.8
-)
+UNCALIBRATED = Calibration(dense=0.5, intercept=-7.0, similarity=0.0, coverage=8.0, same_matter=0.8)
 """For every other model: its cosines may be high for unrelated texts, so the probability rests on words."""
 
 
@@ -131,7 +125,7 @@ def look_up(
     asking = read_question(question, speakers=[name for name in layout.names if name])
     keywords, vector = index.texts.scores(asking.terms), encoder.encode_query(asking.wording)
     similar = index.texts.similarities(vector)
-    scores = _scores(keywords, similar, layout, asking, known.weights)
+    scores = _scores(keywords, similar, layout, asking, known)
     best = np.argsort(-scores, kind="stable")
     best = best if asking.of_answers else best[layout.own[best] > 0]
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
@@ -158,7 +152,9 @@ def look_up(
     return FoundTurns(tuple(found), telling, probability_of(signs, known), later, signs)
 
 
-def _scores(keywords: Scores, similar: Scores, layout: Layout, asking: Asking, weights: Weights) -> Scores:
+def _scores(
+    keywords: Scores, similar: Scores, layout: Layout, asking: Asking, weights: Calibration
+) -> Scores:
     """Return one score for each turn: its words and vector, its neighbours, signals and its session."""
     scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
     scores = relative(with_neighbours(relative(scores), layout.before, weights))
@@ -227,7 +223,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def with_neighbours(scores: Scores, before: Numbers, weights: Weights) -> Scores:
+def with_neighbours(scores: Scores, before: Numbers, weights: Calibration) -> Scores:
     """Add shares of the neighbours' scores to each turn's: a question before an answer helps to find it."""
     padded = np.append(scores, np.float32(0))  # `NONE` is the last one
     links = np.append(before, NONE)
@@ -242,7 +238,7 @@ def with_neighbours(scores: Scores, before: Numbers, weights: Weights) -> Scores
     return np.asarray(scores + beside, dtype=np.float32)
 
 
-def signals(layout: Layout, asking: Asking, weights: Weights) -> Scores:
+def signals(layout: Layout, asking: Asking, weights: Calibration) -> Scores:
     """Return what is added to each turn's score beside its words: shape (turns,)."""
     total = -weights.asking * layout.asking * (not asking.of_talk)
     if asking.speaker:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.guard import SecretKind, reads_as_instruction, secrets_in, without_secrets
+from memory.guard import reads_as_instruction, secrets_in, without_secrets
 from tests.memory.tables import attacks, rows
 
 ROOT = Path(__file__).parents[2]
@@ -18,16 +18,14 @@ def test_secrets_have_a_place_and_a_kind_and_words_about_them_are_none() -> None
     """Each row: the kind, or "-"; the secret; the text."""
     wrong = []
     for kind, secret, text in rows("secrets.tsv"):
-        found = [(one.kind.value, text[one.start : one.end]) for one in secrets_in(text)]
+        found = [(one.kind, text[one.start : one.end]) for one in secrets_in(text)]
         hidden = without_secrets(text)
         right = found == ([] if kind == "-" else [(kind, secret)]) and len(hidden) == len(text)
         wrong += [] if right and (kind == "-" or secret not in hidden) else [(text, found)]
     assert wrong == []
 
 
-def test_as_many_secrets_are_found_as_the_page_on_security_promises() -> None:
-    promised = "at most 2 of these 100 are missed, and at most 1 of 200 harmless ones is refused"
-    assert promised in " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
+def test_at_most_two_of_a_hundred_secrets_are_missed_and_one_of_two_hundred_harmless_refused() -> None:
     secret, kept, refused = _tried("dev", "test")
     assert secret == 100
     assert len(kept) <= 2, kept
@@ -61,7 +59,7 @@ def _is_hidden(text: str, secret: str) -> bool:
 
 def test_a_private_key_is_one_even_where_its_end_is_missing() -> None:
     text = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc"
-    assert [(one.kind, one.end) for one in secrets_in(text)] == [(SecretKind.PRIVATE_KEY, len(text))]
+    assert [(one.kind, one.end) for one in secrets_in(text)] == [("private key", len(text))]
 
 
 def test_attempts_read_as_instructions() -> None:

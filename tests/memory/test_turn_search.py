@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from memory.turn_index import NONE, Turn, TurnIndex
-from memory.turn_search import Weights, look_up, relative, with_neighbours, with_sessions
+from memory.turn_search import Calibration, look_up, relative, with_neighbours, with_sessions
 from tests.fakes import FakeEncoder, spoken
 
 TALK = ("Good morning!", "It rains.", "Coffee would be nice.", "I am late for work.")
 
-WEIGHTS = Weights()
+WEIGHTS = Calibration()
 
 
 def index(*turns: Turn) -> TurnIndex:
