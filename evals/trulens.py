@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import subprocess
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -285,4 +285,4 @@ def serve_dashboard(database: str, *, host: str, port: int) -> None:
     flags = [f"--{name}={value}" for name, value in options.items()]
     url = f"sqlite:///{Path(database).expanduser().absolute()}"
     command = [sys.executable, "-m", "streamlit", "run", str(page), *flags, "--", "--database-url", url]
-    subprocess.run(command, check=False)
+    os.execv(sys.executable, command)  # noqa: S606 - no child that could outlive this process
