@@ -101,13 +101,13 @@ def build_search(components: Components, llm: LLM | None) -> HybridSearch:
         options=retrieval_options(components.settings),
         calibration=calibrated(encoder.name),
         cross_encoder=components.models.cross_encoder()[0],
-        hypothesize=_hypothesizer(llm) if llm is not None and components.settings.hyde != "off" else None,
+        hypothesize=_hypothesizer(llm) if llm is not None and components.settings.hyde == "on" else None,
     )
 
 
 def retrieval_options(settings: Settings) -> RetrievalOptions:
     """Return the options of a search; with "auto" HyDE is on where a model is connected."""
-    return options_of(settings, RetrievalOptions, hyde=settings.hyde != "off")
+    return options_of(settings, RetrievalOptions, hyde=settings.hyde == "on")
 
 
 def _hypothesizer(llm: LLM) -> Hypothesize:

@@ -99,8 +99,8 @@ class Settings(
     llm: str = Field("auto", description="auto, none, ollama/NAME or openai/NAME")
 
     # Retrieving
-    hyde: Literal["auto", "on", "off"] = Field(
-        "auto", description="hypothetical answer as part of the dense query; auto = when a model is connected"
+    hyde: Literal["off", "on"] = Field(
+        "off", description="the model writes a hypothetical answer to search with, which takes another call"
     )
 
     # Chatting

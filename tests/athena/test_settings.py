@@ -57,7 +57,7 @@ GOOD: dict[str, tuple[str, Any]] = {
     "think": ("true", True),
     "prices": ("openai/a 0.1 0.2; ollama/b 0 0", "openai/a 0.1 0.2; ollama/b 0 0"),
     "request_timeout_s": ("9", 9.0),
-    "hyde": ("off", "off"),
+    "hyde": ("on", "on"),
     "alpha": ("1", 1.0),
     "top_k": ("3", 3),
     "context_tokens": ("900", 900),
@@ -145,7 +145,7 @@ def test_a_bad_value_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch)
 
 def test_options_have_the_values_of_the_settings_and_the_changes() -> None:
     settings = Settings(alpha=0.2, hyde="off", openai_api_key="sk-secret")
-    options = options_of(settings, RetrievalOptions, hyde=settings.hyde != "off")
+    options = options_of(settings, RetrievalOptions, hyde=settings.hyde == "on")
     assert (options.alpha, options.hyde, options.paths) == (0.2, False, None)
     assert not [name for name in options.model_dump() if "key" in name]  # they are stored with each answer
     with pytest.raises(ValidationError):
@@ -224,8 +224,8 @@ def test_choices_come_back_and_only_their_owner_may_read_them(tmp_path: Path) ->
     write_choices(tmp_path / "data", {"hyde": "on", "openai_api_key": "sk-9"})
     path = tmp_path / "data" / FILE_NAME
     path.chmod(0o644)
-    write_choices(tmp_path / "data", {"hyde": "off"})
-    assert read_choices(tmp_path / "data") == {"hyde": "off"}
+    write_choices(tmp_path / "data", {"hyde": "on"})
+    assert read_choices(tmp_path / "data") == {"hyde": "on"}
     assert path.stat().st_mode & 0o777 == 0o600
     assert [found.name for found in path.parent.iterdir()] == [FILE_NAME]
 
