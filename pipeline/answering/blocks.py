@@ -60,7 +60,12 @@ class PassageLeaves:
         section = self.passage.section
         marks = re.split(r"[\r\n]", gap)[-1]
         if leaf.section_id != final.section_id:
-            marks = gap
+            above = (
+                FENCE_BELOW.match(gap)
+                if first and self.leaves[first - 1].metadata["kind"] == "code"
+                else None
+            )
+            marks = gap[above.end() :] if above else gap
         elif leaf.metadata["kind"] == "code" and (fence := FENCE_ABOVE.search(gap)):
             marks = fence[0]
         below = FENCE_BELOW.match(section.text, end_of(final) - start_of(section))

@@ -79,6 +79,12 @@ def test_spans_begin_with_their_bullet_number_or_fence() -> None:
     assert spans["It leaks."] == "It leaks."
 
 
+def test_code_above_keeps_its_fence_where_several_sections_are_quoted() -> None:
+    found = passage_of("```\nrun\n```\n\nIt starts.\n\nIt ends.")
+    below = replace(found.leaves[-1], section_id="another")  # type: ignore[type-var]
+    assert _text(replace(found, leaves=(*found.leaves[:-1], below)), 1, 2) == "It starts.\n\nIt ends."
+
+
 def test_rows_steps_items_and_lines_are_counted() -> None:
     table, steps = passage_of(TABLE), passage_of(STEPS)
     block = last_block(table)
