@@ -3,7 +3,8 @@
 Questions over the manuals from the held-out halves of `evals/data`: answerable ones, ones that the documents
 do not answer, follow-ups, and questions in other languages. A sentence counts as supported where the cited
 passage has `SHARED` of its content words and all of its numbers, ids and commands: this check is independent
-of the one that cited it, and knows no language.
+of the one that cited it, and knows no language. Sentences that say that the documents do not answer are not
+counted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 
 DATA, CORPUS = Path("evals/data"), Path("docs_corpus")
 SHARED = 0.5
+DENIES = re.compile(  # a sentence that says that the documents do not answer
+    r"document\w* (?:do(?:es)?(?: not|n't)|(?:provide|contain|give)s? no)"
+    r"|\bnot (?:\w+ )?(?:specified|mentioned|provided|stated|described|covered|given|available|found|listed)",
+    re.IGNORECASE,
+)
 FIRST = 3  # sections in which a follow-up's search must find the right one
 LEAKS = ("<source", "</source", "<think", "Rules:", "numbered sources", "](")
 CONTEXT_TOKENS = 1200
@@ -129,12 +136,19 @@ def metrics(rows: Sequence[Written]) -> dict[str, float]:
         "fact": mean([float(row.fact) for row in known]),
         "cited": mean([float(cited and right) for cited, right, _ in every]),
         "marked_wrongly": mean([float(not cited and in_sources) for cited, _, in_sources in every]),
-        "unwarned": mean([float(row.verdict == "answered") for row in rows if row.kind == "unanswerable"]),
+        "unwarned": mean([float(is_unwarned(row)) for row in rows if row.kind == "unanswerable"]),
         "follow_up_found": mean([float(row.found) for row in rows if row.kind == "follow-up"]),
         "first_chip_s": max((row.first_chip_s for row in rows if row.first_chip_s), default=float("nan")),
         "leaks": float(sum(row.leaks for row in rows)),
         "seconds": median([row.seconds for row in rows]),
     }
+
+
+def is_unwarned(row: Written) -> bool:
+    """Whether neither the verdict nor the answer itself says that the documents may not answer."""
+    return row.verdict == "answered" and not any(
+        DENIES.search(row.text[piece.start : piece.end]) for piece in sentences_of(row.text)
+    )
 
 
 def has_fact(text: str, query: Question) -> bool:
@@ -147,7 +161,7 @@ def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool
     by_marker = {citation.marker: citation for citation in answer.citations}
     for piece in sentences_of(answer.text) if answer.mode == "generate" else ():
         sentence = without_markers(answer.text[piece.start : piece.end])
-        if not states_something(sentence):
+        if not states_something(sentence) or DENIES.search(sentence):
             continue
         cited = [by_marker[number] for number in piece.numbers if number in by_marker]
         texts = ["\n".join([one.section_text, *one.heading_path]) for one in cited]
