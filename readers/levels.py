@@ -69,18 +69,11 @@ def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]
     sentences = []
     for position, leaf in enumerate(leaves):
         text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
-        metadata = {
-            **inherited,
-            "position": position,
-            "siblings": len(leaves),
-            "kind": leaf.kind.value,
-            "start_line": lines.number(base + leaf.start),
-            "end_line": lines.number(base + leaf.end - 1),
-            "header": leaf.header,
-            "page": lines.page(base + leaf.start) or above.get("page"),
-            "shown": shown if shown != text else None,
-        }
-        metadata = {key: value for key, value in metadata.items() if value not in (None, "")}
+        own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
+        own |= {"start_line": lines.number(base + leaf.start), "end_line": lines.number(base + leaf.end - 1)}
+        page = lines.page(base + leaf.start) or above.get("page")
+        more = {"header": leaf.header, "page": page, "shown": shown if shown != text else None}
+        metadata = inherited | own | {key: value for key, value in more.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
         node_id = sentence_id(section.node_id, position)
         sentences.append(Sentence(node_id, text, metadata, start, end, section.node_id))

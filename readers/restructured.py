@@ -38,6 +38,6 @@ class _Words(Directive):  # type: ignore[misc]  # docutils has no types
 
     def run(self) -> list[Any]:
         """Return a paragraph and the content."""
-        box = nodes.container()
+        box = nodes.container("", nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments])))
         self.state.nested_parse(self.content, self.content_offset, box)
-        return [nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments])), *box.children]
+        return list(box.children)
