@@ -28,7 +28,7 @@ def test_a_selected_section_by_its_heading_or_its_path(manual: EmbeddedStore, he
     reason = ask(manual, "systems/ecs.md", heading)
     assert (reason.source, reason.heading_path) == ("systems/ecs.md", ("ECS", "LN2 tank"))
     assert (reason.dropped_by, reason.final_rank) == ("", 1)
-    assert reason.explanation == "It was selected, in place 1."
+    assert "in place 1" in reason.explanation
     assert list(reason.places) == [*LISTS, "fused", "reranked"]
     assert reason.places["bm25_sections"].rank == reason.places["fused"].rank == 1
     assert reason.places["reranked"] == Place()  # there is no reranker
@@ -38,7 +38,7 @@ def test_a_selected_section_by_its_heading_or_its_path(manual: EmbeddedStore, he
     ("source", "heading", "text"),
     [
         ("pump.md", "Pump", "pump.md"),
-        ("systems/ecs.md", "tank", "no section in it is called 'tank'. It has 'Cabin fan', 'LN2 tank'"),
+        ("systems/ecs.md", "tank", "'Cabin fan', 'LN2 tank'"),
     ],
 )
 def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, text: str) -> None:
@@ -51,9 +51,9 @@ def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, t
     ("options", "dropped_by", "text"),
     [
         ({"candidates": 1, "alpha": 0.0}, "search", "its 1 candidates"),
-        ({"paths": "systems/*"}, "search", "Only other documents were searched"),
-        ({"top_k": 1}, "select", "was left out: beyond the first 1."),
-        ({"context_tokens": 1}, "select", "do not fit the budget"),
+        ({"paths": "systems/*"}, "search", "Only other documents"),
+        ({"top_k": 1}, "select", "beyond the first"),
+        ({"context_tokens": 1}, "select", "do not fit"),
     ],
 )
 def test_the_step_that_dropped_it(
@@ -70,7 +70,7 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.M
     reranker = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, top_k=1)
     assert (reason.places["fused"].rank, reason.dropped_by) == (1, "rerank")
-    assert f"It was in place 1, {reason.places['reranked'].rank} after reranking" in reason.explanation
+    assert f"{reason.places['reranked'].rank} after reranking" in reason.explanation
 
 
 def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:
