@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.files import find_files
 from readers.formats import MARKDOWN_ONLY
 from readers.includes import read_page
-from readers.levels import Section
+from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
 SHOWN = frozenset({"source", "heading_path", "header"})
@@ -49,7 +49,7 @@ class MarkdownReader(BaseReader):
             for section in read_sections(text, source=source):
                 own = {k: " › ".join(v) if isinstance(v, list) else v for k, v in section.metadata.items()}
                 own |= {"start_char_idx": section.start_char_idx, "end_char_idx": section.end_char_idx}
-                fields = node_fields(section, own, {NodeRelationship.SOURCE: section.document_id})
+                fields = _fields(section, own, {NodeRelationship.SOURCE: section.document_id})
                 yield Document(**{**fields, "metadata": {**extra, **own}})
 
 
@@ -76,7 +76,7 @@ class PunktSentenceParser(NodeParser):
             start = getattr(node, "start_char_idx", None) or node.metadata.get("start_char_idx") or 0
             section = Section(node.node_id, text, node.metadata, start, start + len(text), document)
             above = {NodeRelationship.PARENT: node.node_id, NodeRelationship.SOURCE: document}
-            own = [TextNode(**node_fields(leaf, leaf.metadata, above)) for leaf in cutter.cut(section)]
+            own = [TextNode(**_fields(leaf, leaf.metadata, above)) for leaf in cutter.cut(section)]
             node.relationships[NodeRelationship.CHILD] = [leaf.as_related_node_info() for leaf in own]
             leaves += own
         return leaves
@@ -86,13 +86,8 @@ class PunktSentenceParser(NodeParser):
         return nodes
 
 
-def node_fields(
-    node: Any, metadata: Mapping[str, Any], above: Mapping[NodeRelationship, str]
-) -> dict[str, Any]:
-    """Return the fields of LlamaIndex's node: models are shown `SHOWN` of the metadata alone.
-
-    `above` has the ids of the nodes that it belongs with.
-    """
+def _fields(node: Section | Sentence, metadata: Any, above: dict[NodeRelationship, str]) -> dict[str, Any]:
+    """Return the fields of LlamaIndex's node: models are shown `SHOWN` of the metadata alone."""
     return {
         "id_": node.node_id,
         "text": node.text,

@@ -9,7 +9,6 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 from pipeline.answer import Retrieval
 from pipeline.nodes import Node, StoredNode
 from pipeline.retrieve import HybridSearch
-from readers.llamaindex import node_fields
 
 
 class HybridRetriever(BaseRetriever):
@@ -26,17 +25,30 @@ class HybridRetriever(BaseRetriever):
         return nodes_with_score(self.hybrid_search.search(query_bundle.query_str))
 
 
+SHOWN = frozenset({"source", "heading_path", "header"})
+"""Metadata that LlamaIndex's components show a model; all but the first are embedded, too."""
+
+
 def text_node(node: Node) -> TextNode:
     """Return a node as LlamaIndex's, which knows its document, and its section or its sentences."""
     if isinstance(node, TextNode):
         return node
-    above, below = dict[NodeRelationship, str](), tuple[str, ...]()
+    made = TextNode(
+        id_=node.node_id,
+        text=node.text,
+        start_char_idx=node.start_char_idx,
+        end_char_idx=node.end_char_idx,
+        metadata=dict(node.metadata),
+        excluded_embed_metadata_keys=sorted(node.metadata.keys() - (SHOWN - {"source"})),
+        excluded_llm_metadata_keys=sorted(node.metadata.keys() - SHOWN),
+    )
     if isinstance(node, StoredNode):
-        above = {NodeRelationship.SOURCE: node.document_id, NodeRelationship.PARENT: node.section_id}
-        below = node.sentence_ids
-    made = TextNode(**node_fields(node, node.metadata, above))
-    if below:
-        made.relationships[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=child) for child in below]
+        made.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=node.document_id)
+        if node.section_id:
+            made.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=node.section_id)
+        else:
+            children = [RelatedNodeInfo(node_id=child) for child in node.sentence_ids]
+            made.relationships[NodeRelationship.CHILD] = list(children)
     return made
 
 
