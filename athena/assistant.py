@@ -90,8 +90,7 @@ class Athena:
 
     def __init__(self, components: Components) -> None:
         self.components = components
-        self.serving = False  # whether the process goes on for many answers
-        self._after_answers = Lazy(self._make_after_answers)
+        self._after_answers = Lazy(_make_after_answers)
         self._ingesting: list[None] = []  # one for each run
 
     def __enter__(self) -> Self:
@@ -269,7 +268,6 @@ class Athena:
         A model on a server is left alone: a request for nothing may cost money. A process that stays up,
         `serving`, also counts the words of the documents, by which spelling is corrected.
         """
-        self.serving = self.serving or serving
         if self.models.given.encoder is None and not is_remote(self.settings):
             warming.run_ahead(lambda: self.encoder.encode_query(""))
         if serving:
@@ -395,11 +393,11 @@ class Athena:
                 last.callback(store.close)
             self.finish()
 
-    def _make_after_answers(self) -> AfterAnswers:
-        """The jobs after answers: in the background where this process serves, else when it closes."""
-        from memory.finishing import AfterAnswers
 
-        return AfterAnswers()
+def _make_after_answers() -> AfterAnswers:
+    from memory.finishing import AfterAnswers
+
+    return AfterAnswers()
 
 
 def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:

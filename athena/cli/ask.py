@@ -78,7 +78,6 @@ def chat(
 
     check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
-        athena.serving = True
         recipe = athena.chat(conversation_id=conversation, private=private)
         before = athena.conversations.get(conversation).turns if conversation else ()
         noted = any(has_model_note(turn.answer.notices) for turn in before)
