@@ -13,7 +13,11 @@ from memory import graph, upkeep
 from memory.options import PRESETS
 from memory.recall import recallable, weighed, within
 from memory.user_memory import UserMemory
+from pipeline.answering.persona import Persona
+from pipeline.answering.prompts import Budget, build_prompt
+from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.messages import Message
 from pipeline.stores.memories import Memory
 from tests.contracts.memories import adding, memory
 from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
@@ -194,6 +198,19 @@ def test_simple_at_most_two_above_the_threshold_are_slipped_in(mine: UserMemory)
     assert len(found) == 2
     assert all(item.relevance >= mine.threshold for item in reading.found)
     assert mine.read("quantum chromodynamics")[0] == []
+
+
+def test_simple_they_are_slipped_in_as_an_exchange_after_the_history() -> None:
+    facts = (Recalled(id="m1", text="My bunk is B-2."), Recalled(id="m2", text="I like tea."))
+    history = [Message("user", "Hello."), Message("assistant", "Hello.")]
+    budget = Budget(prompt=2000, sources=500, history=500)
+    for preset in (PRESETS["inject"], PRESETS["agent"]):
+        known = Recollection(memories=facts, exchange=preset.exchange)
+        prompt = build_prompt(Persona(), [], history, "Which?", budget=budget, memory=known)
+        told = [message for message in prompt.messages if "My bunk is B-2." in message.text]
+        assert [prompt.messages.index(message) for message in told] == [3]
+        assert len(prompt.messages) == (6 if preset.exchange else 4)
+        assert "B-2" not in "".join(message.text for message in prompt.stored)
 
 
 # -- memary ------------------------------------------------------------------------------------------------
