@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-MOST_KEYWORDS = 3  # words of a message that only names what is looked for, as "bunk number"
 MOST_CORRECTION = 8  # words of a message that only corrects the one before
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
