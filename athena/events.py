@@ -1,4 +1,4 @@
-"""What happens while an answer is made (`Athena.stream` yields it) or documents are indexed."""
+"""The events of an answer, which `Athena.stream` yields, and of an ingest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program of LlamaIndex's parts may take from Athena, besides `Athena.retriever`."""
+"""Parts for programs of LlamaIndex, besides `Athena.retriever`."""
 
 from __future__ import annotations
 
