@@ -118,7 +118,10 @@ class ServerConversations(Conversations):
         A conversation that is deleted meanwhile takes the turn along.
         """
         with self._connections.mongodb() as database:
-            conversation = _conversation(database, conversation_id)
+            conversation = database["conversations"].find_one({"_id": conversation_id})
+            if conversation is None:
+                database["turns"].delete_one({"_id": turn_id, "conversation_id": conversation_id})
+                raise unknown_conversation(conversation_id)
             for _ in range(ATTEMPTS):
                 record = database["turns"].find_one({"_id": turn_id})
                 old = turn_of(record) if record else None
