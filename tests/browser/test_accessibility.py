@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import MANY, Opener
-from tests.browser.pages import App, box
+from tests.browser.pages import box
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
@@ -18,7 +18,6 @@ PAGES = (
     "/documents",
     "/memory",
     "/settings",
-    "/?private=1",
     "/mission",
     "/mission?level=mixture",
 )
@@ -65,10 +64,6 @@ def test_the_chat_has_no_serious_problem(talkative: str, open_app: Opener) -> No
     expect(app.pane).to_be_visible()
     assert not problems(app.page)
     app.page.set_viewport_size({"width": 1280, "height": 800})
-    app.escape()
-    app.turn(1).get_by_label("Ask again").click()
-    expect(app.answered(1).locator(".versions")).to_be_visible()
-    assert not problems(app.page)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -81,42 +76,19 @@ def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener, path: s
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_what_opens_stays_in_the_window_however_many_conversations(
+def test_the_tree_of_the_scope_stays_in_the_window(
     talkative: str, open_app: Opener, width: int, height: int
 ) -> None:
-    app = open_app(talkative, path="/?c=c3", width=width, height=height)
-    if width < 500:
-        _opened_and_closed(app, app.page.get_by_test_id("stMain").get_by_text("Connect one"))
-        app.page.get_by_test_id("stExpandSidebarButton").click()
-    picker = app.page.get_by_role("combobox", name="Language model")
-    expect(picker).to_be_in_viewport()
-    listed = app.page.locator(".st-key-conversations")
-    expect(listed.locator("button").first).to_contain_text(f"Conversation {(MANY - 2) % 7}")
-    sidebar = app.page.get_by_test_id("stSidebar")
-    for opener in (
-        sidebar.get_by_text("local", exact=True),
-        sidebar.get_by_text("Export all"),
-    ):
-        _opened_and_closed(app, opener)
-
-
-def test_the_conversations_are_one_stop_and_the_skip_link_leads_to_the_question(
-    talkative: str, open_app: Opener
-) -> None:
-    app = open_app(talkative)
-    expect(app.page.locator("html[data-keys=on]")).to_be_attached()  # the page's own keys are read
-    app.page.keyboard.press("Tab")
-    app.page.keyboard.press("Enter")
-    expect(app.page.get_by_test_id("stChatInputTextArea")).to_be_focused()
-    rows = app.page.locator(".st-key-conversations [class*='st-key-open-'] button")
-    rows.first.focus()
-    app.page.keyboard.press("ArrowDown")
-    expect(rows.nth(1)).to_be_focused()
-    app.page.keyboard.press("ArrowRight")
-    menus = app.page.locator(".st-key-conversations [class*='st-key-menu-'] button")
-    expect(menus.nth(1)).to_be_focused()
-    app.page.keyboard.press("Tab")
-    assert not app.page.evaluate("document.activeElement.closest('[class*=\"st-key-other-\"]')")
+    app = open_app(talkative, width=width, height=height)
+    if width > 500:
+        first = app.page.locator(".st-key-conversations button").first
+        expect(first).to_contain_text(f"Conversation {(MANY - 2) % 7}")
+    app.press("Only …")
+    body = app.page.get_by_test_id("stPopoverBody")
+    expect(body.locator(".tree .row").first).to_be_visible()
+    app.until(lambda: _inside(box(body), app.page.viewport_size))
+    app.escape()
+    expect(body).to_have_count(0)
 
 
 def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_app: Opener) -> None:
@@ -125,7 +97,6 @@ def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_
     finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     sidebar = app.page.get_by_test_id("stExpandSidebarButton")
     _can_be_touched(sidebar, app.page.get_by_test_id("stChatInputSubmitButton"))
-    _can_be_touched(app.page.get_by_role("button", name="Connect one"))
     sidebar.click()
     _can_be_touched(app.page.get_by_role("link", name="Documents"))
 
@@ -133,15 +104,6 @@ def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_
 def _can_be_touched(*parts: Locator) -> None:
     sizes = [box(part) for part in parts]
     assert [size for size in sizes if min(size["width"], size["height"]) < FINGER] == []
-
-
-def _opened_and_closed(app: App, opener: Locator) -> None:
-    opener.filter(visible=True).click()  # Streamlit draws one for a mouse, and one for fingers
-    body = app.page.get_by_test_id("stPopoverBody")
-    expect(body).to_be_visible()
-    app.until(lambda: _inside(box(body), app.page.viewport_size))
-    app.escape()
-    expect(body).to_have_count(0)
 
 
 def _inside(part: dict[str, float], window: ViewportSize | None) -> bool:

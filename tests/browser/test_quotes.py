@@ -49,6 +49,7 @@ def test_a_conversation_goes_on_is_rated_and_found_again(
     app = open_app(quoting, path="/?u=Ada" if window["dark"] else "/?u=Bob", **window)
     app.ask(LN2)
     app.answered(1)
+    app.tools(1).scroll_into_view_if_needed()
     before = box(app.tools(1))
     app.tools(1).get_by_role("radio").first.or_(
         app.tools(1).get_by_role("button", name="thumb_up")
@@ -81,7 +82,7 @@ def test_a_question_is_edited_and_its_conversation_deleted_and_brought_back(
     app = open_app(quoting, path="/?u=Cy")
     app.ask(LN2)
     app.answered(1)
-    app.choose_in(app.tools(1), "Edit the question")
+    app.choose_in(app.page.locator("[class*='st-key-more-']").first, "Edit the question")
     field = app.page.get_by_role("dialog").get_by_role("textbox")
     field.fill("How long does the oxygen last?")
     app.page.get_by_role("dialog").get_by_role("button", name="Ask").click()

@@ -22,13 +22,13 @@ def test_a_small_model_is_asked_and_its_answer_cited(indexed: Path, tmp_path: Pa
     with serving(data_dir, ollama_url=URL, llm=f"ollama/{MODEL}", hyde="off") as address:
         app = open_app(address)
         app.ask("What does the oxygen regulator do?")
-        expect(app.turn(1).locator(".how")).to_be_visible(timeout=SLOW_MS)
+        expect(app.tools(1)).to_be_visible(timeout=SLOW_MS)
         answer = app.answered(1)
         expect(answer.locator(".chip").first).to_be_visible()
         answer.locator(".chip").first.click()
         assert app.cited()
         app.escape()
         app.ask("and at which pressure?")
-        expect(app.turn(2).locator(".how")).to_be_visible(timeout=SLOW_MS)
+        expect(app.tools(2)).to_be_visible(timeout=SLOW_MS)
         text = app.answered(2).locator(".answer").inner_text()
         assert text.strip() and "<source" not in text

@@ -63,7 +63,8 @@ def test_upload_ask_cite_and_delete(processes: tuple[str, str], open_app: Opener
     expect(one.turn(1).locator(".quote").first).to_contain_text("250 ml")
 
     one.open("/documents")
-    one.document_row("greenhouse.md").get_by_label("Delete greenhouse.md").click()
+    one.page.get_by_label("Choose Greenhouse").check()
+    one.press("Delete …")
     one.page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(one.document_row("greenhouse.md")).to_have_count(0)
 

@@ -11,7 +11,6 @@ from athena.missions import mission_persona
 from mission.completion import LEAVE
 from mission.game import Game, Outcome
 from mission.story import Ending, ending
-from mission.text import duration
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin, progress
@@ -174,20 +173,9 @@ def _ended(game: Game) -> None:
             _next(end)
             st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
                       icon=":material/replay:")  # fmt: skip
-            st.download_button("Transcript", data=transcript(game), file_name=f"{level.id}.txt",
-                               mime="text/plain", on_click="ignore", key="mission-transcript",
-                               icon=":material/download:")  # fmt: skip
 
 
 def _next(end: Ending) -> None:
     if following := end.following:
         st.button(f"Next: {plain(following.title)}", type="primary", key="mission-next",
                   on_click=mission_state.open_level, args=(following.id,))  # fmt: skip
-
-
-def transcript(game: Game) -> str:
-    """The whole game as text."""
-    level = game.level
-    head = [f"{level.number}. {level.title}", "", *level.story.splitlines(), ""]
-    foot = ["", f"Ship's time {game.clock}, {duration(game.elapsed_seconds)} after the start."]
-    return "\n".join([*head, *game.transcript, *foot, ""])

@@ -20,7 +20,6 @@ from mission.story import the_story
 from tests.mission.conftest import script
 from tests.ui.conftest import component_data, texts
 from ui.conversation.runner import Run, runner
-from ui.mission import play as mission_play
 from ui.shared.process import GivenAthena
 
 RunApp = Callable[..., AppTest]
@@ -265,10 +264,3 @@ def test_the_missions_persona_names_ship_and_crew() -> None:
     assert "{" not in persona.system_header + persona.tone + persona.greeting
     assert persona.ship in persona.system_header
     assert persona.crew in persona.system_header
-
-
-def test_the_transcript_holds_story_commands_and_end(games: Games) -> None:
-    text = mission_play.transcript(play(saved(games)))
-    assert text.startswith("1. Something clicks\n")
-    assert "halcyon> power on ECS-LN2-T1" in text
-    assert "CRISIS AVERTED" in text
