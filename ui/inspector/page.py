@@ -8,16 +8,13 @@ import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.finding.why import NOT_INDEXED, why_answered
-from pipeline.steps.records import call_line, data_of
-from pipeline.words import counted
 from ui.conversation import whose
-from ui.inspector.ranks import LISTS_SHOWN, draw_chart, duration, ranks_of, step_boxes, step_name
+from ui.inspector.ranks import LISTS_SHOWN, draw_chart, ranks_of, step_boxes, step_name
 from ui.inspector.what_if import options_of, what_if
 from ui.shared import components, process, state
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
-    from pipeline.answer import Answer
     from pipeline.finding.why import Why
     from pipeline.stores.conversations import Turn
 
@@ -58,14 +55,8 @@ def _inspected() -> Turn | None:
 def _found(turn: Turn) -> None:
     answer = turn.answer
     components.flow(key="flow", data=step_boxes(answer.steps))
-    for step in answer.steps:
-        if step.name == "tool":
-            st.caption(f"{plain(call_line(step))} · {duration(step.ms)}")
     if answer.condensed_question not in ("", answer.question):
         st.caption(f"Searched for: {plain(answer.condensed_question)}")
-    if hypothesis := data_of(answer.steps, "hyde").get("hypothesis"):
-        with st.expander("The hypothetical answer that was searched for"):
-            st.text(hypothesis)
     ranks = ranks_of(answer.steps)
     if ranks.columns["Fused"]:
         st.subheader("Ranks from list to list", anchor=False)
@@ -73,18 +64,6 @@ def _found(turn: Turn) -> None:
             "Each line is a section, each circle its rank in that list. Coloured: given to the answer."
         )
         draw_chart(ranks, key="ranks")
-    _prompt(answer)
-
-
-def _prompt(answer: Answer) -> None:
-    prompt = data_of(answer.steps, "prompt")
-    if not prompt.get("messages"):
-        return
-    with st.expander(f"The prompt: {counted(prompt['tokens'], 'token')}"):
-        for message in prompt["messages"]:
-            st.caption(message["role"])
-            text = process.athena().filled_in(message["text"], user=whose.user())
-            st.code(text, language=None, wrap_lines=True)
 
 
 def why_not(turn: Turn) -> None:

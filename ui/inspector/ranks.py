@@ -119,6 +119,7 @@ def ranks_of(steps: Sequence[Step]) -> Ranks:
     }
     left_out = {item["section_id"]: item["why"] for item in select.get("dropped", ())}
     for parent in data_of(steps, "merge_up").get("parents", ()):
+        places.setdefault(parent["section_id"], " › ".join(parent["heading_path"]))
         if parent["section_id"] in columns["Selected"]:
             left_out |= dict.fromkeys(parent["members"], f"part of “{parent['heading_path'][-1]}”")
     return Ranks(columns, places, left_out)

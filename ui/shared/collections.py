@@ -33,9 +33,12 @@ class Unfolded:
 def collections(documents: Iterable[DocumentInfo]) -> Mapping[str, Sequence[DocumentInfo]]:
     """Return the documents by collection: the name of the ingested folder, longer where two share one."""
     by_root: dict[str, list[DocumentInfo]] = {}
-    athena = process.athena()
     for info in documents:
-        by_root.setdefault(UPLOADS if is_upload(athena, info) else info.root, []).append(info)
+        by_root.setdefault(info.root, []).append(info)
+    athena = process.athena()
+    for root in [root for root, found in by_root.items() if is_upload(athena, found[0])]:
+        uploaded = by_root.pop(root)
+        by_root.setdefault(UPLOADS, []).extend(uploaded)
     names = [Path(root).name for root in by_root]
     named = {root: Path(root).name if names.count(Path(root).name) == 1 else root for root in by_root}
     return {named[root] or root: found for root, found in by_root.items()}
