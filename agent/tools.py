@@ -1,196 +1,95 @@
-"""The tools that an agent may choose from: Athena's own, any function, and what they do to anything."""
+"""Tools as an agent has them, and the user's functions as tools."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from pydantic import Field, create_model
+from pydantic import BaseModel, create_model
 from pydantic.errors import PydanticUserError
 
-from athena.tools import document_tools, memory_tools
-from athena.tools.tool import Call, Parameters, Tool
-from memory.graph import neighbourhood, sentence
-from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.errors import ConfigurationError
+from pipeline.redaction import redacted
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from pipeline.answer import Retrieval
     from pipeline.steps.records import ToolKind
 
-MOST_RELATIONS = 30
-HOW_NAMED = "Name it module:function, with =reads where it changes nothing: weather:forecast=reads."
+MOST_CHARACTERS = 20_000  # of a result
+HOW_TO_NAME = "Name it module:function, with =reads where it changes nothing: weather:forecast=reads."
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A tool, what its results are, and whose it is ("" = Athena's own)."""
+    """A tool as a model is offered it.
 
-    tool: Tool
+    `call` takes the arguments that `parameters` describes, and returns a result or an awaitable of one.
+    Athena's own tools (`origin` is "") take the run first, and return a `Found`.
+    """
+
+    name: str
+    description: str
+    parameters: type[BaseModel]
+    call: Callable[..., Any]
     kind: ToolKind = "tool"
+    writes: bool = True
     origin: str = ""
 
-    @property
-    def writes(self) -> bool:
-        """Whether it may change anything: nothing but the user lets it."""
-        return self.tool.effect != "reads"
 
-    @property
-    def may(self) -> str:
-        """What it may do, in a few words."""
-        if self.kind == "tool":
-            return "may change something: asks before" if self.writes else "reads"
-        return f"{'changes' if self.writes else 'reads'} the {self.kind}"
-
-
-# -- Athena's own ------------------------------------------------------------------------------------------
-
-
-class Search(Parameters):
-    """What `search` takes."""
-
-    query: str = Field(min_length=1, max_length=2_000, description="a question, or words to look for")
-
-
-def search_tool(search: Callable[[str], Retrieval]) -> AgentTool:
-    """The search of one turn: over its documents, with its options."""
-    return AgentTool(
-        Tool(
-            name="search",
-            title="Search the documents",
-            says="Find the sections of the documents that answer a question.",
-            takes=Search,
-            gives=object,
-            run=lambda _, given: search(given.query),
-            example={"query": "What feeds the cabin fan?"},
-        ),
-        "documents",
-    )
-
-
-class Neighbourhood(Parameters):
-    """What `neighbourhood` takes."""
-
-    name: str = Field(min_length=1, max_length=200, description="a person, a part, a place")
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """Relations around something: the text of each by its id."""
-
-    relations: Mapping[str, str]
-
-
-def _neighbourhood(call: Call, given: Neighbourhood) -> Related:
-    index = call.memory.index
-    with index.lock:
-        entity = index.entity_named(given.name)
-        if entity is None:
-            raise AthenaError(f"Nothing is known of '{given.name}'.", "Check the name.")
-        around = neighbourhood(index, [entity.id], depth=2)
-    return Related({item.id: sentence(index, item) for item in around.relations[:MOST_RELATIONS]})
-
-
-NEIGHBOURHOOD = Tool(
-    name="neighbourhood",
-    title="Look around in the graph",
-    says="Say what is related to a person or thing, as was said or stands in documents.",
-    takes=Neighbourhood,
-    gives=Related,
-    run=_neighbourhood,
-    example={"name": "cabin fan"},
-)
-
-
-def _named(tool: Tool, name: str, says: str) -> Tool:
-    return replace(tool, name=name, says=says)
-
-
-OWN: tuple[AgentTool, ...] = (
-    AgentTool(
-        _named(document_tools.FETCH, "read", "Read a whole section or document by its id."), "documents"
-    ),
-    AgentTool(document_tools.OUTLINE, "documents"),
-    AgentTool(document_tools.SIMILAR, "documents"),
-    AgentTool(memory_tools.RECALL, "memory"),
-    AgentTool(NEIGHBOURHOOD, "memory"),
-    AgentTool(memory_tools.REMEMBER, "memory"),
-)
-
-
-# -- functions ---------------------------------------------------------------------------------------------
+Consent = Callable[[AgentTool, Mapping[str, Any], threading.Event], bool]
+"""Asks the user whether a tool that writes may be called so; ends early where the event is set."""
 
 
 def function_tool(function: Callable[..., Any], *, reads: bool = False) -> AgentTool:
-    """A function as a tool: its types are what it takes, its docstring says what it is for.
+    """Make a tool of a function: its types are the parameters, its docstring is the description.
 
-    One that is not said to only read may change something: the user is asked before each call. Raises
-    `ConfigurationError` for one that cannot be called by names.
+    The user is asked before each call unless the function only `reads`. Raises `ConfigurationError` for a
+    function that cannot be called by the names of its parameters.
     """
-    called = getattr(function, "__name__", type(function).__name__)
-    says = " ".join((inspect.getdoc(function) or f"Call {called}.").split())
-    takes = _parameters(function, called)
-
-    def run(_: Call, given: Parameters) -> Any:
-        return function(**{field: getattr(given, field) for field in takes.model_fields})
-
-    return AgentTool(
-        Tool(
-            name=called,
-            title=called,
-            says=says,
-            takes=takes,
-            gives=object,
-            run=run,
-            example=example_of(takes),
-            effect="reads" if reads else "changes",
-        ),
-        origin=getattr(function, "__module__", "") or "a function",
-    )
+    parameters = parameters_of(function)
+    description = " ".join((inspect.getdoc(function) or f"Call {parameters.__name__}.").split())
+    origin = getattr(function, "__module__", "") or "a function"
+    return AgentTool(parameters.__name__, description, parameters, function, writes=not reads, origin=origin)
 
 
-def _parameters(function: Callable[..., Any], called: str) -> type[Parameters]:
-    try:
-        types = get_type_hints(function)
-        given = inspect.signature(function).parameters.values()
-        if any(item.kind not in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY) for item in given):
-            raise ValueError("its arguments have no names")
-        fields: dict[str, Any] = {
-            item.name: (types.get(item.name, str), _field(item.name, item.default)) for item in given
-        }
-        return create_model(called, __base__=Parameters, **fields)
-    except (TypeError, ValueError, NameError, PydanticUserError) as error:
-        raise ConfigurationError(
-            f"'{called}' cannot be a tool: {error}.", "Give it a signature with names and types."
-        ) from error
-
-
-def _field(name: str, default: Any) -> Any:
-    says = name.replace("_", " ")
-    return Field(description=says) if default is inspect.Parameter.empty else Field(default, description=says)
-
-
-def example_of(takes: type[Parameters]) -> Mapping[str, Any]:
-    """Arguments of a right call: each that is needed, with a value of its type."""
-    values = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
-    known = takes.model_json_schema()
-    needed = known.get("required", ())
-    return {name: values.get(known["properties"][name].get("type", ""), "…") for name in needed}
-
-
-def named_tools(setting: str) -> Iterable[AgentTool]:
-    """The functions that `ATHENA_TOOLS` names; raises `ConfigurationError` for what cannot be had."""
+def named_tools(setting: str) -> Iterator[AgentTool]:
+    """Yield the functions that ATHENA_TOOLS names; raises `ConfigurationError` for one that is not there."""
     for entry in filter(None, (part.strip() for part in setting.split(","))):
         place, _, effect = entry.partition("=")
-        module, colon, name = place.partition(":")
-        if not (colon and module and name) or effect not in ("", "reads"):
-            raise ConfigurationError(f"ATHENA_TOOLS has '{entry}', which names no function.", HOW_NAMED)
+        module, _, name = place.partition(":")
         try:
+            if not name or effect not in ("", "reads"):
+                raise ValueError("it names no function")
             function = getattr(import_module(module), name)
-        except Exception as error:  # what a module does when it is imported may fail in any way
-            raise ConfigurationError(f"ATHENA_TOOLS names '{place}': {error}.", HOW_NAMED) from error
-        if not callable(function):
-            raise ConfigurationError(f"'{place}' of ATHENA_TOOLS is no function.", HOW_NAMED)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigurationError(f"ATHENA_TOOLS has '{entry}': {error}.", HOW_TO_NAME) from error
         yield function_tool(function, reads=effect == "reads")
+
+
+def parameters_of(function: Callable[..., Any], *, without: str = "") -> type[BaseModel]:
+    """Return a model of a function's parameters but one; raises `ConfigurationError`."""
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        types = get_type_hints(function)
+        given = [one for one in inspect.signature(function).parameters.values() if one.name != without]
+        if any(one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) for one in given):
+            raise ValueError("a parameter has no name")
+        fields: dict[str, Any] = {
+            one.name: (types.get(one.name, str), ... if one.default is one.empty else one.default)
+            for one in given
+        }
+        return create_model(name, **fields)
+    except (TypeError, ValueError, NameError, PydanticUserError) as error:
+        fix = "Give it a signature with names and types."
+        raise ConfigurationError(f"'{name}' cannot be a tool: {error}.", fix) from error
+
+
+def result_text(value: Any) -> str:
+    """Return the result of a function as a text without secrets, cut after 20,000 characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return redacted(well_formed(text[: 2 * MOST_CHARACTERS]))[:MOST_CHARACTERS]

@@ -1,1 +1,29 @@
-"""The doors: how other programs get at the manuals and the memory, over HTTP and MCP."""
+"""Access for other programs: HTTP, OpenAI's protocol and MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pipeline.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from athena import Athena, Settings
+
+PATHS = ("/api/", "/v1/", "/mcp", "/health")
+"""The beginnings of the paths that the API answers."""
+
+
+def open_api(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> FastAPI:
+    """Return the app of the API that ATHENA_DOORS opens; `athena` returns the process's Athena.
+
+    Raises `ConfigurationError` where the extra is not installed, or other machines would need no key.
+    """
+    try:
+        from doors.app import make_app
+    except ModuleNotFoundError as error:
+        problem = f"ATHENA_DOORS={settings.doors} needs the package '{error.name}', which is not installed."
+        raise ConfigurationError(problem, "Install it with: pip install 'athena-docs[doors]'") from error
+    return make_app(settings, athena, page=page)

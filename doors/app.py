@@ -1,92 +1,105 @@
-"""All doors together: their routes, which the page's app takes besides its own, and their lifespan."""
+"""The API's app: HTTP, OpenAI's protocol and MCP on one port, alone or beside the pages."""
 
 from __future__ import annotations
 
-import re
+import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, closing
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
+from fastapi import FastAPI, HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from athena.settings import Settings
 from athena.stores import open_store
-from doors.entrance import PATIENCE_S, Entrance, Limits
-from doors.keys import require_key
-from doors.refusals import MCP
-from pipeline.errors import ConfigurationError
+from doors.access import is_loopback, require_key
+from doors.errors import answer_errors
 from pipeline.stores.keys import Keys
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
     from athena import Athena
 
-Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104  (only compared with)
+MOST_BYTES = 10_000_000  # of a request's body
 
 
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """The routes of the doors that the settings open, and what is entered while they are served."""
-
-    routes: tuple[Route, ...]
-    lifespans: tuple[Lifespan, ...] = ()
-
-    @asynccontextmanager
-    async def lifespan(self) -> AsyncIterator[None]:
-        """While they are served: the host of mounted apps runs no lifespan of theirs."""
-        async with AsyncExitStack() as entered:
-            for lifespan in self.lifespans:
-                await entered.enter_async_context(lifespan())
-            yield
-
-
-def open_doors(settings: Settings, athena: Callable[[], Athena], *, page: bool = True) -> Doors:
-    """The doors that the settings open, over the one Athena of the process; none where they open none.
-
-    Raises `ConfigurationError` where others could come in without a key, or the extra is not installed.
-    """
-    if settings.doors == "none":
-        return Doors(())
+def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> FastAPI:
+    """Make the app of the API; with a `page` at the same address, citations open it."""
     with closing(open_store(settings)) as store:
         require_key(Keys(store.records), settings)
-    try:
-        return _opened(settings, athena, page=page)
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"ATHENA_DOORS={settings.doors} needs the package '{error.name}', which is not installed.",
-            "Install the extra: `pip install 'athena-docs[doors]'`.",
-        ) from error
-
-
-def _opened(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> Doors:
-    from doors.patience import close_silent
-
-    close_silent(PATIENCE_S)
-    limits = Limits(a_minute=60, at_once=4)
-    routes = [Route("/health", _health)]
-    lifespans: list[Lifespan] = []
+    app = FastAPI(
+        title="Athena",
+        version=version("athena-docs"),
+        description="Search and ask the documents, and the memory of the key's user.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.athena, app.state.page, app.state.mcp = athena, page, None
+    app.get("/health", include_in_schema=False)(_health)
     if settings.doors in ("api", "all"):
-        from doors.api import make_api
+        from doors import documents, memories, openai
 
-        api = Entrance(make_api(athena, page=page), athena=athena, limits=limits)
-        routes += [_below(path, api) for path in ("/api", "/v1")]
+        routers = openai.router, documents.router, memories.conversation_routes, memories.memory_routes
+        for router in routers:
+            app.include_router(router)
     if settings.doors in ("mcp", "all"):
-        from doors.mcp.http import McpDoor
+        from doors.mcp.transports import McpEndpoint
 
-        door = McpDoor(athena, page=page)
-        routes.append(Route(MCP, Entrance(door, athena=athena, limits=limits)))
-        lifespans.append(door.lifespan)
-    return Doors(tuple(routes), tuple(lifespans))
-
-
-def _below(path: str, app: Entrance) -> Route:
-    """All addresses below a path, whatever characters they have."""
-    route = Route(f"{path}/{{rest:path}}", app)
-    route.path_regex = re.compile(f"{path}/(?P<rest>.*)", re.DOTALL)
-    return route
+        app.state.mcp = McpEndpoint(athena)
+        app.add_route("/mcp", app.state.mcp, include_in_schema=False)
+    answer_errors(app)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(settings), www_redirect=False)
+    return app
 
 
-async def _health(_: Request) -> JSONResponse:
-    return JSONResponse({"status": "ok"})
+def allowed_hosts(settings: Settings) -> list[str]:
+    """Return the host names that the app answers to.
+
+    These are loopback, the address that it listens on, and ATHENA_ALLOWED_HOSTS. Where it listens on every
+    address, all names are allowed: then each request needs a key, which no page of another site has.
+    """
+    if settings.host in EVERY_ADDRESS:
+        return ["*"]
+    named = [name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()]
+    own = [socket.gethostname().lower()] if not is_loopback(settings.host) else []
+    return ["localhost", "127.0.0.1", "[::1]", settings.host, *own, *named]
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    if app.state.mcp is None:
+        yield
+        return
+    async with app.state.mcp.running():
+        yield
+
+
+async def _health() -> dict[str, str]:
+    return {"status": "ok"}
+
+
+class BodyLimit:
+    """Middleware that refuses a request whose body is larger than `MOST_BYTES`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; its body is counted while it is read."""
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > MOST_BYTES:  # FastAPI lets this one through while it reads a body
+                raise HTTPException(413, f"the body is larger than {MOST_BYTES // 1_000_000} MB")
+            return message
+
+        await self._app(scope, counted, send)

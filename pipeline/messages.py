@@ -14,11 +14,3 @@ class Message:
 
     role: Role
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class MessageWithImage(Message):
-    """One that shows a model an image, too; messages that are stored have none."""
-
-    image: bytes
-    media_type: str  # "image/png" or "image/jpeg"

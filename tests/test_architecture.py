@@ -70,9 +70,8 @@ MAY_BE_HEAVY = ("pipeline/models/", "bench/", "training/")
 
 # What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
 LLAMA_ADAPTERS = (
-    "agent/images.py",
-    "agent/protocol.py",
-    "agent/agent.py",
+    "agent/run.py",
+    "agent/servers.py",
     "pipeline/llamaindex/",
     "pipeline/models/generation.py",
     "pipeline/models/given.py",
@@ -102,7 +101,6 @@ KNOWN_AS = {
 
 # How many threads of a module keep whatever ends them for the thread that waits.
 THREADS_THAT_HAND_OVER = {
-    "agent/calling.py": 1,  # the run waits, and tells the model
     "memory/finishing.py": 1,  # nobody waits: it is logged with its traceback, others go on
     "pipeline/models/generation.py": 1,
 }

@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
 from starlette.websockets import WebSocketClose
-
-from doors.refusals import refused
-from pipeline.errors import NotAllowed
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (only compared with)
 FROM_A_PROGRAM = "A program sends no header `Origin`."
+FORBIDDEN = 403
 POLICY_VIOLATION = 1008  # of a WebSocket, RFC 6455
 STANDARD_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -104,8 +103,7 @@ class Guard:
         elif scope["type"] == "websocket":
             await WebSocketClose(POLICY_VIOLATION, refusal)(scope, receive, send)
         else:
-            response = refused(NotAllowed(refusal), at=scope["path"])
-            await response(scope, receive, send_with_headers)
+            await PlainTextResponse(refusal, FORBIDDEN)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> str:
         """Why a request is refused; "" where it is not."""

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from athena.reading import MAX_UPLOAD_MB
 from athena.settings import Settings
@@ -17,12 +17,6 @@ from pipeline.models.llm import require_model_name
 from ui.background import indexing
 from ui.ports import require_free, url_of
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
-    from athena import Athena
-
-PLAIN_HEADERS = [("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer")]
 NO_PAGE = "The chat in the browser needs Streamlit, which is not installed."
 INSTALL_PAGE = "Install it with: pip install 'athena-docs[page]'"
 LAST_WORDS_S = 5  # that answers are given when the doors close
@@ -87,10 +81,11 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool,
         )
     load_persona(settings.persona)  # else every answer would say what is wrong with it
     from athena import open_athena
+    from doors import open_api
 
     with closing(open_athena(settings)) as athena:
-        app = doors_alone(athena)
-        import uvicorn  # of the same extra as the doors
+        app = open_api(settings, lambda: athena, page=False)
+        import uvicorn  # of the same extra as the API
 
         athena.warm_up(serving=True)
         say(f"Athena's doors are at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
@@ -103,19 +98,6 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool,
                 server_header=False,
                 timeout_graceful_shutdown=LAST_WORDS_S,
             )
-
-
-def doors_alone(athena: Athena) -> Starlette:
-    """The doors as an app of their own, behind the guard."""
-    from starlette.applications import Starlette
-    from starlette.middleware import Middleware
-
-    from doors.app import open_doors
-    from ui.guard import AllowedHosts, Guard
-
-    doors = open_doors(athena.settings, lambda: athena, page=False)
-    guard = Middleware(Guard, hosts=AllowedHosts.of(athena.settings), headers=PLAIN_HEADERS)
-    return Starlette(routes=doors.routes, middleware=[guard], lifespan=lambda _: doors.lifespan())
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import streamlit
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
-from starlette.routing import Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from athena import load_settings
 from athena.settings import Settings
-from doors.app import Doors, open_doors
+from doors import PATHS, open_api
 from pipeline.redaction import guard_output
 from ui.background import indexing
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.pages import PAGES
 from ui.shared import process
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 SERVER = "window.__streamlit = { BACKEND_BASE_URL: new URL('./', window.location.href).href };"
@@ -47,35 +50,40 @@ def serving(settings: Settings | None = None, *, ingest: bool = False, watch: bo
     settings = settings or load_settings()
     guard_output()
     guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(index_html()))
-    doors = open_doors(settings, process.opened)
+    api = open_api(settings, process.opened, page=True) if settings.doors != "none" else None
     return {
-        "middleware": [guard, Middleware(DoorsFirst, doors=doors)],
+        "middleware": [guard, Middleware(ApiFirst, api=api)],
         "routes": page_routes(),
-        "lifespan": partial(_serving, doors=doors, ingest=ingest, watch=watch),
+        "lifespan": partial(_serving, api=api, ingest=ingest, watch=watch),
     }
 
 
-class DoorsFirst:
-    """An ASGI middleware that takes what is for the doors: Streamlit answers odd paths in its own words."""
+class ApiFirst:
+    """ASGI middleware that passes requests for the API to its app, and all others to the pages."""
 
-    def __init__(self, app: ASGIApp, *, doors: Doors) -> None:
+    def __init__(self, app: ASGIApp, *, api: FastAPI | None) -> None:
         self._app = app
-        self._doors = Router(doors.routes, redirect_slashes=False, default=app)
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on all else."""
-        app = self._doors if scope["type"] == "http" else self._app
+        """Pass a request on."""
+        is_api = self._api is not None and scope["type"] == "http" and scope["path"].startswith(PATHS)
+        app = self._api if self._api is not None and is_api else self._app
         await app(scope, receive, send)
 
 
 @asynccontextmanager
-async def _serving(_: streamlit.App, *, doors: Doors, ingest: bool, watch: bool) -> AsyncIterator[None]:
+async def _serving(
+    _: streamlit.App, *, api: FastAPI | None, ingest: bool, watch: bool
+) -> AsyncIterator[None]:
     logging.getLogger(SESSION_LOG).disabled = True  # it warns of work outside of any session
     if ingest:
         from ui.shared.jobs import index_corpus
 
         index_corpus()
-    async with doors.lifespan():
+    async with AsyncExitStack() as stack:
+        if api is not None:
+            await stack.enter_async_context(api.router.lifespan_context(api))
         with indexing(process.opened, ingest=False, watch=watch):
             yield
 

@@ -136,5 +136,5 @@ def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Eve
     if not sys.stdin.isatty():
         return False
     given = harmless(json.dumps(dict(arguments), ensure_ascii=False, default=str))
-    called = tool.tool.name  # also at the end: the arguments may be longer than the window
+    called = tool.name  # also at the end: the arguments may be longer than the window
     return typer.confirm(f"{called} may change something: {given}\nCall {called}?", err=True)

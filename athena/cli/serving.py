@@ -41,9 +41,6 @@ def serve(
 
 
 def mcp(
-    print_config: Annotated[
-        bool, typer.Option("--print-config", help="Print what clients want in their settings.")
-    ] = False,
     user: User = None,
     llm: Llm = None,
     data_dir: DataDir = None,
@@ -51,18 +48,13 @@ def mcp(
     """Serve MCP over standard input and output."""
     with failing_clearly():
         settings = settings_with(data_dir, user=user, llm=llm)
-        if print_config:
-            from doors.mcp.client_settings import for_clients
-
-            typer.echo(for_clients(settings))
-            return
         try:
-            from doors.mcp.stdio import serve
+            from doors.mcp.transports import serve_stdio
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 "MCP needs an extra.", "Install it: `pip install 'athena-docs[doors]'`."
             ) from error
-        serve(settings)
+        serve_stdio(settings)
 
 
 @keys.command()

@@ -1,1 +1,1 @@
-"""Athena for MCP clients: tools, resources and prompts, over stdio and Streamable HTTP."""
+"""Athena for MCP clients: tools and resources, over standard input and output or Streamable HTTP."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pipeline.errors import ModelTimeout
-from pipeline.messages import Message, MessageWithImage
+from pipeline.messages import Message
 from pipeline.models.connections import Call
 from pipeline.models.failures import quoted, translate
 from pipeline.models.llm import server_of
@@ -238,12 +238,9 @@ def complete(
 
 
 def _chat_message(message: Message) -> ChatMessage:
-    from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
+    from llama_index.core.base.llms.types import ChatMessage
 
-    if not isinstance(message, MessageWithImage):
-        return ChatMessage(role=message.role, content=message.text)
-    shown = ImageBlock(image=message.image, image_mimetype=message.media_type)
-    return ChatMessage(role=message.role, blocks=[shown, TextBlock(text=message.text)])
+    return ChatMessage(role=message.role, content=message.text)
 
 
 def _schema_arguments(provider: str, schema: Mapping[str, Any] | None) -> dict[str, Any]:

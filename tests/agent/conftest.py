@@ -15,18 +15,18 @@ from pipeline.steps.records import Step
 from tests.fake_llm import FakeLLM
 from tests.pipeline.searching import FILES, write_manual
 
-FED = "What feeds the cabin fan?"
+QUESTION = "At how many rpm does the cabin fan hum?"
 ANSWERED = "Thought: I have read enough.\nAnswer: The cabin fan hums at 4000 rpm [1]."
 
 
 def call(tool: str, **arguments: Any) -> str:
-    """A reply that calls a tool."""
+    """Return a reply that calls a tool in ReAct's form."""
     return f"Thought: I look.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
 
 
 def calls(answer: Answer) -> list[Step]:
-    """The calls of an answer, in order."""
-    return [step for step in answer.steps if step.name == "tool"]
+    """Return the calls of an answer after the first search, in order."""
+    return [step for step in answer.steps if step.name == "tool"][1:]
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,7 @@ Ask = Callable[..., Answer]
 def ask(fan: Athena, agent: Agent) -> Ask:
     """Ask the agent a question, with these replies of its model."""
 
-    def asked(
-        replies: Any, question: str = "At how many rpm does the cabin fan hum?", **given: Any
-    ) -> Answer:
+    def asked(replies: Any, question: str = QUESTION, **given: Any) -> Answer:
         llm = replies if isinstance(replies, FakeLLM) else FakeLLM(replies)
         return fan.ask(question, llm=llm, **{"agent": agent, **given})
 

@@ -1,7 +1,4 @@
-"""An MCP server that is started by tests: with many tools, slow to start, or dying in a call.
-
-Over stdio, or with `http PORT` over Streamable HTTP.
-"""
+"""An MCP server that tests start: over standard input, or with `http PORT` over Streamable HTTP."""
 
 from __future__ import annotations
 
@@ -29,13 +26,6 @@ def die() -> str:
     os._exit(3)
 
 
-@server.tool(annotations=READS)
-def hang() -> str:
-    """Take long."""
-    time.sleep(30)
-    return ""
-
-
 @server.tool()
 def order(part: str) -> str:
     """Order a part."""
@@ -43,14 +33,8 @@ def order(part: str) -> str:
 
 
 @server.tool(annotations=READS)
-def refuse() -> str:
-    """Refuse."""
-    raise ValueError("not today")
-
-
-@server.tool(annotations=READS)
 def given(context: Context) -> str:
-    """Say with which key it was asked."""
+    """Return the key of the request."""
     return f"asked with {(context.headers or {}).get('authorization')}"
 
 
@@ -58,9 +42,6 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["http", port]:
             server.run("streamable-http", port=int(port))
-        case ["many"]:
-            for number in range(500):
-                server.add_tool(lambda: "", name=f"tool_{number}", description=f"Tool {number}.")
         case ["slow"]:
             time.sleep(30)
     server.run("stdio")

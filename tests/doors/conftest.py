@@ -1,26 +1,20 @@
-"""Doors that are served over real sockets, by a server in a thread of this process."""
+"""The API over one manual, called in this process as a program on this machine would call it."""
 
 from __future__ import annotations
 
-import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-import uvicorn
+from starlette.testclient import TestClient
 
 from athena import Athena, open_athena
-from athena.models import Models
 from athena.settings import Settings
-from pipeline.models.base import ModelChoice
+from doors import open_api
 from pipeline.stores.keys import RIGHTS, new_key
 from tests.fake_llm import FakeLLM
-from ui.launch import doors_alone
 
 FAN = """# Cabin fan
 
@@ -30,76 +24,44 @@ The cabin fan moves the air. It is fed by the inverter of bus A.
 
 A worn bearing makes noise. Replace the bearing every 90 days.
 """
-LANDED = 5.0  # seconds that a server may take to start
-
-ASKED = {"messages": [{"role": "user", "content": "What feeds the cabin fan?"}]}
+HERE = "http://127.0.0.1:8501"
 
 
 class Served:
-    """One server, and clients of it."""
+    """The API over one Athena, and clients of it."""
 
-    def __init__(self, athena: Athena, address: str, stack: ExitStack) -> None:
+    def __init__(self, athena: Athena, stack: ExitStack) -> None:
         self.athena = athena
-        self.address = address
+        self.app = open_api(athena.settings, lambda: athena, page=False)
         self._stack = stack
+        self._stack.enter_context(TestClient(self.app, HERE))  # runs the lifespan
 
-    def key(self, name: str, *, user: str = "", rights: tuple[str, ...] = RIGHTS) -> str:
-        """A new key of a user, by default of that name."""
-        key, secret = new_key(name, user=user or name, rights=rights)
+    def key(self, name: str, *, rights: tuple[str, ...] = RIGHTS) -> str:
+        """Store a new key of a user; return its secret."""
+        key, secret = new_key(name, user=name, rights=rights)
         self.athena.keys.add(key)
         return secret
 
-    def client(self, key: str = "", **given: Any) -> httpx.Client:
-        """Sends requests with a key, if one is given."""
-        headers = ({"Authorization": f"Bearer {key}"} if key else {}) | given.pop("headers", {})
-        client = httpx.Client(base_url=self.address, headers=headers, timeout=60, trust_env=False, **given)
-        return self._stack.enter_context(client)
+    def client(self, key: str = "", *, address: str = "127.0.0.1", **headers: str) -> TestClient:
+        """Return a client at an address that sends a key, if one is given."""
+        sent = {"Authorization": f"Bearer {key}"} if key else {}
+        return TestClient(self.app, HERE, headers=sent | headers, client=(address, 50_000))
 
 
 Serve = Callable[..., Served]
 
 
 @pytest.fixture
-def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Serves doors over one manual, with these settings and a model if one is given."""
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Return a function that serves the manual with these settings, and a model if one is given."""
     with ExitStack() as stack:
 
         def served(*, llm: FakeLLM | None = None, **given: Any) -> Served:
             (tmp_path / "manuals").mkdir()
             (tmp_path / "manuals" / "fan.md").write_text(FAN, encoding="utf-8")
-            settings = Settings(
-                **{"data_dir": tmp_path / "data", "llm": "none", "cross_encoder": "none", "doors": "all",
-                   "corpus": tmp_path / "manuals", "hyde": "off"} | given
-            )  # fmt: skip
-            athena = open_athena(settings)
-            stack.callback(athena.close)
+            known = {"data_dir": tmp_path / "data", "llm": "none", "doors": "all", "hyde": "off"}
+            athena = stack.enter_context(open_athena(Settings(**known | given), llm=llm))
             athena.ingest([tmp_path / "manuals"])
-            if llm is not None:
-                choice = ModelChoice("language model", "fake", "local", "here")
-                monkeypatch.setattr(Models, "language_model", lambda *_: (llm, choice))
-            return Served(athena, stack.enter_context(_server(athena)), stack)
+            return Served(athena, stack)
 
         yield served
-
-
-@contextmanager
-def _server(athena: Athena) -> Iterator[str]:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(256)
-        config = uvicorn.Config(doors_alone(athena), log_level="warning")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        deadline = time.monotonic() + LANDED
-        while not server.started and time.monotonic() < deadline:
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
-def message(response: httpx.Response) -> str:
-    return str(response.json()["error"]["message"])

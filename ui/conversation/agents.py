@@ -61,7 +61,7 @@ def consent_html(conversation_id: str) -> str:
     if asked is None:
         return ""
     given = harmless(json.dumps(dict(asked.arguments), ensure_ascii=False, default=str))
-    text = f"{tag('strong', escape(asked.tool.tool.name))} may change something. Allow this call?"
+    text = f"{tag('strong', escape(asked.tool.name))} may change something. Allow this call?"
     buttons = (
         tag("button", label, class_="tool framed", data_act="consent", data_call=asked.id, data_allow=allow)
         for label, allow in (("Allow once", "yes"), ("Refuse", "no"))

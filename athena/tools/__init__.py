@@ -1,1 +1,0 @@
-"""Tools over documents and memory, as MCP clients and the agent call them."""

@@ -1,0 +1,130 @@
+"""Authentication: which user sends a request, and what the user's API key allows."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from doors.errors import NoKey
+from pipeline.errors import ConfigurationError, NotAllowed
+from pipeline.stores.keys import PREFIX, RIGHTS, Keys, found
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from athena.settings import Settings
+    from memory.user_memory import UserMemory
+
+Right = Literal["read", "remember", "write"]
+
+PROXY_HEADERS = ("forwarded", "x-forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip")
+"""Beginnings of headers that a proxy adds: such a request comes from another machine."""
+bearer = HTTPBearer(auto_error=False, description="A key that `athena keys add NAME` printed.")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The user who sends a request, and the rights of the user's key."""
+
+    user: str
+    rights: frozenset[str] = frozenset(RIGHTS)
+
+    def require(self, right: Right) -> None:
+        """Raise `NotAllowed` where the key lacks a right."""
+        if right not in self.rights:
+            fix = f"Make one with `athena keys add NAME --may {right}`."
+            raise NotAllowed(f"This key lacks the right '{right}'.", fix)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """One request: the Athena that answers it, its caller, and where citations can be read."""
+
+    athena: Athena
+    caller: Caller
+    base_url: str
+    page: bool  # whether the pages are served at the same address
+
+    @property
+    def memory(self) -> UserMemory:
+        """Return the caller's memory."""
+        return self.athena.memory_of(self.caller.user)
+
+
+def find_caller(keys: Keys, settings: Settings, *, headers: Mapping[str, str], client: str | None) -> Caller:
+    """Return the caller of a request; raises `NoKey`.
+
+    `headers` have lower-case names, `client` is the address that the request comes from. As long as no key
+    was made, programs on this machine need none: OpenAI clients send any text in its place.
+    """
+    scheme, _, sent = headers.get("authorization", "").partition(" ")
+    sent = sent.strip()
+    if scheme and (scheme.lower() != "bearer" or not sent):
+        raise NoKey("The header `Authorization` has no key.")
+    any_key = bool(keys.list())
+    if sent.startswith(f"{PREFIX}_") or (sent and any_key):
+        if (key := found(keys, sent)) is None:
+            raise NoKey("This key is unknown, revoked or has expired.")
+        return Caller(key.user, frozenset(key.rights))
+    local = client is not None and is_loopback(client) and _names_this_machine(headers)
+    if any_key or settings.user_header or not local:
+        raise NoKey("This request needs a key.")
+    return Caller(settings.user)
+
+
+def caller_of(athena: Athena, request: Request) -> Caller:
+    """Return the caller of an HTTP request; raises `NoKey`."""
+    client = request.client.host if request.client else None
+    return find_caller(athena.keys, athena.settings, headers=dict(request.headers), client=client)
+
+
+def require_key(keys: Keys, settings: Settings) -> None:
+    """Raise `ConfigurationError` where other machines could use the API without any key."""
+    if not is_loopback(settings.host) and not keys.list():
+        raise ConfigurationError(
+            f"Other machines could use the API on {settings.host} without a key.",
+            "Make one with `athena keys add NAME`, or leave ATHENA_HOST at 127.0.0.1.",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a name or address is that of this machine alone."""
+    name = host.strip("[]").lower().rstrip(".")
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def _names_this_machine(headers: Mapping[str, str]) -> bool:
+    """Return whether a request was sent to this machine's own name, through no proxy.
+
+    A page whose name resolves to this machine (DNS rebinding) sends its own name.
+    """
+    host = urlsplit(f"//{headers.get('host', '')}").hostname
+    forwarded = any(name.startswith(PROXY_HEADERS) for name in headers)
+    return host is not None and is_loopback(host) and not forwarded
+
+
+def _with_right(right: Right) -> Callable[..., RequestContext]:
+    """Make a dependency that returns a request's context where its caller has a right."""
+
+    def context(
+        request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+    ) -> RequestContext:
+        athena = request.app.state.athena()
+        caller = caller_of(athena, request)
+        caller.require(right)
+        return RequestContext(athena, caller, str(request.base_url), request.app.state.page)
+
+    return context
+
+
+Reads = Annotated[RequestContext, Depends(_with_right("read"))]
+Remembers = Annotated[RequestContext, Depends(_with_right("remember"))]
+Writes = Annotated[RequestContext, Depends(_with_right("write"))]

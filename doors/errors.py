@@ -1,0 +1,111 @@
+"""Errors over HTTP: each has a status and OpenAI's JSON shape, and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from pipeline import errors
+from pipeline.words import well_formed
+
+STATUS: Mapping[type[errors.AthenaError], int] = {
+    errors.NotAllowed: 403,
+    errors.UnknownConversation: 404,
+    errors.UnknownDocument: 404,
+    errors.UnknownMemory: 404,
+    errors.MemoriesChanged: 409,
+    errors.TurnChanged: 409,
+    errors.UploadTooLarge: 413,
+    errors.UploadRefused: 422,
+    errors.ConfigurationError: 422,
+    errors.DiskFull: 507,
+    errors.StoreError: 503,
+    errors.ModelTimeout: 504,
+    errors.ModelUnavailable: 503,
+    errors.ModelError: 502,
+}
+TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 409: "conflict_error"}
+UNAUTHORIZED, BAD_REQUEST, SERVER_ERROR = 401, 400, 500
+UNEXPECTED = "The request failed for an unexpected reason. Try again; the server's log says more."
+
+
+class ErrorDetail(BaseModel):
+    """What failed and what to do; `param` is the field of the request that is wrong, if one is."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str
+
+
+class ErrorOut(BaseModel):
+    """An error in OpenAI's shape."""
+
+    error: ErrorDetail
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": ErrorOut, "description": "The request is wrong: why, and what to do"},
+    "5XX": {"model": ErrorOut, "description": "The server failed: why, and what to do"},
+}
+
+
+class BadRequest(errors.AthenaError):
+    """A request that cannot be answered; `param` names the field that is wrong."""
+
+    def __init__(
+        self, problem: str, fix: str, *, param: str | None = None, status: int = BAD_REQUEST
+    ) -> None:
+        super().__init__(problem, fix)
+        self.param, self.status = param, status
+
+
+class NoKey(BadRequest):
+    """The request has no valid API key."""
+
+    def __init__(self, problem: str) -> None:
+        fix = "Send a key of `athena keys add NAME` as the header `Authorization: Bearer KEY`."
+        super().__init__(problem, fix, status=UNAUTHORIZED)
+
+
+def error_out(error: Exception) -> ErrorOut:
+    """Return an exception in OpenAI's shape; `code` is its HTTP status."""
+    param = None
+    match error:
+        case BadRequest():
+            status, message, param = error.status, str(error), error.param
+        case errors.AthenaError():
+            kinds = type(error).__mro__
+            status = next((STATUS[kind] for kind in kinds if kind in STATUS), BAD_REQUEST)
+            message = str(error)
+        case RequestValidationError():
+            first = error.errors()[0]
+            param = ".".join(str(part) for part in first["loc"][1:]) or None
+            status, message = BAD_REQUEST, f"`{param or 'body'}`: {first['msg']}. See /api/openapi.json."
+        case HTTPException():
+            status, message = error.status_code, f"{error.detail}. See /api/openapi.json for the routes."
+        case _:
+            status, message = SERVER_ERROR, UNEXPECTED
+    kind = TYPES.get(status, "invalid_request_error" if status < SERVER_ERROR else "server_error")
+    param = well_formed(param) if param else None
+    return ErrorOut(error=ErrorDetail(message=well_formed(message), type=kind, param=param, code=str(status)))
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Answer every exception of an app in the one shape."""
+    for kind in (errors.AthenaError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _respond)
+
+
+def _respond(_: Request, error: Exception) -> JSONResponse:
+    shape = error_out(error)
+    status, headers = int(shape.error.code), getattr(error, "headers", None)
+    if status == UNAUTHORIZED:
+        headers = {"WWW-Authenticate": "Bearer"}
+    return JSONResponse(shape.model_dump(), status, headers)

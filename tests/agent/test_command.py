@@ -1,0 +1,44 @@
+"""`athena agent`: calls on standard error, the answer on standard output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from athena import load_settings, open_athena
+from athena.cli import app
+from tests.agent.conftest import ANSWERED, QUESTION, call
+from tests.pipeline.searching import write_manual
+from tests.servers import OllamaServer, Reply
+
+
+@pytest.fixture
+def data(tmp_path: Path, own_folder: None) -> Path:
+    with open_athena(load_settings(data_dir=tmp_path / "data", llm="none")) as athena:
+        athena.ingest([write_manual(tmp_path)])
+    return tmp_path / "data"
+
+
+def test_calls_are_on_standard_error_and_in_the_json(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with OllamaServer() as server:
+        monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
+        monkeypatch.setenv("ATHENA_LLM", "auto")
+        script = [call("search", query="LN2 tank"), call("remember", text="I like fans."), ANSWERED]
+        server.reply_with(*(Reply((text,)) for text in script))
+        printed = CliRunner().invoke(app, ["agent", QUESTION, "--data-dir", str(data), "--json"])
+    assert printed.exit_code == 0, printed.output
+    assert "searched “LN2 tank”: " in printed.stderr
+    assert "did not allow this call" in printed.stderr  # nobody can be asked in a pipe
+    shape = json.loads(printed.stdout)
+    tools = [step["data"]["tool"] for step in shape["steps"] if step["name"] == "tool"]
+    assert tools == ["search", "search", "remember"]
+    assert shape["citations"]
+
+
+def test_without_a_model_it_says_what_is_missing(data: Path) -> None:
+    printed = CliRunner().invoke(app, ["agent", QUESTION, "--data-dir", str(data)])
+    assert printed.exit_code == 1
+    assert "needs a language model" in printed.stderr
