@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from pymongo import UpdateOne
+from pymongo.errors import BulkWriteError
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 from weaviate.exceptions import WeaviateBatchError, WeaviateDeleteManyError
@@ -38,6 +39,8 @@ GROUP_SECONDS = 2.0
 OBJECTS_A_CALL = 400
 ABANDONED_S = 600.0
 """A version whose writing began longer ago than this is taken for a dead process's."""
+
+DUPLICATE = 11000  # MongoDB's code
 
 log = logging.getLogger(__name__)
 
@@ -213,10 +216,21 @@ def _switch(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
 
 
 def _add_words(database: Db, build: str, words: Mapping[str, int]) -> None:
-    """Add to how often words are written in documents, by which spelling is corrected; none is subtracted."""
+    """Add to how often words are written in documents, by which spelling is corrected; none is subtracted.
+
+    A new word that another process adds at the same moment is a duplicate, and is added to on the next try.
+    """
     for some in in_parts(words.items()):
         changes = [UpdateOne({"_id": word}, {"$inc": {"count": count}}, upsert=True) for word, count in some]
-        database[f"words_{build}"].bulk_write(changes, ordered=False)
+        while changes:
+            try:
+                database[f"words_{build}"].bulk_write(changes, ordered=False)
+                changes = []
+            except BulkWriteError as error:
+                failed = error.details["writeErrors"]
+                if any(one["code"] != DUPLICATE for one in failed):
+                    raise
+                changes = [changes[one["index"]] for one in failed]
 
 
 def _unused(record: Record) -> list[str]:
