@@ -45,7 +45,7 @@ def test_a_collection_is_added_read_asked_and_deleted(
     reader = app.page.get_by_role("dialog")
     reader.get_by_role("button", name="Light").click()
     expect(reader.get_by_role("heading", name="Light")).to_be_in_viewport()
-    reader.get_by_text("Blue.").dblclick()
+    reader.get_by_text("Blue.").click(click_count=3)
     reader.get_by_role("button", name="Ask about this").click()
     expect(app.question).to_have_value("“Blue.”: ")
     expect(app.page.get_by_role("button", name="Only in greenhouse.md")).to_be_visible()

@@ -151,6 +151,7 @@ def test_a_model_is_pulled_with_progress_and_used(indexed: Path, tmp_path: Path,
         app.page.get_by_role("link", name="Chat").click()
         expect(app.page.get_by_text("ollama/llama3.2:latest writes the answers")).to_be_visible()
     registry.shutdown()
+    registry.server_close()
 
 
 def test_a_connection_is_tested_right_after_a_field_was_changed(

@@ -18,7 +18,7 @@ from ui.conversation.models import answering_model, chosen_model, look_for_model
 from ui.settings.ollama import installed_models, ollama_models
 from ui.settings.usage import usage
 from ui.shared import messages, process
-from ui.shared.state import kept
+from ui.shared.state import kept, visit
 from ui.shared.words import ORIGINS, plain, with_code
 
 LABELS = {
@@ -39,11 +39,12 @@ KEY_HELP = (
 
 @dataclass(slots=True)
 class Form:
-    """How often the fields were emptied by the page itself, and the result of the last click, shown once."""
+    """How often the page itself emptied the fields, and the result of the last click in this visit."""
 
     times: int = 0
     done: str = ""
     error: AthenaError | None = None
+    visit: object = None
 
 
 def page() -> None:
@@ -90,6 +91,8 @@ def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
                 "Test connection", icon=":material/network_check:", key="test-connection"
             )
     changes = _changed(given, settings, open_to_change)
+    if test or save or form.visit is not visit():
+        form.done, form.error, form.visit = "", None, visit()
     if test:
         _test(changes)
     elif save and changes:
@@ -99,7 +102,6 @@ def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
             st.success(with_code(form.done), icon=":material/check_circle:")
         if form.error:
             messages.show_error(in_labels(form.error.problem), in_labels(form.error.fix))
-    form.done, form.error = "", None
 
 
 def _model_field(settings: Settings, open_to_change: frozenset[str]) -> str:
