@@ -79,7 +79,7 @@ def _what_answers() -> None:
 def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
     """Draw the fields of the model and its servers; what stands in them is tested or saved with one click."""
     form = kept(Form)
-    with st.form(f"model-{form.times}"):
+    with st.form(f"model-{form.times}", enter_to_submit=False):
         given = {"llm": _model_field(settings, open_to_change)}
         with st.expander("Servers and key", icon=":material/dns:"):
             for name in ("ollama_url", "openai_base_url"):
@@ -173,7 +173,7 @@ def _test(changes: Mapping[str, Any]) -> None:
     form = kept(Form)
     try:
         with st.spinner("Asking the model for a word …"):
-            form.done = plain(try_connection(drafted(process.settings(), changes)))
+            form.done = try_connection(drafted(process.settings(), changes))
     except AthenaError as error:
         form.error = error
 
