@@ -70,7 +70,7 @@ def run_app() -> Iterator[Callable[..., AppTest]]:
     """Runs a page of the app over an Athena; what the process caches is forgotten before and after."""
 
     def run(athena: Athena, *, page: str = "", **query: str) -> AppTest:
-        app = AppTest.from_string(PAGE.format(page=page or "chat"), default_timeout=30)
+        app = AppTest.from_string(PAGE.format(page=page or "chat"), default_timeout=120)
         app.session_state[GivenAthena.__name__] = GivenAthena(athena)
         for name, value in query.items():
             app.query_params[name] = value

@@ -154,7 +154,7 @@ def _row(known: str, text: str, about: Sequence[str], acts: Sequence[str]) -> No
         with st.container(gap=None):
             st.text(shortened(one_line(text), SHOWN))
             st.caption(" · ".join(one if one.startswith(":material") else plain(one) for one in about))
-        st.menu_button(plain(f"Manage: {shortened(one_line(text), 60)}"), acts, key=f"menu-{known}",
+        st.menu_button("Manage", acts, key=f"menu-{known}",
                        icon=":material/more_horiz:", type="tertiary",
                        on_click=_manage, args=(known, text))  # fmt: skip
 
