@@ -48,7 +48,7 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
         for router in routers:
             app.include_router(router)
     if settings.doors in ("mcp", "all"):
-        from doors.mcp.transports import McpEndpoint
+        from doors.mcp.server import McpEndpoint
 
         app.state.mcp = McpEndpoint(athena)
         app.add_route("/mcp", app.state.mcp, include_in_schema=False)

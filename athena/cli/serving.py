@@ -49,7 +49,7 @@ def mcp(
     with failing_clearly():
         settings = settings_with(data_dir, user=user, llm=llm)
         try:
-            from doors.mcp.transports import serve_stdio
+            from doors.mcp.server import serve_stdio
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 "MCP needs an extra.", "Install it: `pip install 'athena-docs[doors]'`."

@@ -1,9 +1,11 @@
-"""The MCP server: eight tools over documents and memory, and the documents as resources."""
+"""The MCP server: eight tools and the documents as resources, over HTTP and standard input and output."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
@@ -12,19 +14,25 @@ from urllib.parse import quote
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Resource, ToolAnnotations
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 
+from athena import Settings, open_athena
 from athena.components import NO_BUDGET
 from athena.shapes import CitationOut
 from athena.stores import require_index
-from doors.access import Caller
+from doors.access import Caller, caller_of
 from memory.graph import neighbourhood as relations_around
 from memory.graph import sentence
 from pipeline.errors import AthenaError
 from pipeline.stores.globs import as_globs, matches
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from athena import Athena
     from pipeline.stores.memories import Memory
 
@@ -196,7 +204,7 @@ class DocumentServer(MCPServer[object]):
         return [Resource(name=name, title=title, uri=uri, mime_type=MARKDOWN) for name, title, uri in names]
 
 
-def make_server(open_athena: Callable[[], Athena], caller_of: Callable[[Context], Caller]) -> DocumentServer:
+def make_server(athena: Callable[[], Athena], caller: Callable[[Context], Caller]) -> DocumentServer:
     """Make the server with its tools and resources; no index is opened before a call needs it."""
     server = DocumentServer(
         "athena",
@@ -205,8 +213,8 @@ def make_server(open_athena: Callable[[], Athena], caller_of: Callable[[Context]
         instructions=INSTRUCTIONS,
         log_level="WARNING",
     )
-    server.open_athena = open_athena
-    tools = Tools(open_athena, caller_of)
+    server.open_athena = athena
+    tools = Tools(athena, caller)
     for tool in (
         tools.search,
         tools.ask,
@@ -224,7 +232,7 @@ def make_server(open_athena: Callable[[], Athena], caller_of: Callable[[Context]
     )
     def document(source: str) -> str:
         try:
-            return open_athena().store.sections.document(source).text
+            return athena().store.sections.document(source).text
         except AthenaError as error:
             raise ResourceError(str(error)) from error
 
@@ -242,3 +250,44 @@ def _explained(tool: Callable[Given, Result]) -> Callable[Given, Result]:
             raise ToolError(str(error)) from error
 
     return explained
+
+
+class McpEndpoint:
+    """The ASGI app at `/mcp`, stateless and answered as JSON; enter `running` while it is served."""
+
+    def __init__(self, athena: Callable[[], Athena]) -> None:
+        self._athena = athena
+        self._server = make_server(athena, _caller_of_request)
+        self._app = self._server.streamable_http_app(
+            json_response=True,
+            stateless_http=True,
+            # The app around this one checks the host.
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the SDK's session manager."""
+        async with self._server.session_manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a caller who may read; raises `NoKey` and `NotAllowed`."""
+        caller = await run_in_threadpool(caller_of, self._athena(), Request(scope))
+        caller.require("read")
+        scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+
+def _caller_of_request(context: Context) -> Caller:
+    request = context.request_context.request
+    assert isinstance(request, Request)  # noqa: S101  (over HTTP there is one)
+    caller: Caller = request.state.caller
+    return caller
+
+
+def serve_stdio(settings: Settings) -> None:
+    """Serve one client over standard input and output, as the user of the settings, until it hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler waits for the reading thread
+    with closing(open_athena(settings)) as athena:
+        make_server(lambda: athena, lambda _: Caller(settings.user)).run("stdio")
