@@ -27,7 +27,8 @@ CUT_OFF = """() => {
     `${what}: ${node.localName}.${node.getAttribute("class")} “${node.textContent.trim().slice(0, 40)}”`);
   const look = (node, scrolls) => {
     const style = getComputedStyle(node), box = node.getBoundingClientRect();
-    if (style.display === "none" || style.visibility === "hidden" || node.matches(STREAMLITS)) return;
+    const isShown = style.display !== "none" && style.visibility !== "hidden" && style.clipPath === "none";
+    if (!isShown || node.matches(STREAMLITS)) return;
     const isClosed = box.right <= 0;  // the sidebar
     const drawn = box.width > 1 && box.height > 1 && style.clipPath === "none" && !isClosed;
     if (drawn && !scrolls && (box.left < -1 || box.right > edge)) {

@@ -68,7 +68,7 @@ def test_a_conversation_goes_on_is_rated_and_found_again(
     app.page.get_by_role("button", name="New conversation").click()
     expect(app.page.locator(".st-key-suggestions")).to_be_visible()
     if window["width"] < 500:
-        expect(app.page.get_by_test_id("stSidebar")).to_have_attribute("aria-expanded", "false")
+        expect(app.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
     app.show_sidebar()
     app.page.locator("[class*='st-key-open-'] button").first.click()
     expect(app.page.locator(".turn")).to_have_count(3)
