@@ -6,6 +6,7 @@ writes the hypothetical paragraph where HyDE is on.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -26,19 +27,30 @@ Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 INSTRUCTIONS = """\
 You turn the last message of a conversation into search queries for a documentation.
-- Write one query that is clear without the conversation: say what "it", "that" or "the other one" is.
-- Only where the message asks several separate things, write one query for each, three at most.
-- If the message starts a new topic, leave the earlier topic out.
+- Write one query that asks what the last message asks, clear without the conversation: it names what "it",
+  "one", "that" or "the other" stand for. Never repeat an earlier question.
+- Only where the last message itself asks several separate things, write one query for each, three at most.
+- If the last message starts a new topic, leave the earlier topic out.
 - Keep names, ids, numbers and commands as they are. Write in the documents' language: {languages}.
 Reply with JSON alone: {{"queries": ["..."], "hypothesis": "{hypothesis}"}}"""
 HYPOTHESIS = "a short paragraph as the documentation would have it, with plausible details"
 
-EXAMPLE = (
-    Message("user", "User: How do I change the filter of pump P2?\nLast message: and how often?"),
-    Message(
-        "assistant", '{"queries": ["How often must the filter of pump P2 be changed?"], "hypothesis": ""}'
+EXAMPLES = (  # with one example, the 1.5B model repeated the earlier question
+    (
+        "User: How do I change the filter of pump P2?",
+        "and how often?",
+        "How often is the filter of P2 changed?",
     ),
+    ("User: Which printers are there?", "what if one is jammed?", "What do I do if a printer is jammed?"),
+    (
+        "User: Who waters the roses?",
+        "And the ferns? Also, where is the hose?",
+        "Who waters the ferns?",
+        "Where is the hose?",
+    ),
+    ("User: Which printers are there?", "How do I reset my password?", "How do I reset my password?"),
 )
+"""The end of a conversation, its last message, and the queries for it."""
 
 
 class Rewritten(BaseModel):
@@ -60,8 +72,16 @@ def rewrite_prompt(
     instructions = INSTRUCTIONS.format(
         languages=", ".join(languages) or "en", hypothesis=HYPOTHESIS if hyde else ""
     )
-    asked = Message("user", f"{said}\nLast message: {message}")
-    return [Message("system", instructions), *EXAMPLE, asked]
+    shown = [one for before, last, *queries in EXAMPLES for one in _example(before, last, queries)]
+    return [Message("system", instructions), *shown, _asked(said, message)]
+
+
+def _asked(said: str, message: str) -> Message:
+    return Message("user", f"{said}\nLast message: {message}")
+
+
+def _example(before: str, last: str, queries: Sequence[str]) -> tuple[Message, Message]:
+    return _asked(before, last), Message("assistant", json.dumps({"queries": queries, "hypothesis": ""}))
 
 
 def rewrite(
