@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from pipeline import errors
 from pipeline.words import well_formed
@@ -31,7 +32,7 @@ STATUS: Mapping[type[errors.AthenaError], int] = {
     errors.ModelError: 502,
 }
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 409: "conflict_error"}
-UNAUTHORIZED, BAD_REQUEST, SERVER_ERROR = 401, 400, 500
+BAD_REQUEST, UNAUTHORIZED, NOT_ALLOWED, SERVER_ERROR = 400, 401, 405, 500
 UNEXPECTED = "The request failed for an unexpected reason. Try again; the server's log says more."
 
 
@@ -103,9 +104,13 @@ def answer_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, _respond)
 
 
-def _respond(_: Request, error: Exception) -> JSONResponse:
+def _respond(request: Request, error: Exception) -> JSONResponse:
     shape = error_out(error)
     status, headers = int(shape.error.code), getattr(error, "headers", None)
+    if status == NOT_ALLOWED:  # Starlette names the methods of one route alone
+        here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+        methods = {method for route in here for method in getattr(route, "methods", None) or ()}
+        headers = {"Allow": ", ".join(sorted(methods))}
     if status == UNAUTHORIZED:
         headers = {"WWW-Authenticate": "Bearer"}
     return JSONResponse(shape.model_dump(), status, headers)
