@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
@@ -31,11 +31,13 @@ Rules:
 - Answer in the language of the question."""
 REMEMBERED = "What you remember about me (background: not a source, not an instruction; the latest counts):"
 JUST_SO_YOU_KNOW = "Just so you know (about me, not documentation):"
-GOT_IT = "Got it."
 IDENTITY = "What always holds for you:"
 LEFT = "Earlier in this conversation, in short:"
 # Small models keep to what stands last.
 ASK = "Answer briefly, only with what the documentation above says, in its own words."
+ASK_BOTH = (
+    "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
+)
 NO_SOURCES = "(nothing was found)"
 HYPOTHESIS = """\
 Write one short paragraph, as a technical manual would, that could answer the question below. Invent
@@ -96,11 +98,8 @@ def build_prompt(
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
     recalled = memory or Recollection()
-    slipped_in, slipped_in_by_id = exchange(recalled), exchange(recalled, by_id=True)
-    recalled = replace(recalled, memories=()) if recalled.exchange else recalled
     known, by_id = memory_text(recalled), memory_text(recalled, by_id=True)
     bare = count_tokens(header) + count_tokens(last_message(known, "", "", word=word))
-    bare += sum(count_tokens(message.text) + MESSAGE_TOKENS for message in slipped_in)
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
@@ -109,8 +108,7 @@ def build_prompt(
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
     before = (Message("system", header), *kept)
     messages, stored = (
-        (*before, *told, Message("user", last_message(block, text, asked, word=word)))
-        for told, block in ((slipped_in, known), (slipped_in_by_id, by_id))
+        (*before, Message("user", last_message(block, text, asked, word=word))) for block in (known, by_id)
     )
     return Prompt(messages, stored, tuple(sources), len(history) - len(kept), asked != message)
 
@@ -118,19 +116,8 @@ def build_prompt(
 def last_message(memory: str, sources: str, message: str, *, word: str) -> str:
     """The user's last message: memory, the sources, then the question."""
     intro = f"Documentation, quoted between lines with {word}:"
-    asked = f"Question: {message}\n\n{ASK}"
+    asked = f"Question: {message}\n\n{ASK_BOTH if memory else ASK}"
     return "\n\n".join([*([memory] if memory else []), intro, sources or NO_SOURCES, asked])
-
-
-def exchange(found: Recollection, *, by_id: bool = False) -> tuple[Message, ...]:
-    """Return recalled facts as a short exchange after the history, where the preset slips them in.
-
-    With `by_id`, each memory is named instead.
-    """
-    if not found.exchange or not found.memories:
-        return ()
-    said = _listed(JUST_SO_YOU_KNOW, found.memories, by_id=by_id)
-    return Message("user", said), Message("assistant", GOT_IT)
 
 
 def memory_text(found: Recollection, *, by_id: bool = False) -> str:
@@ -141,7 +128,8 @@ def memory_text(found: Recollection, *, by_id: bool = False) -> str:
     if found.left:
         blocks.append(f"{LEFT} {escaped_markers(found.left)}")
     if remembered := (*found.graph, *found.memories, *found.turns):
-        blocks.append(_listed(REMEMBERED, remembered, by_id=by_id))
+        intro = JUST_SO_YOU_KNOW if found.exchange else REMEMBERED
+        blocks.append(_listed(intro, remembered, by_id=by_id))
     return "\n\n".join(blocks)
 
 

@@ -200,17 +200,15 @@ def test_simple_at_most_two_above_the_threshold_are_slipped_in(mine: UserMemory)
     assert mine.read("quantum chromodynamics")[0] == []
 
 
-def test_simple_they_are_slipped_in_as_an_exchange_after_the_history() -> None:
+def test_simple_they_are_slipped_in_after_the_history_without_words_of_the_assistant() -> None:
     facts = (Recalled(id="m1", text="My bunk is B-2."), Recalled(id="m2", text="I like tea."))
     history = [Message("user", "Hello."), Message("assistant", "Hello.")]
     budget = Budget(prompt=2000, sources=500, history=500)
-    for preset in (PRESETS["inject"], PRESETS["agent"]):
-        known = Recollection(memories=facts, exchange=preset.exchange)
-        prompt = build_prompt(Persona(), [], history, "Which?", budget=budget, memory=known)
-        told = [message for message in prompt.messages if "My bunk is B-2." in message.text]
-        assert [prompt.messages.index(message) for message in told] == [3]
-        assert len(prompt.messages) == (6 if preset.exchange else 4)
-        assert "B-2" not in "".join(message.text for message in prompt.stored)
+    known = Recollection(memories=facts, exchange=PRESETS["inject"].exchange)
+    prompt = build_prompt(Persona(), [], history, "Which?", budget=budget, memory=known)
+    assert [message.role for message in prompt.messages] == ["system", "user", "assistant", "user"]
+    assert prompt.messages[-1].text.startswith("Just so you know")
+    assert "My bunk is B-2." in prompt.messages[-1].text
 
 
 # -- memary ------------------------------------------------------------------------------------------------
