@@ -36,13 +36,13 @@ def test_a_change_is_kept_and_used_while_the_index_stays_open(athena: Athena, tm
     chat = athena.chat()
     (tmp_path / "persona.toml").write_text('name = "Selene"\n', encoding="utf-8")
     assert athena.persona.name == "Athena"
-    change(athena, {"hyde": "off", "persona": str(tmp_path / "persona.toml")})
-    assert (athena.settings.hyde, athena.persona.name, athena.options.hyde) == ("off", "Selene", False)
+    change(athena, {"hyde": "on", "persona": str(tmp_path / "persona.toml")})
+    assert (athena.settings.hyde, athena.persona.name, athena.options.hyde) == ("on", "Selene", True)
     assert chat.parts.persona.name == "Athena"  # a chat that has begun keeps its persona
     assert (athena.store, athena.encoder) == (store, encoder)
-    assert load_settings(data_dir=athena.settings.data_dir).hyde == "off"
+    assert load_settings(data_dir=athena.settings.data_dir).hyde == "on"
     change(athena, {"hyde": None})
-    assert athena.settings.hyde == "auto"
+    assert athena.settings.hyde == "off"
     assert "hyde" not in read_choices(athena.settings.data_dir)
 
 
@@ -51,7 +51,7 @@ def test_a_bad_value_changes_nothing(athena: Athena) -> None:
     with pytest.raises(ConfigurationError):
         change(athena, {"hyde": "maybe"})
     with pytest.raises(ConfigurationError):
-        change(athena, {"hyde": "off", "persona": "nowhere.toml"})
+        change(athena, {"hyde": "on", "persona": "nowhere.toml"})
     assert athena.settings == before
     assert "hyde" not in read_choices(before.data_dir)
 

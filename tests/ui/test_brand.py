@@ -55,7 +55,7 @@ st.text(", ".join(page.title for page in app.offered_pages().values()))
 
 def test_another_corpus_has_no_mission_in_its_navigation(served: list[Settings], tmp_path: Path) -> None:
     served[:] = [Settings(data_dir=tmp_path / "data")]
-    pages = "Chat, Mission, Inspector, Documents, Memory, Settings"
+    pages = "Chat, Documents, Memory, Settings, Mission, Inspector"
     assert AppTest.from_string(TITLES).run().text[0].value == pages
     served[:] = [Settings(corpus=tmp_path)]
     assert AppTest.from_string(TITLES).run().text[0].value == pages.replace("Mission, ", "")

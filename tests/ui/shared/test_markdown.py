@@ -47,6 +47,9 @@ class Elements(HTMLParser):
         if tag not in ("br", "hr"):
             self.open.append(tag)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
