@@ -22,7 +22,6 @@ from pipeline.finding.why import Why
 from pipeline.steps.records import Step, data_of
 from pipeline.stores.conversations import scope_of
 
-AGENT_STEPS = ("think", "tool")
 NOTHING_RECALLED: Mapping[str, str] = {}
 
 
@@ -44,7 +43,7 @@ class StepOut(Shape):
     @classmethod
     def of(cls, step: Step) -> Self:
         """Return the shape of a step."""
-        data = dict(step.data) if step.name in AGENT_STEPS else {}
+        data = dict(step.data) if step.name == "tool" else {}
         return cls(name=step.name, ms=round(step.ms, 3), status=step.status, detail=step.detail, data=data)
 
 

@@ -82,6 +82,7 @@ def test_it_ingests_and_answers_away_from_the_repository(installed: Path, tmp_pa
     assert "systems/air-revitalisation.md" in ingested["added"]
     answer = json.loads(run(installed, tmp_path, "ask", QUESTION, "--llm", "none", "--json"))
     assert "systems/air-revitalisation.md" in {citation["source"] for citation in answer["citations"]}
+    assert "experiment" in run(installed, tmp_path, "eval", "--help")
 
 
 def test_it_serves_away_from_the_repository(installed: Path, tmp_path: Path) -> None:

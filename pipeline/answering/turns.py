@@ -151,11 +151,9 @@ class RunningTurn:
     @property
     def cut_off(self) -> bool:
         """Whether the text was stopped, or ended by its length or a failure: within a sentence, then."""
-        ended = (last_step(self.trace.steps, name) for name in ("generate", "think"))
-        return any(
+        step = last_step(self.trace.steps, "generate")
+        return step is not None and (
             step.status == "failed" or step.data.get("finish_reason") in ("stopped", "length")
-            for step in ended
-            if step is not None
         )
 
     @property

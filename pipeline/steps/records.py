@@ -16,7 +16,6 @@ ToolKind = Literal["documents", "memory", "tool"]
 """What a tool returns: passages, which are evidence; memories; or something that only the tool knows."""
 
 LABELS: Mapping[str, str] = {
-    "think": "Thinking",
     "tool": "Calling {tool}",
     "condense": "Reading the conversation",
     "recall": "Remembering",

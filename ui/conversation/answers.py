@@ -251,17 +251,11 @@ def _working(now: RunSnapshot) -> str:
 
 def _calls(steps: Sequence[Step], texts: Mapping[str, str] | None) -> str:
     """Return what an agent called, a fold for each call; `texts` of memories are None where unknown."""
-    made, thought = list[str](), ""
-    for step in steps:
-        if step.name == "think":
-            thought = step.data.get("thought", "")
-        elif step.name == "tool":
-            made.append(_call(step, thought, texts))
-            thought = ""
+    made = [_call(step, texts) for step in steps if step.name == "tool"]
     return tag("div", *made, class_="calls") if made else ""
 
 
-def _call(step: Step, thought: str, texts: Mapping[str, str] | None) -> str:
+def _call(step: Step, texts: Mapping[str, str] | None) -> str:
     data = step.data
     hidden = texts is None and data.get("recalled")
     told = "" if hidden else filled_in(data.get("result", ""), texts or {})
@@ -270,7 +264,7 @@ def _call(step: Step, thought: str, texts: Mapping[str, str] | None) -> str:
     texts_shown = (tag("pre", escape(text), tabindex="0") for text in (given, result) if text)
     time = tag("p", f"{step.ms / 1000:.1f} s, {counted(data['tokens'], 'token')}", class_="meta")
     label = icon(ICONS[data["kind"]]) + tag("span", escape(call_line(step)), class_=step.status)
-    return _fold(call_line(step), label, tag("p", escape(thought)) if thought else "", *texts_shown, time)
+    return _fold(call_line(step), label, *texts_shown, time)
 
 
 # -- memory ------------------------------------------------------------------------------------------------

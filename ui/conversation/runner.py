@@ -111,7 +111,7 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
     match event:
         case StepStarted(text=text):
             return replace(now, step=text)
-        case StepFinished(step=step) if step.name in ("think", "tool"):
+        case StepFinished(step=step) if step.name == "tool":
             return replace(now, step="", steps=(*now.steps, step))
         case StepFinished():
             return replace(now, step="")

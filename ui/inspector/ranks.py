@@ -29,7 +29,6 @@ COUNTS: Mapping[str, str] = {
     "generate": "{answer_tokens} tokens",
     "quote": "{quotes} quotes",
     "verify": "{supported} of {sentences} supported",
-    "think": "{wants}",
     "tool": "{tool}: {found}",
 }
 """What a box says of a step, by the step's name; a list stands for its length."""

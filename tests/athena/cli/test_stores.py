@@ -47,7 +47,7 @@ def test_an_index_moves_to_the_servers_and_back(
         checks = {
             c["name"]: c for c in json.loads(runner.invoke(cli.app, ["doctor", "--json"]).stdout)["checks"]
         }
-        assert checks["servers"]["ok"]
+        assert checks["store"]["ok"]
         monkeypatch.setenv("ATHENA_DATA_DIR", str(tmp_path / "back"))
         back = runner.invoke(cli.app, ["migrate", "--to", "embedded"])
         assert "1 document, 1 conversation" in back.stdout
