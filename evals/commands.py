@@ -16,9 +16,21 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, Rerank
 from athena.cli.progress import counter
-from athena.cli.running import err, failing_clearly, opened, out, print_json, show
+from athena.cli.running import (
+    Alpha,
+    AsJson,
+    DataDir,
+    Hyde,
+    Llm,
+    Rerank,
+    err,
+    failing_clearly,
+    opened,
+    out,
+    print_json,
+    show,
+)
 from pipeline.words import counted
 
 if TYPE_CHECKING:

@@ -34,8 +34,7 @@ from pipeline.answering.replies import (
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.answering.writing import cited_answer, finish, prompt_for, write
 from pipeline.asking.follow_ups import earlier_leads, earlier_question
-from pipeline.asking.questions import asked_in, check_length, is_pasted
-from pipeline.asking.small_talk import small_talk
+from pipeline.asking.questions import asked_in, check_length, is_pasted, small_talk
 from pipeline.errors import AthenaError, ModelError
 from pipeline.finding.passages import merge_retrievals
 from pipeline.messages import Message

@@ -14,7 +14,7 @@ from pipeline.errors import AthenaError
 from ui.conversation.sidebar import sidebar
 from ui.pages import PAGES, PageEntry
 from ui.shared import brand, components, dialogs, links, messages, process, state
-from ui.shared.ships import is_the_ships
+from ui.shared.brand import is_the_ships
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from athena.cli.options import AsJson, Conversation, DataDir, Hyde, Llm, PathGlobs, Private, Rerank, User
-from athena.cli.running import check_private, err, opened, out, require_words, say_error, show
+from athena.cli.running import (
+    AsJson,
+    Conversation,
+    DataDir,
+    Hyde,
+    Llm,
+    PathGlobs,
+    Private,
+    Rerank,
+    User,
+    check_private,
+    err,
+    opened,
+    out,
+    require_words,
+    say_error,
+    show,
+)
 from pipeline.errors import AthenaError, ModelUnavailable
 from pipeline.stores.globs import as_globs
 from pipeline.words import harmless

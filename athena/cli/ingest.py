@@ -12,8 +12,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.options import AsJson, DataDir
-from athena.cli.running import err, opened, say_error, show
+from athena.cli.running import AsJson, DataDir, err, opened, say_error, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.options import AsJson, DataDir, Llm, User
-from athena.cli.running import LONGEST, listed, opened, require_words, show
+from athena.cli.running import LONGEST, AsJson, DataDir, Llm, User, listed, opened, require_words, show
 from memory.shapes import Shape, found_shape, memory_shape, said_shape, turn_shape
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from athena.cli.options import AsJson, DataDir
-from athena.cli.running import listed, opened, say_error, settings_with, show
+from athena.cli.running import AsJson, DataDir, listed, opened, say_error, settings_with, show
 
 if TYPE_CHECKING:
     from athena import Athena

@@ -22,9 +22,11 @@ Counted = Callable[[str, int, int], None]  # name, done, total
 @contextmanager
 def counter(console: Console, *, quiet: bool) -> Iterator[Counted]:
     """Draw a bar for each name that the yielded function is called with; none without a terminal."""
+    if quiet or not console.is_terminal:
+        yield lambda _name, _done, _total: None
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    shown = console.is_terminal and not quiet
-    with Progress(*columns, TimeElapsedColumn(), console=console, disable=not shown) as bars:
+    with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
         tasks: dict[str, Any] = {}
 
         def count(name: str, done: int, total: int) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic_core import to_jsonable_python
@@ -122,3 +122,22 @@ def _cell(value: object, longest: int | None) -> str:
             return f"{value:,}"
     text = " ".join(str(value).split())
     return text if longest is None or len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the index and conversations.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Conversation = Annotated[str | None, typer.Option(help="Go on with this conversation, by id.")]
+PathGlobs = Annotated[
+    list[str] | None,
+    typer.Option("--path", help="Search only in sources that match this glob, or one of several: repeat it."),
+]
+Alpha = Annotated[float | None, typer.Option(min=0, max=1, help="0 = BM25 only, 1 = dense only.")]
+Hyde = Annotated[bool | None, typer.Option("--hyde/--no-hyde", help="Search with a hypothetical answer")]
+Rerank = Annotated[bool | None, typer.Option("--rerank/--no-rerank", help="Rerank with the cross-encoder.")]
+Llm = Annotated[str | None, typer.Option("--llm", help="auto, none, ollama/NAME or openai/NAME.")]
+User = Annotated[
+    str | None, typer.Option("--user", help="Whose conversations and memories; a name, no protection.")
+]
+Private = Annotated[
+    bool, typer.Option("--private", help="Keep nothing: no conversation, no memory, no trace.")
+]

@@ -9,8 +9,19 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.options import Alpha, AsJson, DataDir, Hyde, Llm, PathGlobs, Rerank
-from athena.cli.running import listed, opened, require_words, show
+from athena.cli.running import (
+    Alpha,
+    AsJson,
+    DataDir,
+    Hyde,
+    Llm,
+    PathGlobs,
+    Rerank,
+    listed,
+    opened,
+    require_words,
+    show,
+)
 from pipeline.answer import with_page
 from pipeline.stores.globs import as_globs
 from readers.dialects import display

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from athena.cli.options import AsJson, DataDir, Llm, User
-from athena.cli.running import failing_clearly, opened, out, settings_with, show
+from athena.cli.running import AsJson, DataDir, Llm, User, failing_clearly, opened, out, settings_with, show
 from pipeline.errors import ConfigurationError
 
 if TYPE_CHECKING:

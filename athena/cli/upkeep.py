@@ -12,8 +12,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.options import AsJson, DataDir
-from athena.cli.running import err, listed, opened, show
+from athena.cli.running import AsJson, DataDir, err, listed, opened, show
 from pipeline.errors import ConfigurationError
 from pipeline.words import counted
 

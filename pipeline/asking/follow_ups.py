@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.analysis import analyse
-from pipeline.asking.questions import asked_in
-from pipeline.asking.small_talk import small_talk
+from pipeline.asking.questions import asked_in, small_talk
 from pipeline.terms import content_terms, share, stop_terms
 
 if TYPE_CHECKING:

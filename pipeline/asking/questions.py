@@ -1,4 +1,4 @@
-"""The size of a message: which is too long to be read, and which part of a pasted one is searched for."""
+"""The message before the search: greetings, its size, and which part of a pasted one is searched for."""
 
 from __future__ import annotations
 
@@ -44,3 +44,24 @@ def asked_in(message: str) -> str:
     asking = [place for place, sentence in enumerate(sentences) if sentence.endswith(("?", "？"))]
     last = range(max(0, len(sentences) - LAST), len(sentences))
     return " ".join(sentences[place][-LONG:] for place in sorted({*asking[-ASKING:], *last}))[-LONG:]
+
+
+GREETINGS = frozenset({
+    "hi", "hello", "hey", "hi there", "hello there", "good morning", "good afternoon", "good evening",
+    "hallo", "guten tag", "bonjour", "hola", "ciao",
+})  # fmt: skip
+THANKS = frozenset({
+    "thanks", "thank you", "thanks a lot", "thank you very much", "many thanks", "thx", "ok thanks",
+    "danke", "vielen dank", "merci", "gracias", "grazie",
+})  # fmt: skip
+
+
+def small_talk(message: str, *, greeting: str = "") -> str:
+    """Return the reply to a message that is a greeting or thanks and nothing else; "" for any other.
+
+    The reply to a greeting ends with `greeting`, the persona's own.
+    """
+    words = " ".join(message.casefold().replace(",", " ").split()).rstrip(" .!")
+    if words in GREETINGS:
+        return f"Hello. {greeting}".strip()
+    return "You are welcome." if words in THANKS else ""

@@ -20,8 +20,8 @@ from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import links, messages, process, state
+from ui.shared.brand import is_the_ships
 from ui.shared.jobs import jobs
-from ui.shared.ships import is_the_ships
 from ui.shared.words import plain, unbroken
 
 if TYPE_CHECKING:

@@ -1,14 +1,19 @@
-"""The assistant's name and logo; another persona changes both."""
+"""The assistant's name and logo, and whether the demonstration's manuals are read."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError
 from ui.shared import process
+
+if TYPE_CHECKING:
+    from pipeline.stores.base import DocumentInfo
 
 log = logging.getLogger(__name__)
 
@@ -31,3 +36,11 @@ def logo(called: str) -> str:
     width = LOGO_MARK + LOGO_LETTER * len(called)
     drawn = LOGO.read_text(encoding="utf-8").replace("132", f"{width:.0f}")
     return drawn.replace(">Athena<", f">{escape(called)}<")
+
+
+MANUAL = "systems/atmosphere-supply.md"  # one of the manuals that come with Athena
+
+
+def is_the_ships(documents: Iterable[DocumentInfo]) -> bool:
+    """Return whether the manuals that come with Athena are among the documents."""
+    return any(info.source.endswith(MANUAL) for info in documents)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.asking.small_talk import GREETINGS, THANKS, small_talk
+from pipeline.asking.questions import GREETINGS, THANKS, small_talk
 from tests.pipeline.chat_runs import PERSONA, NewChat
 
 
