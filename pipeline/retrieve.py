@@ -132,7 +132,10 @@ class HybridSearch:
             verdict = self._judge(question, found, passages)
             judging.data |= {"verdict": verdict.verdict, **asdict(verdict)}
         with trace.step("merge_up", within=options.top_k) as merging_up:
+            known = {passage.section.node_id for passage in passages}
             passages = with_linked(passages, question, store=self.store, paths=options.paths)
+            linked = [passage for passage in passages if passage.section.node_id not in known]
+            merging_up.data["linked"] = fetched(linked)
             if passages and is_named(question, passages[0].section):
                 merging_up.skip("the question names the first section")
             elif merging_up.is_on(options.merge_up):

@@ -114,7 +114,8 @@ def ranks_of(steps: Sequence[Step]) -> Ranks:
     columns["Selected"] = select.get("selected", [])
     places = {
         section["section_id"]: " › ".join([section["source"], *section["heading_path"]])
-        for section in data_of(steps, "merge").get("sections", ())
+        for step, name in (("merge", "sections"), ("merge_up", "linked"))
+        for section in data_of(steps, step).get(name, ())
     }
     left_out = {item["section_id"]: item["why"] for item in select.get("dropped", ())}
     for parent in data_of(steps, "merge_up").get("parents", ()):

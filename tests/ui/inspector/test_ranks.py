@@ -17,13 +17,14 @@ def hits(*sections: str) -> list[dict[str, Any]]:
 FOUND = {"hits": 1600, "bm25_sections": hits("A", "B", "A"), "dense_sentences": hits("C")}
 SECTIONS = [{"section_id": known, "source": "ecs.md", "heading_path": ["ECS", known]} for known in "ABCD"]
 PARENTS = [{"section_id": "B", "heading_path": ["ECS", "Parent"], "members": ["B", "C"]}]
+LINKED = [{"section_id": "L", "source": "ecs.md", "heading_path": ["ECS", "Linked"]}]
 SELECTED = {"selected": ["B"], "tokens": 1200, "dropped": [{"section_id": "A", "why": "too long"}]}
 STEPS = (
     Step("hyde", ms=9000.0, status="skipped", detail="no language model is connected"),
     Step("search", ms=20.0, data=FOUND),
     Step("fuse", ms=10.0, data={"sections": 250, "ranking": [{"id": known} for known in "ABCD"]}),
     Step("merge", data={"sections": SECTIONS}),
-    Step("merge_up", data={"parents": PARENTS}),
+    Step("merge_up", data={"parents": PARENTS, "linked": LINKED}),
     Step("select", ms=1.0, data=SELECTED),
 )
 
@@ -58,6 +59,7 @@ def test_sections_are_ranked_in_each_list_that_found_something() -> None:
     assert list(found.columns) == ["BM25 sections", "Dense sentences", "Fused", "Selected"]
     assert [found.rank(column, "C") for column in found.columns] == [None, 1, 3, None]
     assert [found.rank(column, "B") for column in found.columns] == [2, None, 2, 1]
+    assert found.places["L"] == "ecs.md › ECS › Linked"
 
 
 def test_a_section_is_a_line_to_its_place_or_to_why_it_was_left_out() -> None:
