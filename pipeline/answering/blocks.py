@@ -38,9 +38,9 @@ class PassageLeaves:
 
     def before(self, position: int) -> str:
         """Return the text between a leaf and the leaf before it."""
-        section = self.passage.section
-        start = end_of(self.leaves[position - 1]) if position else start_of(section)
-        return section.text[max(0, start - start_of(section)) :][: start_of(self.leaves[position]) - start]
+        offset = start_of(self.passage.section)
+        start = end_of(self.leaves[position - 1]) - offset if position else 0
+        return self.passage.section.text[max(0, start) : max(0, start_of(self.leaves[position]) - offset)]
 
     def length(self, first: int, last: int) -> int:
         """Return the number of characters from one leaf to another."""
