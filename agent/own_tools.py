@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.run import AgentRun, Found
 from agent.tools import AgentTool, parameters_of
-from memory.graph import neighbourhood as relations_around
-from memory.graph import sentence
 from pipeline.answering.recollection import named
-from pipeline.errors import AthenaError
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -39,19 +36,13 @@ def recall(run: AgentRun, query: str) -> Found:
 
 def neighbourhood(run: AgentRun, name: str) -> Found:
     """List the relations around a person, part or place."""
-    index = run.memory.index
-    with index.lock:
-        entity = index.entity_named(name)
-        if entity is None:
-            raise AthenaError(f"Nothing is known about '{name:.200}'.", "Check the name.")
-        around = relations_around(index, [entity.id], depth=2).relations[:MOST_RELATIONS]
-        return _memories({relation.id: sentence(index, relation) for relation in around})
+    return _memories(run.memory.relations_around(name, limit=MOST_RELATIONS))
 
 
 def remember(run: AgentRun, text: str) -> Found:
     """Keep a fact about the user, word for word."""
     kept = run.memory.add(text)
-    return _memories({known: run.memory.get(known).text for known in (*kept.added, *kept.known)})
+    return _memories({known: run.memory.get(known).text for known in kept.ids})
 
 
 def forget(run: AgentRun, memory_ids: list[str]) -> Found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 import threading
@@ -29,7 +28,6 @@ class Finished:
     """One process from its start to its end."""
 
     seconds: float
-    cpu_seconds: float  # of all cores together: what a busy machine disturbs least
     peak_mb: float  # 10^6 bytes, of the process and those it started, together
     output: str
 
@@ -48,7 +46,7 @@ def run_measured(
         process = subprocess.Popen(words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         memory = _MemorySampler(process.pid)
         try:
-            _, status, usage = os.wait4(process.pid, 0)
+            process.wait()
         except BaseException:
             process.kill()
             process.wait()
@@ -56,7 +54,6 @@ def run_measured(
         finally:
             memory.stop()
         seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
         output, errors = _content(out), _content(err)
     if process.returncode not in accepted:
         last = (errors or output).strip()[-LAST_WORDS:]
@@ -64,7 +61,7 @@ def run_measured(
             f"`{' '.join(words)}` ended with exit code {process.returncode}:\n{last}\n",
             "Mend that and measure again.",
         )
-    return Finished(seconds, usage.ru_utime + usage.ru_stime, memory.peak_bytes / 1e6, output)
+    return Finished(seconds, memory.peak_bytes / 1e6, output)
 
 
 def _content(file: IO[bytes]) -> str:

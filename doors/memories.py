@@ -145,7 +145,7 @@ def memories(
 def add(body: MemoryText, context: Remembers) -> list[MemoryOut]:
     """Remember a text; return the memories that it added, or that were known before."""
     kept = context.memory.add(body.text)
-    return [MemoryOut.of(context.memory.get(known)) for known in (*kept.added, *kept.known)]
+    return [MemoryOut.of(context.memory.get(known)) for known in kept.ids]
 
 
 @memory_routes.post("/rate")

@@ -61,6 +61,11 @@ class Kept:
     replaced: tuple[str, ...] = ()  # those of `added` that took another memory's place
     secrets: tuple[str, ...] = ()  # kinds of secrets that were left out
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The memories that say what was to be kept: those added, and those known before."""
+        return (*self.added, *self.known)
+
 
 def keep_asked(user: MemoryParts, text: str, said: Said) -> Kept:
     """Keep a text that the user asks to remember, word for word; nothing where it has a secret.

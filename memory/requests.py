@@ -137,7 +137,7 @@ def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
         text.append(f"Known already:\n\n{_lines(kept.known)}")
     if reads_as_instruction(request.query):
         text.append("It reads like an instruction, so it is kept but never acted on.")
-    return "\n\n".join(text), (*kept.added, *kept.known), kept
+    return "\n\n".join(text), kept.ids, kept
 
 
 def _own(memory: UserMemory, turn_id: str, topic: str = "") -> Sequence[Turn]:

@@ -53,6 +53,18 @@ class UserMemory(MemoryParts):
         least = self.threshold * LEAST
         return self.searched(query, threshold=least, keep=lambda it: history or it.live).found[:limit]
 
+    def relations_around(self, name: str, *, limit: int) -> dict[str, str]:
+        """Return the relations within two steps of an entity, the latest first, in words by id.
+
+        Raises `AthenaError` for a name that nothing is known about.
+        """
+        with self.index.lock:
+            entity = self.index.entity_named(name)
+            if entity is None:
+                raise AthenaError(f"Nothing is known about '{name:.200}'.", "Check the name.")
+            around = graph.neighbourhood(self.index, [entity.id]).relations[:limit]
+            return {relation.id: graph.sentence(self.index, relation) for relation in around}
+
     def find_said(self, query: str, *, limit: int = SEARCHED) -> Sequence[FoundTurn]:
         """Return the turns that a search shows, best first."""
         return self.turns.find(query, least=self.threshold, limit=limit)

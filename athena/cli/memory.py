@@ -75,7 +75,7 @@ def add(
     """Remember something, word for word."""
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
-        shapes = [memory_shape(memory.get(item)) for item in (*step.added, *step.known)]
+        shapes = [memory_shape(memory.get(item)) for item in step.ids]
     outcome = {"added": step.added, "known": step.known, "replaced": step.replaced}
     shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": outcome}
     show(as_json, shape, lambda: _added(step, shapes))

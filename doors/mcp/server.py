@@ -25,8 +25,6 @@ from athena.components import NO_BUDGET
 from athena.shapes import CitationOut
 from athena.stores import require_index
 from doors.access import Caller, caller_of
-from memory.graph import neighbourhood as relations_around
-from memory.graph import sentence
 from pipeline.errors import AthenaError
 from pipeline.stores.globs import as_globs, matches
 
@@ -158,13 +156,8 @@ class Tools:
 
     def neighbourhood(self, name: Text, context: Context) -> list[str]:
         """List the relations around a person, part or place, from the memory and the documents."""
-        index = self.open_athena().memory_of(self.caller_of(context).user).index
-        with index.lock:
-            entity = index.entity_named(name)
-            if entity is None:
-                raise AthenaError(f"Nothing is known about '{name:.200}'.", "Check the name.")
-            around = relations_around(index, [entity.id], depth=2).relations[:MOST_LISTED]
-            return [sentence(index, relation) for relation in around]
+        memory = self.open_athena().memory_of(self.caller_of(context).user)
+        return [*memory.relations_around(name, limit=MOST_LISTED).values()]
 
     def remember(self, text: Text, context: Context) -> list[Remembered]:
         """Keep a fact about the user, word for word."""
@@ -172,7 +165,7 @@ class Tools:
         caller.require("remember")
         memory = self.open_athena().memory_of(caller.user)
         kept = memory.add(text)
-        return [_remembered(memory.get(known)) for known in (*kept.added, *kept.known)]
+        return [_remembered(memory.get(known)) for known in kept.ids]
 
     def forget(
         self, ids: Annotated[list[Text], Field(min_length=1, max_length=100)], context: Context

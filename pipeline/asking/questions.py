@@ -6,6 +6,14 @@ import re
 
 from pipeline.errors import AthenaError
 
+GREETINGS = frozenset({
+    "hi", "hello", "hey", "hi there", "hello there", "good morning", "good afternoon", "good evening",
+    "hallo", "guten tag", "bonjour", "hola", "ciao",
+})  # fmt: skip
+THANKS = frozenset({
+    "thanks", "thank you", "thanks a lot", "thank you very much", "many thanks", "thx", "ok thanks",
+    "danke", "vielen dank", "merci", "gracias", "grazie",
+})  # fmt: skip
 LONG = 600  # characters: a longer message was pasted
 ASKING = 3  # sentences of a pasted message that end in a question mark
 LAST = 2  # sentences at its end
@@ -44,16 +52,6 @@ def asked_in(message: str) -> str:
     asking = [place for place, sentence in enumerate(sentences) if sentence.endswith(("?", "？"))]
     last = range(max(0, len(sentences) - LAST), len(sentences))
     return " ".join(sentences[place][-LONG:] for place in sorted({*asking[-ASKING:], *last}))[-LONG:]
-
-
-GREETINGS = frozenset({
-    "hi", "hello", "hey", "hi there", "hello there", "good morning", "good afternoon", "good evening",
-    "hallo", "guten tag", "bonjour", "hola", "ciao",
-})  # fmt: skip
-THANKS = frozenset({
-    "thanks", "thank you", "thanks a lot", "thank you very much", "many thanks", "thx", "ok thanks",
-    "danke", "vielen dank", "merci", "gracias", "grazie",
-})  # fmt: skip
 
 
 def small_talk(message: str, *, greeting: str = "") -> str:

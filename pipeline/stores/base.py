@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
     from pipeline.stores.memories import Memories
 
 Vector: TypeAlias = "NDArray[np.float32]"  # (dimensions,), unit length
-Matrix: TypeAlias = "NDArray[np.float32]"  # (rows, dimensions), unit length each
 Level = Literal["section", "sentence"]
 LEVELS: tuple[Level, ...] = ("section", "sentence")
 

@@ -16,6 +16,7 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 
 from pipeline.answer import Answer
 from pipeline.answering.kept_conversation import NOT_STORED
+from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import FinishedTurn
 from pipeline.answering.writing import MESSAGE_CUT
@@ -252,7 +253,7 @@ def test_the_prompt_is_header_rules_sources_history_and_message(new_chat: NewCha
     asked = str(llm.messages[-1][-1].content)
     assert re.search(r"^<source 1 \w{8}>\nsystems/ecs\.md > ECS > Cabin fan\n", asked, re.MULTILINE)
     assert earlier.content == QUESTION
-    assert f"Question: {QUESTION}\n\n" in str(message.content)
+    assert str(message.content).endswith(f"Question: {QUESTION}\n\n{ASK}")
     assert reply.content == "The fan hums at 4000 rpm. A broken fan shows OFFLINE.", "without markers"
     shown = the_step(first, "prompt").data
     assert [message["role"] for message in shown["messages"]] == ["system", "user"]

@@ -1,4 +1,4 @@
-"""Which language model answers, looked up at most once a minute."""
+"""Which language model answers, and which could: looked up at most once a minute."""
 
 from __future__ import annotations
 
@@ -26,6 +26,18 @@ def chosen_model() -> ModelChoice:
     return _chosen(athena, (id(athena), athena.settings.llm))
 
 
+@st.cache_resource(ttl=KEPT_S, show_spinner=False)
+def _offered(_athena: Athena, key: tuple[int, str, str | None]) -> list[str]:  # noqa: ARG001
+    return _athena.models.language_models()
+
+
+def offered_models() -> list[str]:
+    """Return the names of the models that both servers offer, with `none` at the end."""
+    athena = process.athena()
+    settings = athena.settings
+    return _offered(athena, (id(athena), settings.ollama_url, settings.openai_base_url))
+
+
 def answering_model() -> str:
     """Return the name of the model that answers; "" where answers are quotes."""
     return chosen_model().name
@@ -34,3 +46,4 @@ def answering_model() -> str:
 def look_for_models() -> None:
     """Look again at the next use: one was started, or went away."""
     _chosen.clear()
+    _offered.clear()

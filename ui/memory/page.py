@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SWITCH: Mapping[str, str] = {"Off": "none", "What I ask for": "inject", "What I say": "agent"}
 """What is remembered, and the preset that does it; others can be set where the server is started."""
 PAGE = 40  # memories that are listed at first, and more each time
+LATEST = 20  # conversations that the figures are of
 SEARCH = "memory-search"
 LONGEST = 4000  # characters of an edited memory
 SHOWN = 600  # characters of a message
@@ -202,9 +203,6 @@ def _undo_edit() -> None:
 def _undo(memory_id: str, text: str) -> None:
     kept(Shown).edited = None
     user_memory().edit(memory_id, text)
-
-
-LATEST = 20  # conversations
 
 
 def figures() -> None:

@@ -14,8 +14,8 @@ from athena.settings import Settings
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
 from pipeline.redaction import without_password
-from ui.conversation.models import answering_model, chosen_model, look_for_models
-from ui.settings.ollama import installed_models, ollama_models
+from ui.conversation.models import answering_model, chosen_model, look_for_models, offered_models
+from ui.settings.ollama import ollama_models
 from ui.settings.usage import usage
 from ui.shared import messages, process
 from ui.shared.state import kept, visit
@@ -106,9 +106,8 @@ def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
 
 def _model_field(settings: Settings, open_to_change: frozenset[str]) -> str:
     now = settings.llm
-    found = installed_models(settings.ollama_url) or []
-    names = [AUTO, *(f"ollama/{one.name}" for one in found), now, NONE]
-    options = list(dict.fromkeys(names))
+    *offered, none = offered_models()
+    options = list(dict.fromkeys([AUTO, *offered, now, none]))
     picked = st.selectbox(
         LABELS["llm"], options, index=options.index(now), key=f"llm-{kept(Form).times}",
         accept_new_options=True, format_func=_model_label, disabled="llm" not in open_to_change,

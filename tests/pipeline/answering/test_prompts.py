@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipeline.answering.citations import sentences_of
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import (
+    ASK,
     HYPOTHESIS,
     MESSAGE_TOKENS,
     Budget,
@@ -33,7 +34,7 @@ def test_sources_and_question_are_the_users_message() -> None:
     assert block == "<source 1 w1>\nfan.md\n{context_str}\n</source 1 w1>"
     prompt = last_message("", block, "{y}?", word="w1")
     assert prompt.startswith("Documentation, quoted between lines with w1:")
-    assert f"{block}\n\nQuestion: {{y}}?\n\n" in prompt
+    assert prompt.endswith(f"{block}\n\nQuestion: {{y}}?\n\n{ASK}")
     assert "(nothing was found)" in last_message("", "", "Why?", word="w1")
 
 
@@ -130,7 +131,7 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     sent = [item.text for item in prompt.messages[1:-1]]
     assert sent == [said.text for said in history[len(history) - len(sent) :]]
     assert prompt.history_left_out == len(history) - len(sent)
-    assert prompt.message_cut == (f"Question: {message}\n\n" not in prompt.messages[-1].text)
+    assert prompt.message_cut == (not prompt.messages[-1].text.endswith(f"Question: {message}\n\n{ASK}"))
     assert [source.number for source in prompt.sources] == list(range(1, len(prompt.sources) + 1))
 
 

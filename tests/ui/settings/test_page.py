@@ -44,8 +44,9 @@ def open_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @pytest.fixture
 def two_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ollama has two models."""
-    for module in ("ui.settings.page", "ui.settings.ollama"):
-        monkeypatch.setattr(f"{module}.installed_models", lambda *_, **__: OLLAMA)
+    names = [f"ollama/{one.name}" for one in OLLAMA] + ["none"]
+    monkeypatch.setattr("ui.settings.page.offered_models", lambda: names)
+    monkeypatch.setattr("ui.settings.ollama.installed_models", lambda *_, **__: OLLAMA)
 
 
 def field(app: AppTest, kind: str, name: str) -> Any:
