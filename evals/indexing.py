@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +14,6 @@ from evals.chunks import SECTIONS, ChunkCorpus
 from evals.datasets import Document, load_corpus
 from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
-from pipeline.stores.embedded.schema import FORMAT
 from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles
 from readers.levels import Section, Sentence, document_id, section_id
@@ -26,11 +22,6 @@ from readers.source import Source
 if TYPE_CHECKING:
     from athena import Athena
     from pipeline.stores.base import DocumentStore
-
-CACHED = "evaluated"  # folder of the data folder
-MOST_CACHED = 8  # indexes
-
-log = logging.getLogger(__name__)
 
 Report = Callable[[int, int], None]  # done, total
 Bars = Callable[[str, int, int], None]  # a bar's name, done, total
@@ -155,50 +146,18 @@ def indexed_corpus(
 ) -> Iterator[tuple[Athena, Indexed]]:
     """Open another Athena over an index of the corpus in a temporary folder.
 
-    The data folder caches the last indexes; one is used again while the corpus and the model are unchanged.
     The store is always the embedded one: an evaluation never writes to a server.
     """
     from athena import open_athena
 
     with tempfile.TemporaryDirectory(prefix="athena-eval-") as scratch:
-        here = Path(scratch) / "index"
-        cached = _cached(athena, folder, corpus, splitter)
-        is_new = not cached.is_dir()
-        if not is_new:
-            shutil.copytree(cached, here)
-        settings = athena.settings.model_copy(update={"data_dir": here, "store": "embedded"})
+        settings = athena.settings.model_copy(update={"data_dir": Path(scratch), "store": "embedded"})
         with closing(open_athena(settings)) as other:
             if corpus is None:
                 done = index_documents(other, load_corpus(folder), report=bar(report, "Indexing"))
             else:
                 done = _index_markdown(other, corpus, splitter)
-            if is_new:
-                _cache(here, cached)
             yield other, done
-
-
-def _cached(athena: Athena, folder: Path, corpus: Path | None, splitter: str) -> Path:
-    """Return where the data folder caches the index of these documents by this model."""
-    files = [folder / "corpus.jsonl"] if corpus is None else sorted(corpus.rglob("*"))
-    made_with = FORMAT, corpus and corpus.resolve(), splitter, replace(athena.manifest, generation=0)
-    whole = hashlib.sha256(repr(made_with).encode())
-    for path in files:
-        whole.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
-    return athena.settings.data_dir / CACHED / whole.hexdigest()[:32]
-
-
-def _cache(index: Path, cached: Path) -> None:
-    """Copy an index into the cache, whole or not at all, and delete the oldest copies."""
-    unfinished = cached.with_name(f"{cached.name}.{os.getpid()}")
-    try:
-        shutil.copytree(index, unfinished)
-        unfinished.rename(cached)
-    except OSError as error:
-        log.warning("the index of the evaluation is not cached: %s", error)
-        shutil.rmtree(unfinished, ignore_errors=True)
-    copies = sorted(cached.parent.glob("*"), key=lambda path: path.stat().st_mtime)
-    for old in copies[:-MOST_CACHED]:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:

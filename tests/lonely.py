@@ -1,33 +1,27 @@
-"""Runs a program in a network of its own, in which only the loopback is, and reports what it tried to reach.
+"""Runs a program in a network that has only the loopback, and reports what else it tried to reach.
 
-    unshare --net --map-root-user python -m tests.lonely --alone REPORT PROGRAM ARGUMENT …
+    unshare --net --map-root-user python -m tests.lonely REPORT PROGRAM ARGUMENT …
 
-`wrapped` makes that command where the kernel allows it. The kernel counts packets that no route could take,
-whoever in the program's processes sent them, also code that is not Python's. What Python's own sockets were
-asked for is noted by an audit hook, with a name, in every process and thread of the program: that works
-without such a network, too. `--forward` lets a browser outside in, by a socket of the file system.
+`wrapped` makes that command where the kernel allows it: the kernel counts packets without a route, also those
+of code that is not Python's. An audit hook notes the names that Python's own sockets are asked for, in every
+process and thread of the program, with or without such a network.
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import fcntl
-import json
 import os
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-UNSHARE = ("unshare", "--net", "--map-root-user")
+UNSHARE = ["unshare", "--net", "--map-root-user"]
 NOTES = "ATHENA_TEST_CONNECTIONS"  # the file that the audit hook writes to
 LOCAL = ("127.0.0.1", "::1", "localhost", "", "None", "0.0.0.0")
 HOOK = f"""
@@ -51,120 +45,54 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 @cache
 def can_be_lonely() -> bool:
     """Whether this machine lets us make a network."""
-    if not shutil.which("unshare"):
-        return False
+    has_unshare = shutil.which("unshare") is not None
+    return has_unshare and not subprocess.run([*UNSHARE, "true"], capture_output=True).returncode
+
+
+def wrapped(program: list[str], report: Path) -> list[str]:
+    """Return the command that runs a program in a network of its own; the program where none can be made."""
     return (
-        subprocess.run(["unshare", "--net", "--map-root-user", "true"], capture_output=True).returncode == 0
+        [*UNSHARE, sys.executable, "-m", "tests.lonely", str(report), *program]
+        if can_be_lonely()
+        else program
     )
 
 
-def wrapped(program: list[str], report: Path, *, forward: tuple[Path, int] | None = None) -> list[str]:
-    """The command that runs a program in a network of its own, if that can be made, and else as it is."""
-    alone = ["--alone"] if can_be_lonely() else []
-    unshared = [*UNSHARE] if alone else []
-    forwarding = ["--forward", str(forward[0]), str(forward[1])] if forward else []
-    return [*unshared, sys.executable, "-m", "tests.lonely", *alone, *forwarding, str(report), *program]
-
-
 def noting(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The environment in which every Python notes what it connects to, in `folder`."""
-    (folder / "hook").mkdir()
+    """Return the environment in which every Python notes its connections in `folder`; forget earlier ones."""
+    (folder / "hook").mkdir(exist_ok=True)
     (folder / "hook" / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
-    (folder / "connections").touch()
-    return {
-        **environment,
-        NOTES: str(folder / "connections"),
-        "PYTHONPATH": os.pathsep.join([str(folder / "hook"), str(ROOT)]),
-    }
+    (folder / "connections").write_text("", encoding="utf-8")
+    path = os.pathsep.join([str(folder / "hook"), str(ROOT)])
+    return {**environment, NOTES: str(folder / "connections"), "PYTHONPATH": path}
 
 
-def reached(folder: Path, report: Path) -> list[str]:
-    """What was tried to be reached beyond the loopback, by name where Python was asked, else as a number."""
-    noted = (folder / "connections").read_text(encoding="utf-8").splitlines()
-    named = [line for line in noted if line.split(" ", 1)[-1] not in LOCAL]
-    refused = json.loads(report.read_text(encoding="utf-8"))["refused"]
-    return [*named, *([f"{refused} packets without a route"] if refused else [])]
+def noted(folder: Path) -> list[str]:
+    """Return the connections beyond the loopback that Python was asked for."""
+    lines = (folder / "connections").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.split(" ", 1)[-1] not in LOCAL]
 
 
 def refused_packets() -> int:
-    """Packets that this network had no route for, since it was made."""
-    lines = [
-        line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Ip:")
-    ]
-    count = int(dict(zip(*lines, strict=True))["OutNoRoutes"])
-    for line in Path("/proc/net/snmp6").read_text().splitlines() if Path("/proc/net/snmp6").exists() else ():
-        name, value = line.split()
-        count += int(value) if name == "Ip6OutNoRoutes" else 0
+    """Return how many packets this network had no route for, since it was made."""
+    count = 0
+    for name, key in (("snmp", "OutNoRoutes"), ("snmp6", "Ip6OutNoRoutes")):
+        rows = [line.split() for line in Path("/proc/net", name).read_text().splitlines()]
+        pairs = zip(*[row for row in rows if row[0] == "Ip:"], strict=True) if name == "snmp" else rows
+        count += int(dict(map(tuple, pairs))[key])  # type: ignore[arg-type]
     return count
 
 
 def main() -> int:
-    """Run the program and write the report."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--alone", action="store_true")
-    parser.add_argument("--forward", nargs=2)
-    parser.add_argument("report", type=Path)
-    parser.add_argument("program", nargs=argparse.REMAINDER)
-    given = parser.parse_args()
-    if given.alone:
-        _bring_loopback_up()
-    if given.forward:
-        path, port = given.forward
-        threading.Thread(target=_forward, args=(Path(path), int(port)), daemon=True).start()
-    before = refused_packets() if given.alone else 0
-    process = subprocess.Popen(given.program)
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    code = process.wait()
-    refused = refused_packets() - before if given.alone else 0
-    given.report.write_text(json.dumps({"refused": refused}), encoding="utf-8")
-    return code
-
-
-def _bring_loopback_up() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+    """Run the program, and write how many packets were refused."""
+    report, *program = sys.argv[1:]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:  # the loopback is down at first
         flags = struct.unpack("16sh", fcntl.ioctl(plain, SIOCGIFFLAGS, struct.pack("16sh", b"lo", 0)))[1]
         fcntl.ioctl(plain, SIOCSIFFLAGS, struct.pack("16sh", b"lo", flags | IFF_UP))
-
-
-def _forward(path: Path, port: int) -> None:
-    """From a socket of the file system to a port of this network."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        listener.listen()
-        serve_forward(listener, lambda: socket.create_connection(("127.0.0.1", port)))
-
-
-def serve_forward(listener: socket.socket, connect: Callable[[], socket.socket]) -> None:
-    """Connect whoever comes with what `connect` opens, until the listener is closed."""
-    while True:
-        try:
-            near, _ = listener.accept()
-        except OSError:
-            return
-        try:
-            far = connect()
-        except OSError:
-            near.close()
-            continue
-        threading.Thread(target=_relay, args=(near, far), daemon=True).start()
-
-
-def _relay(near: socket.socket, far: socket.socket) -> None:
-    """Both ways, until either side ends."""
-    with near, far:
-        back = threading.Thread(target=_copy, args=(far, near), daemon=True)
-        back.start()
-        _copy(near, far)
-        back.join()
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65_536):
-            target.sendall(data)
-    for end in (source, target):
-        with contextlib.suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+    before = refused_packets()
+    code = subprocess.run(program).returncode
+    Path(report).write_text(str(refused_packets() - before), encoding="utf-8")
+    return code
 
 
 if __name__ == "__main__":
