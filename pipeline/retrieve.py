@@ -18,7 +18,7 @@ from pipeline.finding.fusion import LISTS
 from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
 from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
-from pipeline.finding.names import is_named, names_first
+from pipeline.finding.names import is_named, names, names_first
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import READ_PASSAGES, rerank
 from pipeline.finding.spelling import misspelt, with_words
@@ -167,11 +167,11 @@ class HybridSearch:
         calibration, index = self.calibration, self.store.sentences
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
-        unknown = index.lacking(content_terms(question))
+        unknown = index.lacking([*content_terms(question), *names(question)])
         values = signals(
             question, found, passages, sentences=self.store.sections.statistics().sentences, unknown=unknown
         )
-        return judge(question, values, passages[0], calibration=calibration)
+        return judge(question, values, passages[0], calibration=calibration, unknown=unknown)
 
 
 def _descending(passages: list[Passage]) -> list[Passage]:

@@ -24,7 +24,7 @@ from pipeline.answering.citations import (
     without_links,
     without_markers,
 )
-from pipeline.answering.literals import literals_of, missing_names, missing_numbers
+from pipeline.answering.literals import Literals, literals_of, missing_names, missing_numbers
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder, passage_vectors
@@ -115,7 +115,8 @@ class Sources:
             "far": max(0.0, 1 - float(near.max()) / LEAST_CLOSE),
         }
         logit = INTERCEPT + sum(weight * values[name] for name, weight in WEIGHTS.items())
-        return Judgement(float(sigmoid(np.asarray(logit))), self._cited(leaves, terms), (*lacking, *names))
+        exact = sorted(leaves, key=lambda leaf: len(_missing(stated, leaf.passage)))
+        return Judgement(float(sigmoid(np.asarray(logit))), self._cited(exact, terms), (*lacking, *names))
 
     def _best(self, terms: Sequence[str], near: Vector, numbers: Collection[int]) -> list[Leaf]:
         """The source sentences with the highest sums of cosine and share of the words, best first."""
@@ -134,6 +135,12 @@ class Sources:
         size = 1 + len(self.leaves)
         weight = {term: math.log(1 + size / (1 + self._counts[term])) for term in terms}
         return sum(weight[term] for term in terms if term in found) / (sum(weight.values()) or 1.0)
+
+
+def _missing(stated: Literals, passage: Passage) -> list[str]:
+    """The stated numbers, ids and commands that a passage and its headings lack."""
+    text = "\n".join([passage.section.text, *passage.section.metadata["heading_path"]])
+    return [*missing_numbers(stated, literals_of(text)), *missing_names(stated, text, text)]
 
 
 def _leaf(number: int, passage: Passage, node: Node) -> Leaf:

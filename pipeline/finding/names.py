@@ -16,6 +16,7 @@ Metadata = Mapping[str, Any]
 Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and counts as the newest
 
 NOWHERE = 3
+MOST_NAMED = 3  # sections whose own heading has the names; names that more have tell none from another
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
 _VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
@@ -58,6 +59,8 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     newest: dict[str, Version] = {}
     for section, own in zip(sections, versions, strict=True):
         newest[_path(section)] = max(own, newest.get(_path(section), ()))
+    if sum(_nearness(section.metadata, wanted) == 1 for section in sections) > MOST_NAMED:
+        wanted = frozenset()
     ranked = [
         (_rank(question, section, wanted), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))

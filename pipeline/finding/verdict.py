@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.answer import Answerability, Passage
-from pipeline.finding.names import is_named, is_title
+from pipeline.finding.names import is_named, is_title, names
 from pipeline.stores.base import SearchResponse
 from pipeline.terms import content_terms, share, text_terms
 
@@ -57,18 +57,25 @@ def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calib
 
 
 def judge(
-    question: str, found: Mapping[str, float], first: Passage, *, calibration: Calibration
+    question: str,
+    found: Mapping[str, float],
+    first: Passage,
+    *,
+    calibration: Calibration,
+    unknown: Collection[str],
 ) -> Answerability:
     """Return the verdict on a question by its signals and its first passage.
 
     A page whose title is the question answers it; so does a section whose heading has all its exact names.
-    A passage in a language that was not calibrated answers only with all its words.
+    A name that no document has (`unknown` are such words) is never answered. A passage in a language that was
+    not calibrated answers only with all its words.
     """
     threshold, sure, probability = calibration.threshold, calibration.sure, calibration.probability(found)
     section = first.section
+    is_foreign = section.metadata.get("language", "en") not in LANGUAGES
     if is_title(question, section) or is_named(question, section):
         probability = max(probability, sure)
-    elif section.metadata.get("language", "en") not in LANGUAGES and _coverage(question, first) < 1:
+    elif names(question) & set(unknown) or (is_foreign and _coverage(question, first) < 1):
         probability = min(probability, (threshold + sure) / 2)
     return Answerability(probability, threshold, found, sure)
 

@@ -62,6 +62,9 @@ def test_the_section_that_is_named_precedes_those_below_and_around_it() -> None:
     assert not is_named("section", guide[0])
     other, file = section("drain.md", "Drain"), section("P-310.md", "Pump", "Hotline", aliases=["P-310"])
     assert order("hotline of the P-310 booster", other, file) == [1, 0]
+    papers = [section(f"{n}.md", f"IL-10 in study {n}") for n in range(4)]
+    assert order("IL-10", other, *papers[1:]) == [1, 2, 3, 0]
+    assert order("IL-10", other, *papers) == [0, 1, 2, 3, 4]  # many headings have it: it tells none apart
 
 
 def test_a_version_that_is_named_is_searched_alone_and_else_the_newest() -> None:

@@ -61,13 +61,15 @@ def test_without_vectors_coverage_stands_for_the_cosines() -> None:
         ("fan zebra", {"language": "de"}, 1.0, "closest"),
         ("alarm fan", {"language": "de"}, 1.0, "answered"),
         ("fan zebra", {"language": "de"}, 0.0, "not in the documents"),
+        ("fan K-99", {}, 1.0, "closest"),  # no document has this name
     ],
 )
 def test_what_overrules_the_model(
     question: str, metadata: dict[str, object], coverage: float, verdict: str
 ) -> None:
     first = passage("An alarm of the fan.", **metadata)
-    assert judge(question, {"coverage": coverage}, first, calibration=MODEL).verdict == verdict
+    found = judge(question, {"coverage": coverage}, first, calibration=MODEL, unknown=["k-99"])
+    assert found.verdict == verdict
 
 
 def test_a_model_that_was_not_calibrated_goes_by_words_and_a_set_threshold_is_kept() -> None:
@@ -75,7 +77,7 @@ def test_a_model_that_was_not_calibrated_goes_by_words_and_a_set_threshold_is_ke
     strict = calibrated("another", threshold=0.9)
     assert (strict.threshold, strict.sure) == (0.9, 0.9)
     verdicts = [
-        judge("", {"coverage": share}, passage(""), calibration=UNCALIBRATED).verdict
+        judge("", {"coverage": share}, passage(""), calibration=UNCALIBRATED, unknown=()).verdict
         for share in (0.0, 0.5, 1.0)
     ]
     assert verdicts == ["not in the documents", "closest", "answered"]
