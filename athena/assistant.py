@@ -150,7 +150,7 @@ class Athena:
         """The API keys."""
         from pipeline.stores.keys import Keys
 
-        return Keys(self.store.records)
+        return Keys(self.store.rows)
 
     @property
     def persona(self) -> Persona:

@@ -20,7 +20,7 @@ from pipeline.answer import (
 )
 from pipeline.finding.why import Why
 from pipeline.steps.records import Step, data_of
-from pipeline.stores.conversations import scope_of
+from pipeline.stores.turns import scope_of
 
 NOTHING_RECALLED: Mapping[str, str] = {}
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from memory.times import local_day
 from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import Conversations, Turn
+from pipeline.stores.conversations import Conversations
+from pipeline.stores.turns import Turn
 
 NO_MODEL = "none"
 P95 = 0.95

@@ -29,7 +29,7 @@ MOST_BYTES = 10_000_000  # of a request's body
 def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> FastAPI:
     """Make the app of the API; with a `page` at the same address, citations open it."""
     with closing(open_store(settings)) as store:
-        require_key(Keys(store.records), settings)
+        require_key(Keys(store.rows), settings)
     app = FastAPI(
         title="Athena",
         version=version("athena-docs"),

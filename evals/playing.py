@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from athena.settings import Settings
     from pipeline.answer import Answer
-    from pipeline.stores.base import Manifest, Records, SectionStore, SentenceIndex, Store, Writing
+    from pipeline.stores.base import Manifest, SectionStore, SentenceIndex, Store, Writing
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.memories import Memories
+    from pipeline.stores.rows import Rows
 
 ENOUGH = 0.6  # of the gold's content terms
 ARTICLES = frozenset({"a", "an", "the"})
@@ -76,7 +77,7 @@ class PlayedStore:
         self.sentences: SentenceIndex = documents.sentences
         self.conversations: Conversations = own.conversations
         self.memories: Memories = own.memories
-        self.records: Records = own.records
+        self.rows: Rows = own.rows
         self._documents, self._own = documents, own
 
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:

@@ -16,7 +16,8 @@ from pipeline.answering.citations import without_markers
 from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:
-    from pipeline.stores.conversations import Conversations, Turn
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.turns import Turn
 
 
 def write_rated(conversations: Conversations, folder: Path, *, user: str | None = None) -> int:

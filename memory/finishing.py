@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer
     from pipeline.options import PriceOptions
-    from pipeline.stores.conversations import Conversations, Turn
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.turns import Turn
 
 NOTHING_ASKED = "nothing was asked to be remembered"
 TRIES = 8  # of a turn whose words are forgotten meanwhile

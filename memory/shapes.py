@@ -10,7 +10,7 @@ from pipeline.stores.memories import plain_object
 if TYPE_CHECKING:
     from memory.recall import FoundMemory
     from memory.turn_index import FoundTurn, Turn
-    from pipeline.stores.memories import Row
+    from pipeline.stores.memories import MemoryRow
 
 Shape = dict[str, Any]
 
@@ -18,7 +18,7 @@ TIMES = ("created_at", "ended_at", "accessed_at", "at")
 _APART = ("user", "embedded_by")
 
 
-def memory_shape(row: Row) -> Shape:
+def memory_shape(row: MemoryRow) -> Shape:
     """Return a memory or another row by its fields, without user and vector; times in ISO 8601, UTC."""
     values = {key: value for key, value in plain_object(row).items() if key not in _APART}
     values |= {key: iso(values[key]) for key in TIMES if key in values}

@@ -22,7 +22,8 @@ from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder
-    from pipeline.stores.conversations import Conversations, RecallableTurn
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.turns import RecallableTurn
 
 FLOAT_BYTES = 4
 LOOKED_AT = 10  # turns that a search returns

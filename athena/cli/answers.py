@@ -18,8 +18,8 @@ from pipeline.answering.excerpts import readers_quote, shown
 from pipeline.errors import AthenaError, ModelError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished, StepStarted
 from pipeline.steps.records import call_line
-from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
+from pipeline.stores.turns import scope_of
 from pipeline.words import CLOSEST, counted
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.errors import StoreError
 from pipeline.messages import Message
 from pipeline.steps.spending import usage_of
-from pipeline.stores.conversations import Conversation, Turn, not_of, title_of, unknown_turn
+from pipeline.stores.conversations import Conversation, not_of
 from pipeline.stores.globs import as_scope
+from pipeline.stores.turns import Turn, title_of, unknown_turn
 
 FROM_MEMORY = "(From what was said before.)"  # stands in prompts for an answer of the memory
 NOT_STORED = "This answer is not stored: {why}"

@@ -1,8 +1,8 @@
 """The protocols of a store, and the records that cross them.
 
-A new backend writes 25 methods: of `Store` and its documents 13 (`SectionStore`, `SentenceIndex`, `Writing`),
-of `Conversations` 7, of `Memories` 3 and of `Records` 2. No type of a backend crosses this line: nodes are
-those of `pipeline/nodes.py`, vectors are NumPy arrays.
+A new backend writes 20 methods: 13 of `DocumentStore`, `SectionStore`, `SentenceIndex` and `Writing`, and 7
+of `Rows` (`rows.py`). No type of a backend crosses this line: nodes are those of `pipeline/nodes.py`,
+vectors are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
 
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.memories import Memories
+    from pipeline.stores.rows import Rows
 
 Vector: TypeAlias = "NDArray[np.float32]"  # (dimensions,), unit length
 Level = Literal["section", "sentence"]
@@ -245,16 +246,6 @@ class DocumentStore(Protocol):
         """Release files and connections."""
 
 
-class Records(Protocol):
-    """Small texts that all processes share, such as API keys; by kind and id."""
-
-    def get_all(self, kind: str) -> Mapping[str, str]:
-        """The texts of a kind by id, sorted by id."""
-
-    def put(self, kind: str, id_: str, text: str | None) -> bool:
-        """Add a text, or delete it with None; False where that changes nothing. A text is never replaced."""
-
-
 class Store(DocumentStore, Protocol):
     """Everything that one store keeps."""
 
@@ -267,8 +258,8 @@ class Store(DocumentStore, Protocol):
         """The memories of all users."""
 
     @property
-    def records(self) -> Records:
-        """API keys and the like."""
+    def rows(self) -> Rows:
+        """The rows of which conversations, memories and API keys are made."""
 
 
 def sentences_by_section(sections: SectionStore, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:

@@ -1,4 +1,4 @@
-"""Conversations: their records, the protocol `Conversations` of a store, and turns as stores keep them."""
+"""Conversations: their records, and how they are kept as rows, in each store alike."""
 
 from __future__ import annotations
 
@@ -7,25 +7,35 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache, partial
-from typing import Any, Protocol
-
-from pydantic import TypeAdapter
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from pipeline.answer import Answer
-from pipeline.answering.citations import escaped_markers, renamed_markers, without_markers
-from pipeline.answering.recollection import looked_up
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
-from pipeline.redaction import redacted
-from pipeline.steps.records import data_of
-from pipeline.stores.globs import as_scope, written
+from pipeline.stores.rows import Row, Rows, find, update
+from pipeline.stores.turns import (
+    RecallableTurn,
+    Turn,
+    question_of,
+    recallable_of,
+    title_of,
+    turn_as_markdown,
+    turn_of,
+    turn_row,
+    unknown_turn,
+    with_embedding,
+    with_version,
+    without_old_embedding,
+)
 from pipeline.words import well_formed
 
-TITLE_CHARACTERS = 60
-RECALLED_CHARACTERS = 2000
-"""The search over turns reads so many characters of an answer."""
+PINNED = "pinned"  # the group of a pinned conversation's row; others have ""
+LEAST_INTERVAL_S = 1e-6
+"""Between the rows of two turns; a clock that is set back must not change their order."""
+
+Change = Callable[[Turn | None], Turn]
+"""Makes the turn to store from the stored one, None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +59,6 @@ class ConversationInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One question with its answer, and the reader's rating of it (1, -1 or None).
-
-    `versions` are the former answers to the same question, oldest first. `embedding` has the float32 vectors
-    of its recalled texts, one after the other; the memory decides how many. `embedded_by` names their model.
-    """
-
-    id: str
-    question: str
-    answer: Answer
-    created_at: float
-    feedback: int | None = None
-    feedback_text: str = ""
-    versions: tuple[Answer, ...] = ()
-    embedding: bytes = field(default=b"", compare=False)
-    embedded_by: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallableTurn:
-    """A turn for the search over turns; `question` and `answer` are "" where it must not find them."""
-
-    id: str
-    conversation_id: str
-    question: str
-    answer: str
-    at: float
-    embedding: bytes = b""
-    embedded_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Conversation:
     """One conversation whole, its turns in order."""
 
@@ -91,22 +69,19 @@ class Conversation:
         """The conversation as Markdown, citations as footnotes."""
         parts = [f"# {self.info.title or 'Conversation'}"]
         for number, turn in enumerate(self.turns, start=1):
-            parts += _exported_turn(turn, number)
+            parts += turn_as_markdown(turn, number)
         return "\n\n".join(parts) + "\n"
 
 
-Change = Callable[[Turn | None], Turn]
-"""Makes the turn to store from the stored one, None where there is none."""
+class Conversations:
+    """The conversations of one store; safe to use from several threads and processes.
 
-
-class Conversations(Protocol):
-    """The conversations of one store; safe to use from several threads.
-
-    A backend writes the seven methods that have no body here; the others call those. `clock` returns the time
-    in seconds since the epoch; an evaluation sets another one.
+    `clock` returns the time in seconds since the epoch; an evaluation sets another one.
     """
 
-    clock: Callable[[], float] = staticmethod(time.time)
+    def __init__(self, rows: Rows, *, clock: Callable[[], float] = time.time) -> None:
+        self._rows = rows
+        self.clock = clock
 
     def list(
         self,
@@ -122,57 +97,42 @@ class Conversations(Protocol):
         `before` is the last one of the page before this one. `pinned` selects pinned ones or the others. Each
         of the `words` must stand in the title, a question or an answer, in any case.
         """
-
-    def get(self, conversation_id: str) -> Conversation:
-        """One conversation whole; raises `UnknownConversation`."""
-
-    def turn(self, turn_id: str) -> Turn:
-        """One turn; raises `UnknownConversation`."""
-
-    def turns(self, user: str, *, conversations: Collection[str] | None = None) -> Sequence[RecallableTurn]:
-        """The turns of a user, of some conversations or of all, in the order in which they were begun."""
-
-    def save(self, info: ConversationInfo) -> None:
-        """Write a conversation's fields, in the place of those with the same id; not its turns.
-
-        The store itself keeps `turns` and `revision` right.
-        """
-
-    def write(self, conversation_id: str, turn_id: str, change: Change) -> None:
-        """Store what `change` makes of a turn, in one transaction; a new turn comes last.
-
-        A new turn sets the conversation's time of use, and its title where it has none. `change` is called
-        again where another process writes the same turn. The revision rises where the turn differs from
-        before. Raises `UnknownConversation`.
-        """
-
-    def delete(self, conversation_id: str, turn_ids: Collection[str] | None = None) -> None:
-        """Delete a conversation, or only these of its turns; raises `UnknownConversation`.
-
-        A title that was made of a deleted question is made of the first question that is left.
-        """
-
-    # -- what follows from these ------------------------------------------------------------------------
-
-    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
-        """A new, empty conversation; without a title it gets one from its first question."""
-        now = self.clock()
-        info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0, user, assistant)
-        self.save(info)
-        return Conversation(info, ())
-
-    def restore(self, conversation: Conversation) -> None:
-        """Write a conversation whole, with its ids and times, in the place of one with the same id."""
-        with suppress(UnknownConversation):
-            self.delete(conversation.info.id)
-        self.save(conversation.info)
-        for turn in conversation.turns:
-            self.write(conversation.info.id, turn.id, partial(_restored, turn))
-        self.save(conversation.info)  # its time of use
+        ids: set[str] | None = None
+        for word in words.casefold().split():
+            found = {row.id for row in self._rows.select("conversation", user=user, text=word)}
+            found |= {row.group for row in self._rows.select("turn", user=user, text=word)}
+            ids = found if ids is None else ids & found
+        rows = self._rows.select(
+            "conversation",
+            ids=ids,
+            user=user,
+            groups=None if pinned is None else [PINNED if pinned else ""],
+            before=(before.updated_at, before.id) if before else None,
+            limit=limit,
+        )
+        return [_info_of(row) for row in rows]
 
     def users(self) -> Sequence[str]:
         """The users that have a conversation, sorted by name."""
-        return sorted({info.user for info in self.list()})
+        return self._rows.users("conversation")
+
+    def get(self, conversation_id: str) -> Conversation:
+        """One conversation whole; raises `UnknownConversation`."""
+        info = _info(self._rows, conversation_id)
+        turns = self._rows.select("turn", groups=[conversation_id], whole=True)
+        return Conversation(info, tuple(map(turn_of, reversed(turns))))
+
+    def turn(self, turn_id: str) -> Turn:
+        """One turn; raises `UnknownConversation`."""
+        row = find(self._rows, "turn", turn_id)
+        if row is None:
+            raise unknown_turn(turn_id)
+        return turn_of(row)
+
+    def turns(self, user: str, *, conversations: Collection[str] | None = None) -> Sequence[RecallableTurn]:
+        """The turns of a user, of some conversations or of all, in the order in which they were begun."""
+        rows = self._rows.select("turn", user=user, groups=conversations)
+        return [recallable_of(row) for row in reversed(rows)]
 
     def revisions(self, user: str) -> Mapping[str, int]:
         """The revisions of a user's conversations, by their ids.
@@ -183,7 +143,44 @@ class Conversations(Protocol):
 
     def conversation_of(self, turn_id: str) -> str:
         """The id of a turn's conversation; raises `UnknownConversation`."""
-        return self.turn(turn_id).answer.conversation_id
+        found = self._rows.select("turn", ids=[turn_id])
+        if not found:
+            raise unknown_turn(turn_id)
+        return found[0].group
+
+    # -- conversations ----------------------------------------------------------------------------------
+
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
+        """A new, empty conversation; without a title it gets one from its first question."""
+        now = self.clock()
+        info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0, user, assistant)
+        self.save(info)
+        return Conversation(info, ())
+
+    def save(self, info: ConversationInfo) -> None:
+        """Write a conversation's title, scope, pin and time of use; a new one's fields, but no turns.
+
+        The first revision is higher than that of a deleted conversation with the same id.
+        """
+
+        def saved(row: Row | None) -> Row:
+            old = _info_of(row) if row else replace(info, turns=0, revision=time.time_ns() // 1000)
+            return _row_of(
+                replace(
+                    old, title=info.title, updated_at=info.updated_at, scope=info.scope, pinned=info.pinned
+                )
+            )
+
+        update(self._rows, "conversation", info.id, saved)
+
+    def restore(self, conversation: Conversation) -> None:
+        """Write a conversation whole, with its ids and times, in the place of one with the same id."""
+        with suppress(UnknownConversation):
+            self.delete(conversation.info.id)
+        self.save(conversation.info)
+        for turn in conversation.turns:
+            self.write(conversation.info.id, turn.id, lambda _, turn=turn: turn)  # type: ignore[misc]
+        self.save(conversation.info)  # its time of use
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title; raises `UnknownConversation`."""
@@ -196,6 +193,53 @@ class Conversations(Protocol):
     def pin(self, conversation_id: str, *, pinned: bool) -> None:
         """Pin or unpin a conversation; its time of use stays. Raises `UnknownConversation`."""
         self._change(conversation_id, pinned=pinned)
+
+    def delete(self, conversation_id: str, turn_ids: Collection[str] | None = None) -> None:
+        """Delete a conversation, or only these of its turns; raises `UnknownConversation`.
+
+        A title that was made of a deleted question is made of the first question that is left. Turns go
+        before and after their conversation: a process that writes one meanwhile finds the conversation gone,
+        and deletes that turn.
+        """
+        with self._rows.transaction() as rows:
+            if turn_ids is not None:
+                delete_turns(rows, conversation_id, turn_ids)
+                return
+            _info(rows, conversation_id)
+            _delete_all_turns(rows, conversation_id)
+            rows.delete("conversation", [conversation_id])
+            _delete_all_turns(rows, conversation_id)
+
+    # -- turns ------------------------------------------------------------------------------------------
+
+    def write(self, conversation_id: str, turn_id: str, change: Change) -> None:
+        """Store what `change` makes of a turn; a new turn comes last.
+
+        A new turn sets the conversation's time of use, and its title where it has none. `change` is called
+        again where another process writes the same turn. The revision rises where the turn differs from
+        before. Raises `UnknownConversation`; a conversation that is deleted meanwhile takes the turn along.
+        """
+        with self._rows.transaction() as rows:
+            try:
+                user = _info(rows, conversation_id).user
+                last = rows.select("turn", groups=[conversation_id], limit=1)
+                at = max([time.time(), *(row.at + LEAST_INTERVAL_S for row in last)])
+
+                def changed(row: Row | None) -> Row:
+                    old = turn_of(row) if row else None
+                    new = without_old_embedding(change(old), old)
+                    position = row.at if row else at
+                    return turn_row(new, conversation_id=conversation_id, user=user, at=position)
+
+                old, new = update(rows, "turn", turn_id, changed)
+                if old is None:
+                    _count_turns(rows, conversation_id, lambda info: _used(info, new))
+                elif (old.head, old.body) != (new.head, new.body):
+                    _count_turns(rows, conversation_id, lambda info: info)
+            except UnknownConversation:
+                own = rows.select("turn", ids=[turn_id], groups=[conversation_id])
+                rows.delete("turn", [row.id for row in own])
+                raise
 
     def save_turn(self, conversation_id: str, answer: Answer, *, instead_of: str = "") -> str:
         """Store an answer as a turn, and return the turn's id.
@@ -239,7 +283,7 @@ class Conversations(Protocol):
 
     def choose(self, turn_id: str, version: int) -> None:
         """Show another of a turn's versions, by its place among them; raises `UnknownConversation`."""
-        self.change_turn(turn_id, lambda turn: _chosen(turn, version))
+        self.change_turn(turn_id, lambda turn: with_version(turn, version))
 
     def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
         """Store what `change` makes of a turn's answer, unless the turn was deleted."""
@@ -253,180 +297,85 @@ class Conversations(Protocol):
 
     def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
         """Store the embeddings of turns whose recalled texts are still these; no revision rises."""
-        for turn in turns:
+        for made in turns:
             with suppress(UnknownConversation):
-                self.write(turn.conversation_id, turn.id, partial(_embedded, turn))
+                self.change_turn(made.id, lambda turn, made=made: with_embedding(turn, made))  # type: ignore[misc]
 
     def _change(self, conversation_id: str, **values: Any) -> None:
-        self.save(replace(self.get(conversation_id).info, **values))
+        self.save(replace(_info(self._rows, conversation_id), **values))
 
 
-def turn_record(turn: Turn) -> dict[str, Any]:
-    """A turn as stores keep it: its answers as JSON without secrets, and the texts to find it by."""
-    question, answer = recalled_texts(turn)
-    return {
-        "id": turn.id,
-        "created_at": turn.created_at,
-        "feedback": turn.feedback,
-        "feedback_text": turn.feedback_text,
-        "question": turn.question,
-        "recalled_question": question,
-        "recalled_answer": answer,
-        "searched": f"{turn.question}\n{turn.answer.text}".casefold(),
-        "embedding": turn.embedding,
-        "embedded_by": turn.embedded_by,
-        "answer": answer_json(turn.answer),
-        "versions": redacted(json.dumps(turn.versions, default=_fields, ensure_ascii=False)),
-    }
+def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) -> None:
+    """Delete turns of a conversation; raises `UnknownConversation`."""
+    turns = rows.select("turn", groups=[conversation_id])[::-1]
+    titles = {title_of(question_of(row)) for row in turns if row.id in turn_ids}
+    left = [question_of(row) for row in turns if row.id not in turn_ids]
+    rows.delete("turn", [row.id for row in turns if row.id in turn_ids])
+
+    def titled(info: ConversationInfo) -> ConversationInfo:
+        return replace(info, title=title_of(left[0]) if left else "") if info.title in titles else info
+
+    _count_turns(rows, conversation_id, titled)
 
 
-def turn_of(record: Mapping[str, Any]) -> Turn:
-    """The turn of a record; keys of an answer that this version does not know are ignored."""
-    values = {item.name: record[item.name] for item in fields(Turn)}
-    return Turn(
-        **values
-        | {
-            "answer": _answer_of(json.loads(record["answer"])),
-            "versions": tuple(map(_answer_of, json.loads(record["versions"]))),
-        }
-    )
-
-
-def recallable_of(record: Mapping[str, Any]) -> RecallableTurn:
-    """A record as the search over turns needs it."""
-    return RecallableTurn(
-        id=record["id"],
-        conversation_id=record["conversation_id"],
-        question=record["recalled_question"],
-        answer=record["recalled_answer"],
-        at=record["created_at"],
-        embedding=record["embedding"],
-        embedded_by=record["embedded_by"],
-    )
-
-
-def changed_turn(old: Turn | None, change: Change) -> Turn:
-    """What `change` makes of a turn, without an embedding of texts that have changed."""
-    new = change(old)
-    if old is None or recalled_texts(old) == recalled_texts(new):
-        return new
-    return replace(new, embedding=b"", embedded_by="")
-
-
-def recalled_texts(turn: Turn) -> tuple[str, str]:
-    """The texts of the question and the answer that the search over turns reads; "" for one it must not.
-
-    It reads nothing of a request to the memory that stored nothing. It does not read an answer that could not
-    be given, nor one that quotes: that is found in its document.
-    """
-    answer = turn.answer
-    if answer.mode == "memory":
-        done = data_of(answer.steps, "remember")
-        kept = any(done.get(name) for name in ("added", "known", "touched", "replaced"))
-        return (turn.question, "") if kept or looked_up(answer) else ("", "")
-    answered = answer.status == "complete" and answer.verdict == "answered" and not answer.abstained
-    if not answered or answer.mode != "generate":
-        return turn.question, ""
-    return turn.question, redacted(without_markers(answer.text))[:RECALLED_CHARACTERS]
-
-
-def new_revision() -> int:
-    """The first revision of a conversation: higher than that of a deleted one with the same id."""
-    return time.time_ns() // 1000
-
-
-def title_without(title: str, deleted: Sequence[str], left: Sequence[str]) -> str:
-    """A conversation's title after turns with `deleted` questions are gone, by the questions `left`."""
-    if title in map(title_of, deleted):
-        return title_of(left[0]) if left else ""
-    return title
-
-
-def title_of(question: str) -> str:
-    """A title from a first question: its first words."""
-    text = " ".join(question.split())
-    if len(text) <= TITLE_CHARACTERS:
-        return text
-    return text[:TITLE_CHARACTERS].rsplit(" ", 1)[0] + " …"
-
-
-def answer_json(answer: Answer) -> str:
-    """The answer as it is stored, without secrets. `asdict` would copy every rank of every step first."""
-    return redacted(json.dumps(answer, default=_fields, ensure_ascii=False))
-
-
-def scope_of(answer: Answer) -> tuple[str, ...]:
-    """The globs of the documents that were searched for an answer; () for all documents."""
-    kept = answer.settings.get("paths")
-    return as_scope(kept) if isinstance(kept, str | tuple | list) else ()
+def _delete_all_turns(rows: Rows, conversation_id: str) -> None:
+    rows.delete("turn", [row.id for row in rows.select("turn", groups=[conversation_id])])
 
 
 def unknown_conversation(conversation_id: str) -> UnknownConversation:
-    """The error for a conversation that is not stored."""
+    """Return the error for a conversation that is not stored."""
     return UnknownConversation(
         f"No conversation '{conversation_id}' is stored; it may have been deleted.", "Start a new one."
     )
 
 
 def not_of(user: str, info: ConversationInfo) -> UnknownConversation:
-    """The error for a conversation of another user."""
+    """Return the error for a conversation of another user."""
     return UnknownConversation(
         f"Conversation '{info.id}' belongs to '{info.user}', not to '{user}'.",
         f"Go on as that user, with --user '{info.user}' or ATHENA_USER.",
     )
 
 
-def unknown_turn(turn_id: str) -> UnknownConversation:
-    """The error for an answer that is not stored."""
-    return UnknownConversation(
-        f"No answer '{turn_id}' is stored; its conversation may have been deleted.", "Start a new one."
+def _count_turns(
+    rows: Rows, conversation_id: str, change: Callable[[ConversationInfo], ConversationInfo]
+) -> None:
+    """Count a conversation's turns, raise its revision, and change more of it; raises if it is deleted."""
+
+    def counted(row: Row | None) -> Row:
+        if row is None:
+            raise unknown_conversation(conversation_id)
+        info = change(_info_of(row))
+        turns = rows.count("turn", conversation_id)
+        return _row_of(replace(info, turns=turns, revision=info.revision + 1))
+
+    update(rows, "conversation", conversation_id, counted)
+
+
+def _used(info: ConversationInfo, turn: Row) -> ConversationInfo:
+    """The conversation with a new turn: used at its time, and with a title."""
+    created_at, title = json.loads(turn.head)["created_at"], info.title or title_of(question_of(turn))
+    return replace(info, updated_at=created_at, title=title)
+
+
+def _info(rows: Rows, conversation_id: str) -> ConversationInfo:
+    row = find(rows, "conversation", conversation_id)
+    if row is None:
+        raise unknown_conversation(conversation_id)
+    return _info_of(row)
+
+
+def _row_of(info: ConversationInfo) -> Row:
+    return Row(
+        id=info.id,
+        user=info.user,
+        group=PINNED if info.pinned else "",
+        at=info.updated_at,
+        text=info.title.casefold(),
+        head=json.dumps(asdict(info), ensure_ascii=False),
     )
 
 
-def _restored(turn: Turn, _: Turn | None) -> Turn:
-    return turn
-
-
-def _embedded(made: RecallableTurn, turn: Turn | None) -> Turn:
-    if turn is None:
-        raise unknown_turn(made.id)
-    if recalled_texts(turn) != (made.question, made.answer):
-        return turn
-    return replace(turn, embedding=made.embedding, embedded_by=made.embedded_by)
-
-
-def _chosen(turn: Turn, version: int) -> Turn:
-    """The turn with the answer at a place among its versions shown; the circle of answers keeps its order."""
-    circle = (*turn.versions, turn.answer)
-    return replace(turn, answer=circle[version], versions=(*circle[version + 1 :], *circle[:version]))
-
-
-@cache
-def _adapter() -> TypeAdapter[Answer]:
-    return TypeAdapter(Answer)
-
-
-def _answer_of(stored: Mapping[str, Any]) -> Answer:
-    return _adapter().validate_python(stored)
-
-
-def _fields(value: object) -> dict[str, Any]:
-    if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} cannot be stored")
-    return {item.name: getattr(value, item.name) for item in fields(value)}
-
-
-def _exported_turn(turn: Turn, number: int) -> list[str]:
-    answer = turn.answer
-    # Footnotes count through the whole document.
-    text = renamed_markers(answer.text, lambda marker: f"[^{number}-{marker}]")
-    notes = [
-        f"[^{number}-{item.marker}]: {' › '.join([item.file, *item.heading_path])}, "
-        f"lines {item.start_line}-{item.end_line}: “{escaped_markers(' '.join(item.quote.split()))}”"
-        for item in answer.citations
-    ]
-    status = [] if answer.status == "complete" else [f"*This answer was {answer.status}.*"]
-    quoted = "\n".join(f"> {line}" for line in turn.question.splitlines())
-    globs = ", ".join(f"`{written(glob)}`" for glob in scope_of(answer))
-    scope = [f"Only in: {globs}"] if globs else []
-    return [f"## Question {number}", quoted, *scope, text or "*No answer.*", *status, *notes]
+def _info_of(row: Row) -> ConversationInfo:
+    head = json.loads(row.head)
+    return ConversationInfo(**{**head, "scope": tuple(head["scope"])})

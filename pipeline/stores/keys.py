@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 
 from pipeline.errors import ConfigurationError
 from pipeline.options import DEFAULT_USER
-from pipeline.stores.base import Records
+from pipeline.stores.rows import Row, Rows
 
-KIND = "key"  # of the records
 PREFIX = "athena"
 RIGHTS = ("read", "remember", "write")
 """Search and ask; keep conversations and memories; change the documents."""
@@ -47,21 +46,22 @@ class Key:
 
 
 class Keys:
-    """The keys among the records of a store."""
+    """The keys of one store, by name."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     def add(self, key: Key) -> None:
         """Store a new key; raises `ConfigurationError` where one of that name is stored."""
-        if not self._records.put(KIND, key.name, json.dumps(asdict(key))):
+        row = Row(id=key.name, user=key.user, head=json.dumps(asdict(key)))
+        if not self._rows.swap("api_key", row, expected=0):
             raise ConfigurationError(
                 f"There is a key '{key.name}' already.", "Choose another name, or revoke that one first."
             )
 
     def list(self) -> Sequence[Key]:
         """All keys, by name."""
-        found = map(json.loads, self._records.get_all(KIND).values())
+        found = [json.loads(row.head) for row in reversed(self._rows.select("api_key"))]
         return [Key(**{**stored, "rights": tuple(stored["rights"])}) for stored in found]
 
     def get(self, key_id: str) -> Key | None:
@@ -71,7 +71,7 @@ class Keys:
     def revoke(self, name: str) -> bool:
         """Delete the key of a name or id; False where there is none."""
         names = [key.name for key in self.list() if name in (key.name, key.id)]
-        return bool([known for known in names if self._records.put(KIND, known, None)])
+        return self._rows.delete("api_key", names) > 0
 
 
 def new_key(

@@ -1,20 +1,27 @@
-"""The rows that the memory keeps of each user, the protocol `Memories` of a store, and rows as JSON.
+"""What the memory keeps about each user, as rows, in each store alike.
 
-A store keeps rows and decides nothing: `memory/` loads all rows of a user, searches them, and says which to
-write and which to remove.
+Nothing is decided here: `memory/` loads all rows of a user, searches them, and names those to write and to
+remove.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
 from pipeline.errors import MemoriesChanged, TurnChanged
+from pipeline.stores.conversations import delete_turns
+from pipeline.stores.rows import Row, Rows, find
+
+LONGEST_WRITE_S = 20.0
+POLL_S = 0.02
 
 Tier = Literal["static", "short_term", "long_term"]
 Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
@@ -121,7 +128,7 @@ class Relation:
     source: str = ""
 
 
-Row = Memory | Entity | Mention | Relation
+MemoryRow = Memory | Entity | Mention | Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,34 +166,51 @@ class MemoryChanges:
         )
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[MemoryRow, ...]:
         """The rows to write, without those that are removed."""
         gone = frozenset(self.removed)
-        rows: list[Row] = [*self.memories, *self.entities, *self.mentions, *self.relations]
+        rows: list[MemoryRow] = [*self.memories, *self.entities, *self.mentions, *self.relations]
         return tuple(row for row in rows if row.id not in gone)
 
 
-class Memories(Protocol):
+class Memories:
     """The rows of all users in one store; safe to use from several threads and processes.
 
     An id names one row of a user, of any kind; another user may have a row of the same id.
+
+    One more row a user has the version of all. A writer raises it from the version that it knows, and marks
+    it as being written: only one of several writers can. It then writes the rows, and removes the mark.
+    Readers and writers wait for a marked row; the mark of a killed writer is removed after `LONGEST_WRITE_S`.
     """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     def users(self) -> list[str]:
         """The users that have a row, sorted by name."""
+        return self._rows.users("memory")
 
     def load(self, user: str, *, since: int = 0) -> UserMemories:
         """All rows of a user, ended ones included, as of one moment.
 
         Without rows where the user's version is still `since`: then nothing has changed.
         """
+        found: list[Row] = []
+        before = _version(self._rows, user)
+        while before != since:
+            found = self._rows.select("memory", user=user, whole=True)
+            now = _version(self._rows, user)
+            if now == before:
+                break
+            before = now
+        return _user_memories(user, before, found)
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
         """Write all changes or none, and return the user's new version.
 
-        The version rises with each change of a row. Removed turns
-        take along conversations that have no other turn. With `erase`, no file of the store has a byte of
-        what was removed afterwards.
+        The version rises with each change of a row. Removed turns take along conversations that have no other
+        turn. With `erase`, no file of the store has a byte of what was removed afterwards. Removals come
+        first, so that a crash on the servers keeps nothing that was forgotten.
 
         Raises:
             MemoriesChanged: the user's version is not `expected`: load the rows and decide again.
@@ -194,6 +218,20 @@ class Memories(Protocol):
             ErasureIncomplete: all is removed, but another process still reads bytes of it.
             ValueError: a row belongs to another user.
         """
+        for row in changes.rows:
+            if row.user != user:
+                raise ValueError(f"a row of '{row.user}' cannot be written to the memories of '{user}'")
+        with self._rows.transaction(erase=erase) as rows:
+            if not changes.changes_rows:
+                if _version(rows, user) != expected:
+                    raise _changed(user)
+                _change_turns(rows, user, changes)
+                return expected
+            with _writing(rows, user, expected):
+                _change_turns(rows, user, changes)
+                rows.delete("memory", [_key(user, id_) for id_ in changes.removed])
+                rows.put("memory", [_stored(row) for row in changes.rows])
+        return expected + 1
 
 
 KINDS: Mapping[str, type[Any]] = {
@@ -204,55 +242,10 @@ KINDS: Mapping[str, type[Any]] = {
 }
 
 
-def record_of(row: Row) -> dict[str, Any]:
-    """A row as stores keep it: `row` is its JSON without the vector, which is stored beside it."""
-    return {
-        "user": row.user,
-        "id": row.id,
-        "kind": _kind_of(row),
-        "row": json.dumps(plain_object(row), ensure_ascii=False),
-        "embedding": row.embedding if isinstance(row, Memory) else b"",
-    }
-
-
-def row_of(record: Mapping[str, Any]) -> Row:
-    """The row of a record; unknown fields are ignored. Raises ValueError."""
-    row: Row = _adapter(record["kind"]).validate_json(record["row"])
-    if not isinstance(row, Memory):
-        return row
-    vector = record["embedding"]
-    return replace(row, embedding=vector, embedded_by=row.embedded_by if vector else "")
-
-
-def plain_object(row: Row) -> dict[str, Any]:
+def plain_object(row: MemoryRow) -> dict[str, Any]:
     """A row by its fields, without a vector."""
     found: dict[str, Any] = _adapter(_kind_of(row)).dump_python(row, exclude={"embedding"})
     return found
-
-
-def user_memories(user: str, version: int, rows: Iterable[Row]) -> UserMemories:
-    """The rows of a user by kind, oldest first; entities by name."""
-    listed = list(rows)
-    return UserMemories(
-        user=user,
-        version=version,
-        memories=_sorted(listed, Memory, "created_at"),
-        entities=_sorted(listed, Entity, "name"),
-        mentions=_sorted(listed, Mention, "at"),
-        relations=_sorted(listed, Relation, "at"),
-    )
-
-
-def check_user(user: str, changes: MemoryChanges) -> None:
-    """Raise ValueError where a row belongs to another user."""
-    for row in changes.rows:
-        if row.user != user:
-            raise ValueError(f"a row of '{row.user}' cannot be written to the memories of '{user}'")
-
-
-def memories_changed(user: str) -> MemoriesChanged:
-    """The error for changes that were decided on older rows."""
-    return MemoriesChanged(f"Another process changed the memories of '{user}'.", "Try again.")
 
 
 def turn_changed() -> TurnChanged:
@@ -260,12 +253,99 @@ def turn_changed() -> TurnChanged:
     return TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
 
 
-def _sorted(rows: Iterable[Row], kind: type[Any], key: str) -> tuple[Any, ...]:
+def _stored(row: MemoryRow) -> Row:
+    return Row(
+        id=_key(row.user, row.id),
+        user=row.user,
+        group=_kind_of(row),
+        embedding=row.embedding if isinstance(row, Memory) else b"",
+        body=json.dumps(plain_object(row), ensure_ascii=False),
+    )
+
+
+def _memory_row(stored: Row) -> MemoryRow:
+    """What a stored row says; unknown fields are ignored. Raises ValueError."""
+    row: MemoryRow = _adapter(stored.group).validate_json(stored.body)
+    if not isinstance(row, Memory):
+        return row
+    return replace(row, embedding=stored.embedding, embedded_by=row.embedded_by if stored.embedding else "")
+
+
+def _user_memories(user: str, version: int, stored: Iterable[Row]) -> UserMemories:
+    """The rows of a user by kind, oldest first; entities by name."""
+    rows = [_memory_row(row) for row in stored]
+    return UserMemories(
+        user=user,
+        version=version,
+        memories=_sorted(rows, Memory, "created_at"),
+        entities=_sorted(rows, Entity, "name"),
+        mentions=_sorted(rows, Mention, "at"),
+        relations=_sorted(rows, Relation, "at"),
+    )
+
+
+def _version(rows: Rows, user: str) -> int:
+    """The version of a user's rows, once nobody writes them; 0 if none was ever written."""
+    waited_for, deadline = 0.0, 0.0
+    while True:
+        row = find(rows, "memory_user", user)
+        if row is None:
+            return 0
+        if not row.at:
+            return row.version
+        if row.at != waited_for:
+            waited_for, deadline = row.at, time.monotonic() + LONGEST_WRITE_S
+        if time.monotonic() > deadline:  # its writer was killed: its rows have another version from now on
+            rows.swap("memory_user", _marked(user, row.version + 1, since=0.0), expected=row.version)
+        time.sleep(POLL_S)
+
+
+@contextmanager
+def _writing(rows: Rows, user: str, expected: int) -> Iterator[None]:
+    """Be the only writer of a user's rows in the block; raises `MemoriesChanged`."""
+    version, marked = expected + 1, _marked(user, expected + 1, since=time.time())
+    if _version(rows, user) != expected or not rows.swap("memory_user", marked, expected=expected):
+        raise _changed(user)
+    try:
+        yield
+    finally:
+        rows.swap("memory_user", _marked(user, version, since=0.0), expected=version)
+
+
+def _marked(user: str, version: int, *, since: float) -> Row:
+    """The row with the version of a user's rows, marked as written `since` a time; 0 while nobody writes."""
+    return Row(id=user, user=user, version=version, at=since)
+
+
+def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
+    """Delete turns, and conversations without others; raises `TurnChanged` if one to rest on is gone."""
+    if len(_own_turns(rows, user, changes.rests_on)) < len(set(changes.rests_on)):
+        raise turn_changed()
+    removed = _own_turns(rows, user, changes.removed_turns)
+    for conversation_id in {turn.group for turn in removed}:
+        delete_turns(rows, conversation_id, [turn.id for turn in removed])
+        if not rows.count("turn", conversation_id):
+            rows.delete("conversation", [conversation_id])
+
+
+def _own_turns(rows: Rows, user: str, turn_ids: Collection[str]) -> Sequence[Row]:
+    return rows.select("turn", ids=turn_ids, user=user) if turn_ids else []
+
+
+def _changed(user: str) -> MemoriesChanged:
+    return MemoriesChanged(f"Another process changed the memories of '{user}'.", "Try again.")
+
+
+def _key(user: str, id_: str) -> str:
+    return f"{user}\n{id_}"
+
+
+def _sorted(rows: Iterable[MemoryRow], kind: type[Any], key: str) -> tuple[Any, ...]:
     found = [row for row in rows if isinstance(row, kind)]
     return tuple(sorted(found, key=lambda row: (getattr(row, key), row.id)))
 
 
-def _kind_of(row: Row) -> str:
+def _kind_of(row: MemoryRow) -> str:
     return next(name for name, kind in KINDS.items() if isinstance(row, kind))
 
 

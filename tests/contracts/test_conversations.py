@@ -11,8 +11,9 @@ import pytest
 
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import Step
-from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations, RecallableTurn
+from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
 from pipeline.stores.private import PrivateConversations
+from pipeline.stores.turns import RecallableTurn
 from tests.answers import answer, citing
 from tests.contracts.conftest import BACKENDS, opened_store
 

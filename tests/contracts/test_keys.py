@@ -15,7 +15,7 @@ from pipeline.stores.keys import Keys, found, new_key
 @pytest.fixture
 def keys(store: Store) -> Keys:
     """No keys yet, in each store in turn."""
-    return Keys(store.records)
+    return Keys(store.rows)
 
 
 def test_a_key_opens_until_it_is_revoked_and_is_stored_nowhere(keys: Keys, tmp_path: Path) -> None:

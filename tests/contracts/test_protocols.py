@@ -7,16 +7,14 @@ import inspect
 
 import pytest
 
-from pipeline.stores import base, conversations, memories
+from pipeline.stores import base, rows
 
 PROTOCOLS = {
     base.SectionStore: 4,
     base.SentenceIndex: 4,
     base.Writing: 3,
     base.DocumentStore: 2,
-    base.Records: 2,
-    conversations.Conversations: 7,
-    memories.Memories: 3,
+    rows.Rows: 7,
 }
 """The protocols of a store, with the methods that a backend writes: those without a body."""
 

@@ -18,10 +18,11 @@ from memory.user_memory import UserMemory
 from pipeline.answer import Answer
 from pipeline.answering.recollection import filled_in, memories_named
 from pipeline.options import PriceOptions
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import Database
-from pipeline.stores.embedded.memories import EmbeddedMemories
+from pipeline.stores.embedded.rows import EmbeddedRows
+from pipeline.stores.memories import Memories
 from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder
 from tests.pipeline.chat_runs import Chat, make_chat
@@ -34,7 +35,7 @@ class Talk:
     """A chat with a memory, and the store of both."""
 
     memory: UserMemory
-    conversations: EmbeddedConversations
+    conversations: Conversations
     store: EmbeddedStore
     path: Path
 
@@ -75,7 +76,7 @@ class Talk:
 def talk(manual: EmbeddedStore, tmp_path: Path) -> Iterator[Talk]:
     path = tmp_path / "memories.sqlite"
     database = Database(path)
-    memories, conversations = EmbeddedMemories(database), EmbeddedConversations(database)
+    memories, conversations = Memories(EmbeddedRows(database)), Conversations(EmbeddedRows(database))
     encoder = FakeEncoder()
     indexes = Indexes(memories, encoder=lambda: encoder)
     options = MemoryOptions(memory_threshold=0.3)

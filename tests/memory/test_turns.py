@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from memory.turns import ANSWER, UserTurns
 from pipeline.answer import Answer
-from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded.database import Database
+from pipeline.stores.embedded.rows import EmbeddedRows
 from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder
 
@@ -31,9 +32,9 @@ class CountingEncoder(FakeEncoder):
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+def conversations(tmp_path: Path) -> Iterator[Conversations]:
     with closing(Database(tmp_path / "athena.sqlite")) as database:
-        yield EmbeddedConversations(database)
+        yield Conversations(EmbeddedRows(database))
 
 
 def answer(question: str, text: str = "It hums.") -> Answer:
@@ -43,11 +44,11 @@ def answer(question: str, text: str = "It hums.") -> Answer:
     )  # fmt: skip
 
 
-def turns_of(conversations: EmbeddedConversations, encoder: FakeEncoder | None = None) -> UserTurns:
+def turns_of(conversations: Conversations, encoder: FakeEncoder | None = None) -> UserTurns:
     return UserTurns(conversations, "local", encoder=lambda: encoder or FakeEncoder())
 
 
-def test_what_is_said_is_found_with_its_answer_at_once(conversations: EmbeddedConversations) -> None:
+def test_what_is_said_is_found_with_its_answer_at_once(conversations: Conversations) -> None:
     turns = turns_of(conversations)
     assert turns.search("Where is my sextant?").found == ()
     id_ = conversations.create().info.id
@@ -60,7 +61,7 @@ def test_what_is_said_is_found_with_its_answer_at_once(conversations: EmbeddedCo
 
 
 def test_what_is_deleted_is_found_no_more(
-    conversations: EmbeddedConversations,
+    conversations: Conversations,
 ) -> None:
     turns = turns_of(conversations)
     gone, stays = (conversations.create().info.id for _ in range(2))
@@ -71,7 +72,7 @@ def test_what_is_deleted_is_found_no_more(
     assert {turn.session for turn in turns.all()} == {stays}
 
 
-def test_another_process_embeds_nothing_again(conversations: EmbeddedConversations) -> None:
+def test_another_process_embeds_nothing_again(conversations: Conversations) -> None:
     id_ = conversations.create().info.id
     conversations.save_turn(id_, answer("My sextant is in the attic."))
     first, second = CountingEncoder(), CountingEncoder()
@@ -82,7 +83,7 @@ def test_another_process_embeds_nothing_again(conversations: EmbeddedConversatio
 
 
 def test_an_answer_that_is_rewritten_takes_the_place_of_the_first(
-    conversations: EmbeddedConversations,
+    conversations: Conversations,
 ) -> None:
     turns = turns_of(conversations)
     id_ = conversations.create().info.id
@@ -103,21 +104,21 @@ def test_an_answer_that_is_rewritten_takes_the_place_of_the_first(
     ],
 )
 def test_a_message_that_begins_with_a_name_is_that_persons(
-    conversations: EmbeddedConversations, said: str, speaker: str, text: str
+    conversations: Conversations, said: str, speaker: str, text: str
 ) -> None:
     conversations.save_turn(conversations.create().info.id, answer(said, ""))
     (turn,) = turns_of(conversations).all()
     assert (turn.speaker, turn.text) == (speaker, text)
 
 
-def test_another_users_and_private_turns_are_not_there(conversations: EmbeddedConversations) -> None:
+def test_another_users_and_private_turns_are_not_there(conversations: Conversations) -> None:
     private = PrivateConversations()
     private.save_turn(private.create().info.id, answer("My pin is 4."))
     conversations.save_turn(conversations.create(user="eve").info.id, answer("My pin is 5."))
     assert turns_of(conversations).all() == ()
 
 
-def test_a_secret_is_neither_found_nor_told(conversations: EmbeddedConversations) -> None:
+def test_a_secret_is_neither_found_nor_told(conversations: Conversations) -> None:
     conversations.save_turn(
         conversations.create().info.id, answer("my wifi password is hunter2abc and my bunk is 4", "")
     )
@@ -126,7 +127,7 @@ def test_a_secret_is_neither_found_nor_told(conversations: EmbeddedConversations
     assert "my bunk is 4" in turn.text
 
 
-def test_a_search_shows_turns_with_all_words(conversations: EmbeddedConversations) -> None:
+def test_a_search_shows_turns_with_all_words(conversations: Conversations) -> None:
     id_ = conversations.create().info.id
     for said in ("Nadia: I paint fences.", "The fences are green."):
         conversations.save_turn(id_, answer(said, ""))

@@ -18,9 +18,9 @@ from pipeline.options import ChatOptions
 from pipeline.retrieve import HybridSearch
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished
 from pipeline.steps.records import Step
-from pipeline.stores.conversations import Turn
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.turns import Turn
 from tests.pipeline.searching import make_search
 
 PERSONA = Persona(system_header="You answer from the ship's manuals.", tone="Be brief.")
@@ -32,7 +32,7 @@ class Chat:
     """A chat with what a test looks at afterwards."""
 
     recipe: ChatRecipe
-    conversations: EmbeddedConversations
+    conversations: Conversations
 
     def ask(self, message: str, **given: Any) -> list[ChatEvent]:
         """All events of one run."""
@@ -59,9 +59,7 @@ class Chat:
         return self.conversations.get(self.recipe.conversation_id).turns
 
 
-def make_chat(
-    store: Any, conversations: EmbeddedConversations, *, llm: LLM | None = None, **given: Any
-) -> Chat:
+def make_chat(store: Any, conversations: Conversations, *, llm: LLM | None = None, **given: Any) -> Chat:
     """A chat; `given` are its other arguments."""
     name = llm.metadata.model_name if llm else ""
     hybrid_search = given.pop("hybrid_search", None) or make_search(store)

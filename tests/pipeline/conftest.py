@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import Database
+from pipeline.stores.embedded.rows import EmbeddedRows
 from tests.pipeline.chat_runs import NewChat, make_chat
 from tests.pipeline.searching import make_store
 
@@ -25,12 +26,12 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStore]:
 
 
 @pytest.fixture
-def conversations(tmp_path: Path) -> Iterator[EmbeddedConversations]:
+def conversations(tmp_path: Path) -> Iterator[Conversations]:
     with closing(Database(tmp_path / "conversations.sqlite")) as database:
-        yield EmbeddedConversations(database)
+        yield Conversations(EmbeddedRows(database))
 
 
 @pytest.fixture
-def new_chat(manual: EmbeddedStore, conversations: EmbeddedConversations) -> NewChat:
+def new_chat(manual: EmbeddedStore, conversations: Conversations) -> NewChat:
     """Makes chats over the small manual; keywords are those of `make_chat`."""
     return partial(make_chat, manual, conversations)

@@ -41,10 +41,11 @@ from pipeline.steps.events import (
     ThoughtArrived,
     TokenArrived,
 )
-from pipeline.stores.conversations import Turn
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import Database
+from pipeline.stores.embedded.rows import EmbeddedRows
+from pipeline.stores.turns import Turn
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import CONNECT, PERSONA, NewChat, failing, steps_of, stop_after
 from tests.pipeline.searching import CALIBRATION, FILES, RETRIEVING, make_search, the_step
@@ -123,7 +124,7 @@ def test_the_events_of_a_run_without_a_model(new_chat: NewChat) -> None:
     assert list(events[-1].answer.steps) == steps_of(events)
 
 
-def test_what_is_stored_is_what_was_answered(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+def test_what_is_stored_is_what_was_answered(new_chat: NewChat, conversations: Conversations) -> None:
     chat = new_chat()
     answer = chat.answer(QUESTION)
     (turn,) = chat.turns
@@ -426,7 +427,7 @@ def full(*_: object, **__: object) -> NoReturn:
 @pytest.mark.parametrize("with_model", [False, True])
 def test_an_answer_that_cannot_be_stored_is_shown_and_says_so(
     new_chat: NewChat,
-    conversations: EmbeddedConversations,
+    conversations: Conversations,
     monkeypatch: pytest.MonkeyPatch,
     with_model: bool,
 ) -> None:
@@ -447,7 +448,7 @@ def test_an_answer_that_cannot_be_stored_is_shown_and_says_so(
 
 
 def test_what_is_not_stored_is_not_remembered(
-    new_chat: NewChat, conversations: EmbeddedConversations, monkeypatch: pytest.MonkeyPatch
+    new_chat: NewChat, conversations: Conversations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[FinishedTurn] = []
     chat = new_chat(listeners=(heard.append,))
@@ -615,7 +616,7 @@ def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytes
 )
 def test_a_conversation_that_is_deleted_meanwhile_ends_the_answer(
     new_chat: NewChat,
-    conversations: EmbeddedConversations,
+    conversations: Conversations,
     monkeypatch: pytest.MonkeyPatch,
     llm: FakeLLM,
     meanwhile: type,
@@ -638,7 +639,7 @@ def test_a_conversation_that_is_deleted_meanwhile_ends_the_answer(
 # -- conversations --------------------------------------------------------------------------------------
 
 
-def test_a_stored_conversation_goes_on(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+def test_a_stored_conversation_goes_on(new_chat: NewChat, conversations: Conversations) -> None:
     first = new_chat()
     first.answer("The LN2 tank shows OFFLINE, what do I check?")
     second = new_chat(conversation_id=first.recipe.conversation_id)
@@ -664,7 +665,7 @@ def test_half_a_surrogate_pair_is_no_crash(new_chat: NewChat) -> None:
 
 
 def test_a_scope_is_kept_with_its_conversation_and_used_by_the_next_question(
-    new_chat: NewChat, conversations: EmbeddedConversations
+    new_chat: NewChat, conversations: Conversations
 ) -> None:
     first = new_chat(options=RetrievalOptions(paths=("comms.md", "systems/power.md")))
     first.answer("Which antenna points at Earth?")
@@ -680,7 +681,7 @@ def test_a_scope_is_kept_with_its_conversation_and_used_by_the_next_question(
 
 
 def test_a_question_may_have_another_scope_than_its_conversation(
-    new_chat: NewChat, conversations: EmbeddedConversations
+    new_chat: NewChat, conversations: Conversations
 ) -> None:
     kept = conversations.create("Fans").info.id
     conversations.set_scope(kept, ("comms.md",))
@@ -689,7 +690,7 @@ def test_a_question_may_have_another_scope_than_its_conversation(
     assert conversations.get(kept).info.scope == ("comms.md",)
 
 
-def test_a_scope_in_which_nothing_is_says_so(new_chat: NewChat, conversations: EmbeddedConversations) -> None:
+def test_a_scope_in_which_nothing_is_says_so(new_chat: NewChat, conversations: Conversations) -> None:
     kept = conversations.create("Engines").info.id
     conversations.set_scope(kept, ("engines/",))
     answer = new_chat(conversation_id=kept).answer(QUESTION)
@@ -702,15 +703,16 @@ def test_a_scope_in_which_nothing_is_says_so(new_chat: NewChat, conversations: E
 WRITING = """
 import sys
 from pathlib import Path
-from pipeline.stores.embedded.conversations import EmbeddedConversations
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded.database import Database
+from pipeline.stores.embedded.rows import EmbeddedRows
 from pipeline.steps.events import TokenArrived
 from tests.fake_llm import FakeLLM
 from tests.pipeline.chat_runs import make_chat
 from tests.pipeline.searching import make_store
 folder = Path(sys.argv[1])
 chat = make_chat(
-    make_store(folder), EmbeddedConversations(Database(folder / "conversations.sqlite")),
+    make_store(folder), Conversations(EmbeddedRows(Database(folder / "conversations.sqlite"))),
     llm=FakeLLM(["It hums at 4000 rpm [1]. " + "word " * 9000], pause_s=0.01),
 )
 for event in chat.recipe.run(sys.argv[2]):
@@ -723,7 +725,7 @@ for event in chat.recipe.run(sys.argv[2]):
 def test_a_process_that_is_killed_in_mid_answer_leaves_what_there_was(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITING, str(tmp_path), QUESTION]
     database = Database(tmp_path / "conversations.sqlite")
-    conversations = EmbeddedConversations(database)
+    conversations = Conversations(EmbeddedRows(database))
 
     def kept() -> Turn:
         (info,) = conversations.list()

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pipeline.asking.suggestions import first_topics
 from pipeline.errors import UnknownConversation
-from pipeline.stores.conversations import title_of
+from pipeline.stores.turns import title_of
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.agents import agent_bar

@@ -16,8 +16,8 @@ from pipeline.answering.recollection import FORGOTTEN, filled_in
 from pipeline.answering.replies import nearest_sections
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import Step, call_line, data_of
-from pipeline.stores.conversations import scope_of
 from pipeline.stores.globs import only_in
+from pipeline.stores.turns import scope_of
 from pipeline.words import CLOSEST, counted
 from ui.conversation.quotes import quotes_html
 from ui.conversation.runner import RunSnapshot

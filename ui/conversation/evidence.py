@@ -16,7 +16,7 @@ from ui.shared.state import OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
     from pipeline.stores.base import SectionStore, StoredDocument
-    from pipeline.stores.conversations import Turn
+    from pipeline.stores.turns import Turn
 
 View = dict[str, Any]
 

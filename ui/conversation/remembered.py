@@ -22,7 +22,8 @@ from ui.shared.words import local_time, one_line, plain, shortened
 if TYPE_CHECKING:
     from memory.forgetting import Forgetting
     from memory.user_memory import UserMemory
-    from pipeline.stores.conversations import Conversation, Turn
+    from pipeline.stores.conversations import Conversation
+    from pipeline.stores.turns import Turn
 
 IN_FILES = "Backups that you made keep it."
 IN_MONGODB = "MongoDB's journal and backups keep it until they are written over."

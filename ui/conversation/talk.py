@@ -16,7 +16,7 @@ from pipeline.asking.questions import check_length
 from pipeline.asking.suggestions import next_topics
 from pipeline.errors import UnknownConversation
 from pipeline.steps.records import data_of
-from pipeline.stores.conversations import Turn
+from pipeline.stores.turns import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.agents import answer_consent, consent_html

@@ -16,7 +16,7 @@ from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.finding.why import Why
-    from pipeline.stores.conversations import Turn
+    from pipeline.stores.turns import Turn
 
 
 def page() -> None:

@@ -17,7 +17,7 @@ from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.options import RetrievalOptions
-    from pipeline.stores.conversations import Turn
+    from pipeline.stores.turns import Turn
 
 BEFORE, AFTER = "As answered", "Your settings"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import threading
 import time
@@ -16,6 +17,8 @@ from pipeline.stores.embedded.schema import FORMAT, SCHEMA
 FILE_NAME = "athena.sqlite"
 BUSY_TIMEOUT_S = 10.0
 ERASE_AGAIN_S = 0.1
+
+_log = logging.getLogger(__name__)
 
 # WAL: readers never wait for the writer. synchronous NORMAL: a killed process loses nothing, a power failure
 # at most the last transactions. secure_delete: SQLite overwrites what it deletes with zeros.
@@ -91,6 +94,16 @@ class Database:
                     "Close the other programs that use this folder; the next one that opens it goes on.",
                 )
             connection.execute("UPDATE state SET erasing = 0")
+
+    def resume_erasure(self) -> None:
+        """Go on with an erasure that was interrupted, unless another process still reads those bytes."""
+        with self.read() as connection:
+            (unfinished,) = connection.execute("SELECT erasing FROM state").fetchone()
+        if unfinished:
+            try:
+                self.erase(wait_s=0)
+            except ErasureIncomplete as error:
+                _log.warning("%s", error)
 
     def check(self) -> list[str]:
         """What `PRAGMA quick_check` finds wrong with the file; [] where nothing is."""

@@ -10,8 +10,27 @@ n+S+1 … n+S+T (sentences).
 
 from __future__ import annotations
 
-FORMAT = 19
+from pipeline.stores.rows import KINDS
+
+FORMAT = 20
 """Rises with each change of the tables; stored in the file as its `user_version`."""
+
+_ROWS = """
+CREATE TABLE IF NOT EXISTS {kind} (  -- the fields of `Row` in `pipeline/stores/rows.py`
+    id TEXT PRIMARY KEY,
+    user TEXT NOT NULL,
+    "group" TEXT NOT NULL,
+    at REAL NOT NULL,
+    version INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    head TEXT NOT NULL,              -- JSON, as the body
+    embedding BLOB NOT NULL,         -- float32
+    embedded_by TEXT NOT NULL,
+    body TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS {kind}_by_user ON {kind} (user, at, id);
+CREATE INDEX IF NOT EXISTS {kind}_by_group ON {kind} ("group", at, id);
+"""
 
 SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -69,54 +88,7 @@ CREATE TABLE IF NOT EXISTS embedding (
     vectors BLOB NOT NULL            -- float16, one row a node, in the order of the nodes' numbers
 );
 
-CREATE TABLE IF NOT EXISTS conversation (
-    id TEXT PRIMARY KEY,
-    title TEXT NOT NULL,
-    created_at REAL NOT NULL,        -- times are seconds since the epoch
-    updated_at REAL NOT NULL,
-    turns INTEGER NOT NULL,          -- how many: a list of conversations reads no turns
-    user TEXT NOT NULL,
-    assistant TEXT NOT NULL,
-    scope TEXT NOT NULL,             -- JSON: globs of the documents to search; [] for all
-    pinned INTEGER NOT NULL,
-    revision INTEGER NOT NULL        -- rises with every change of its turns
-);
-CREATE INDEX IF NOT EXISTS conversation_used ON conversation (updated_at, id);
-CREATE INDEX IF NOT EXISTS conversation_user ON conversation (user, updated_at, id);
-CREATE TABLE IF NOT EXISTS turn (
-    number INTEGER PRIMARY KEY,      -- in the order in which the turns were begun
-    id TEXT NOT NULL UNIQUE,
-    conversation_id TEXT NOT NULL REFERENCES conversation (id) ON DELETE CASCADE,
-    created_at REAL NOT NULL,
-    feedback INTEGER,                -- 1, -1 or NULL
-    feedback_text TEXT NOT NULL,
-    question TEXT NOT NULL,
-    recalled_question TEXT NOT NULL, -- for the search over turns (`pipeline/stores/conversations.py`)
-    recalled_answer TEXT NOT NULL,
-    searched TEXT NOT NULL,          -- question and answer in lower case, for the list of conversations
-    embedding BLOB NOT NULL,         -- float32, of the recalled texts; empty where not made yet
-    embedded_by TEXT NOT NULL,       -- the embedding model
-    answer TEXT NOT NULL,            -- JSON of `Answer`
-    versions TEXT NOT NULL           -- JSON: a list of `Answer`, former ones to the same question
-);
-CREATE INDEX IF NOT EXISTS turn_conversation ON turn (conversation_id, number);
-
-CREATE TABLE IF NOT EXISTS memory_user (user TEXT PRIMARY KEY, version INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS memory (
-    user TEXT NOT NULL,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,              -- memory, entity, mention or relation
-    row TEXT NOT NULL,               -- JSON (`pipeline/stores/memories.py`)
-    embedding BLOB NOT NULL,         -- float32
-    PRIMARY KEY (user, id)
-);
-CREATE TABLE IF NOT EXISTS record (  -- API keys and the like (`Records` in `pipeline/stores/base.py`)
-    kind TEXT NOT NULL,
-    id TEXT NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (kind, id)
-);
-
+{"".join(_ROWS.format(kind=kind) for kind in KINDS)}
 PRAGMA user_version = {FORMAT};
 COMMIT;
 """

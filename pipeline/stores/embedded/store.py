@@ -6,7 +6,7 @@ The writer takes documents in and out of one build, each in a transaction of its
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -32,10 +32,11 @@ from pipeline.stores.embedded.documents import (
 )
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.reading import EmbeddedSections, EmbeddedSentences
+from pipeline.stores.embedded.rows import EmbeddedRows
 
 if TYPE_CHECKING:
-    from pipeline.stores.embedded.conversations import EmbeddedConversations
-    from pipeline.stores.embedded.memories import EmbeddedMemories
+    from pipeline.stores.conversations import Conversations
+    from pipeline.stores.memories import Memories
 
 LEXICAL_FOLDER = "lexical"
 LOCK_WAIT_S = 10.0
@@ -63,25 +64,26 @@ class EmbeddedStore:
         self._lock_wait_s = lock_wait_s
         self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
         self.database = Database(folder / FILE_NAME)
-        self.records = EmbeddedRecords(self.database)
+        self.database.resume_erasure()
+        self.rows = EmbeddedRows(self.database)
         self.sections = EmbeddedSections(self.database)
         self.sentences = EmbeddedSentences(
             self.database, self._lexical, self.sections, manifest=manifest, catch_up=self._catch_up
         )
 
     @cached_property
-    def conversations(self) -> EmbeddedConversations:
+    def conversations(self) -> Conversations:
         """The conversations in the file."""
-        from pipeline.stores.embedded.conversations import EmbeddedConversations
+        from pipeline.stores.conversations import Conversations
 
-        return EmbeddedConversations(self.database)
+        return Conversations(self.rows)
 
     @cached_property
-    def memories(self) -> EmbeddedMemories:
+    def memories(self) -> Memories:
         """The memories in the file."""
-        from pipeline.stores.embedded.memories import EmbeddedMemories
+        from pipeline.stores.memories import Memories
 
-        return EmbeddedMemories(self.database)
+        return Memories(self.rows)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
@@ -207,24 +209,3 @@ def _build_to_write(connection: sqlite3.Connection, manifest: Manifest, *, rebui
     build = pending_build(connection, manifest) or begin_build(connection, manifest)
     drop_builds_except(connection, [state.visible, build])
     return build
-
-
-class EmbeddedRecords:
-    """Fulfils `Records` on one SQLite file."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def get_all(self, kind: str) -> Mapping[str, str]:
-        """The texts of a kind by id, sorted by id."""
-        with self._database.read() as connection:
-            return dict(connection.execute("SELECT id, text FROM record WHERE kind = ? ORDER BY id", (kind,)))
-
-    def put(self, kind: str, id_: str, text: str | None) -> bool:
-        """Add a text, or delete it with None; False where that changes nothing."""
-        with self._database.write() as connection:
-            if text is None:
-                done = connection.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, id_))
-            else:
-                done = connection.execute("INSERT OR IGNORE INTO record VALUES (?, ?, ?)", (kind, id_, text))
-        return done.rowcount > 0

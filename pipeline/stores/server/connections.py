@@ -20,6 +20,7 @@ from weaviate.auth import Auth
 from weaviate.config import AdditionalConfig, Proxies
 
 from pipeline.errors import StoreUnavailable
+from pipeline.stores.rows import KINDS
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import describe_mongodb, mongodb_errors, weaviate_errors
 
@@ -31,13 +32,8 @@ Result = TypeVar("Result")
 PARALLEL_CALLS = 16
 ITEMS_A_CALL = 1000
 
-INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
-    "conversations": (("user", "updated_at", "_id"), ("updated_at", "_id")),
-    "turns": (("conversation_id", "position"), ("user", "position")),
-    "memories": (("user",),),
-    "records": (("kind",),),
-}
-"""Of the collections that are not named after a build; those are in `index.py`."""
+ROW_INDEXES = (("user", "at", "_id"), ("group", "at", "_id"))
+"""Indexes of the collections of rows; those of documents are in `index.py`."""
 
 
 class Connections:
@@ -100,7 +96,7 @@ class Connections:
             raise describe_mongodb(error, addresses) from error
         database = client[addresses.mongodb_database]
         try:
-            create_indexes(database, INDEXES)
+            create_indexes(database, dict.fromkeys(KINDS, ROW_INDEXES))
         except BaseException:
             client.close()
             raise

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-
-from pymongo.errors import DuplicateKeyError
 
 from pipeline.errors import StoreError
 from pipeline.stores.base import Manifest
+from pipeline.stores.conversations import Conversations
+from pipeline.stores.memories import Memories
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import Connections
-from pipeline.stores.server.conversations import ServerConversations
 from pipeline.stores.server.index import build_to_write
-from pipeline.stores.server.memories import ServerMemories
 from pipeline.stores.server.reading import Reader, ServerSections
+from pipeline.stores.server.rows import ServerRows
 from pipeline.stores.server.searching import ServerSentences
 from pipeline.stores.server.writing import ServerWriting
 
@@ -31,9 +30,9 @@ class ServerStore:
         reader = Reader(self._connections)
         self.sections = ServerSections(reader)
         self.sentences = ServerSentences(reader, manifest)
-        self.conversations = ServerConversations(self._connections)
-        self.memories = ServerMemories(self._connections)
-        self.records = ServerRecords(self._connections)
+        self.rows = ServerRows(self._connections)
+        self.conversations = Conversations(self.rows)
+        self.memories = Memories(self.rows)
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
@@ -55,28 +54,3 @@ class ServerStore:
     def close(self) -> None:
         """Close the connections."""
         self._connections.close()
-
-
-class ServerRecords:
-    """Fulfils `Records` in MongoDB."""
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-
-    def get_all(self, kind: str) -> Mapping[str, str]:
-        """The texts of a kind by id, sorted by id."""
-        with self._connections.mongodb() as database:
-            found = {record["id"]: record["text"] for record in database["records"].find({"kind": kind})}
-        return dict(sorted(found.items()))
-
-    def put(self, kind: str, id_: str, text: str | None) -> bool:
-        """Add a text, or delete it with None; False where that changes nothing."""
-        key = {"_id": f"{kind}\n{id_}"}
-        with self._connections.mongodb() as database:
-            if text is None:
-                return database["records"].delete_one(key).deleted_count > 0
-            try:
-                database["records"].insert_one({**key, "kind": kind, "id": id_, "text": text})
-            except DuplicateKeyError:
-                return False
-        return True

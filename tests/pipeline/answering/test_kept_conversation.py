@@ -5,7 +5,8 @@ from __future__ import annotations
 from pipeline.answer import Answer
 from pipeline.answering.kept_conversation import history_of
 from pipeline.messages import Message
-from pipeline.stores.conversations import Conversation, ConversationInfo, Turn
+from pipeline.stores.conversations import Conversation, ConversationInfo
+from pipeline.stores.turns import Turn
 
 
 def turn(question: str, text: str, **given: object) -> Turn:

@@ -7,6 +7,7 @@ import json
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Answer
 from pipeline.steps.records import Step
-from pipeline.stores.conversations import Turn, answer_json, title_of, turn_of, turn_record
+from pipeline.stores.turns import Turn, title_of, turn_of, turn_row
 from tests.answers import answer, citing
 
 
@@ -39,15 +40,16 @@ def any_of(hint: Any) -> st.SearchStrategy[Any]:
 @given(any_of(Answer))
 def test_an_answer_survives_its_json(given_answer: Answer) -> None:
     turn = Turn("id", "Why?", given_answer, 1.0, versions=(given_answer,))
-    assert turn_of(turn_record(turn)) == turn
+    assert turn_of(turn_row(turn, conversation_id="c", user="ann", at=1.0)) == turn
 
 
 def test_keys_of_a_later_version_are_ignored() -> None:
-    stored = json.loads(answer_json(answer(citations=(citing("The fan hums."),), steps=(Step("quote"),))))
+    turn = Turn("id", "Why?", answer(citations=(citing("The fan hums."),), steps=(Step("quote"),)), 1.0)
+    row = turn_row(turn, conversation_id="c", user="ann", at=1.0)
+    (stored,) = json.loads(row.body)
     stored["mood"] = stored["citations"][0]["mood"] = stored["steps"][0]["mood"] = "good"
     stored["steps"].append({"name": "ponder", "ms": 1.0})
-    record = turn_record(Turn("id", "Why?", answer(), 1.0)) | {"answer": json.dumps(stored)}
-    assert turn_of(record).answer == answer(
+    assert turn_of(replace(row, body=json.dumps([stored]))).answer == answer(
         citations=(citing("The fan hums."),), steps=(Step("quote"), Step("ponder", ms=1.0))
     )
 

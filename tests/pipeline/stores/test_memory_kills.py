@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline.stores.base import Store
-from pipeline.stores.conversations import answer_json
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.memories import MemoryChanges, UserMemories
 from tests.contracts.conftest import BACKENDS
@@ -39,7 +38,7 @@ EMBEDDED = """
 from pathlib import Path
 from pipeline.stores.embedded import EmbeddedStore
 
-WATCHED = ("embedded/memories.py", "embedded/database.py")
+WATCHED = ("stores/memories.py", "embedded/database.py")
 
 def opened(path):
     return EmbeddedStore(Path(path))
@@ -50,7 +49,7 @@ def is_step(file_name, event):
 SERVER = """
 from pipeline.stores.server import ServerAddresses, ServerStore
 
-WATCHED = ("server/memories.py", "pymongo/synchronous/pool.py")
+WATCHED = ("stores/memories.py", "pymongo/synchronous/pool.py")
 
 def opened(addresses):
     return ServerStore(ServerAddresses(**addresses))
@@ -160,7 +159,7 @@ def outcome(
         assert now in (before, expected)
         wholes = [conversations.get(info.id) for info in conversations.list()]
         said = [whole.info.title for whole in wholes]
-        said += [turn.question + answer_json(turn.answer) for whole in wholes for turn in whole.turns]
+        said += [f"{turn}" for whole in wholes for turn in whole.turns]
         is_said = changes is not FORGETTING or now == before
         if isinstance(place, dict):  # servers delete the turns first
             assert is_said or not backend.has_secret(place)

@@ -20,7 +20,7 @@ from pipeline.steps.events import (
     TokenArrived,
 )
 from pipeline.steps.records import Step
-from pipeline.stores.conversations import Turn
+from pipeline.stores.turns import Turn
 from tests.ui.conversation.scripted import SECONDS, ScriptedEngine
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, UNEXPECTED, Run, Runner

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import DiskFull, StoreDamaged, StoreError
+from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import database as module
-from pipeline.stores.embedded.conversations import EmbeddedConversations
 from pipeline.stores.embedded.database import Database, describe
+from pipeline.stores.embedded.rows import EmbeddedRows
 from pipeline.stores.embedded.schema import FORMAT
 
 OPEN = """
@@ -23,7 +24,7 @@ from pathlib import Path
 from pipeline.stores.embedded.database import Database
 Database(Path(sys.argv[1])).close()
 """
-KEY = "INSERT INTO record VALUES ('key', ?, ?)"
+KEY = "INSERT INTO memory_user VALUES (?, ?, '', 0, 1, '', '', '', '', '')"
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def database(path: Path) -> Iterator[Database]:
 
 def names(database: Database) -> list[str]:
     with database.read() as connection:
-        return [name for (name,) in connection.execute("SELECT text FROM record ORDER BY text")]
+        return [name for (name,) in connection.execute("SELECT user FROM memory_user ORDER BY user")]
 
 
 def test_a_new_file_has_the_tables_and_is_set_up_for_erasing(database: Database) -> None:
@@ -48,7 +49,7 @@ def test_a_new_file_has_the_tables_and_is_set_up_for_erasing(database: Database)
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
         pragmas = ("user_version", "journal_mode", "foreign_keys", "secure_delete")
         values = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas]
-    assert {"document", "node", "embedding", "conversation", "turn", "memory", "record"} <= tables
+    assert {"document", "node", "embedding", "conversation", "turn", "memory", "api_key"} <= tables
     assert values == [FORMAT, "wal", 1, 1]
 
 
@@ -69,10 +70,10 @@ def test_a_transaction_that_fails_is_undone(database: Database) -> None:
 
 def test_a_read_sees_one_state_and_waits_for_no_writer(database: Database) -> None:
     with database.read() as reader:
-        reader.execute("SELECT count(*) FROM record").fetchone()
+        reader.execute("SELECT count(*) FROM memory_user").fetchone()
         with database.write() as connection:
             connection.execute(KEY, ("1", "first"))
-        assert reader.execute("SELECT count(*) FROM record").fetchone() == (0,)
+        assert reader.execute("SELECT count(*) FROM memory_user").fetchone() == (0,)
     assert names(database) == ["first"]
 
 
@@ -98,7 +99,7 @@ def test_a_backup_is_a_whole_database_and_overwrites_nothing(database: Database,
 def test_damage_is_found_by_the_quick_check_or_at_opening(path: Path) -> None:
     with closing(Database(path)) as database:
         for number in range(200):
-            EmbeddedConversations(database).create(f"Conversation {number}")
+            Conversations(EmbeddedRows(database)).create(f"Conversation {number}")
     content = bytearray(path.read_bytes())
     content[8192:16384] = bytes(8192)
     path.write_bytes(content)

@@ -1,0 +1,112 @@
+"""`Rows` in the SQLite file: one table for each kind."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, fields
+
+from pipeline.stores.embedded.database import BUSY_TIMEOUT_S, Database, as_json
+from pipeline.stores.rows import Kind, Row
+
+_NAMES = [field.name for field in fields(Row)]
+_COLUMNS = ", ".join(f'"{name}"' for name in _NAMES)
+_VALUES = ", ".join(f":{name}" for name in _NAMES)
+_CHANGES = ", ".join(f'"{name}" = :{name}' for name in _NAMES)
+_WITHOUT_BODY = _COLUMNS.replace('"body"', "''")
+_AMONG = "IN (SELECT value FROM json_each(?))"
+
+
+class EmbeddedRows:
+    """Fulfils `Rows` on one SQLite file; with a `connection`, inside its transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        connection: sqlite3.Connection | None = None,
+        erasing_wait_s: float = BUSY_TIMEOUT_S,
+    ) -> None:
+        self._database = database
+        self._connection = connection
+        self._erasing_wait_s = erasing_wait_s
+
+    def select(
+        self,
+        kind: Kind,
+        *,
+        ids: Collection[str] | None = None,
+        user: str | None = None,
+        groups: Collection[str] | None = None,
+        text: str = "",
+        before: tuple[float, str] | None = None,
+        limit: int | None = None,
+        whole: bool = False,
+    ) -> list[Row]:
+        """Return the rows that fulfil all given conditions, highest `at` and id first."""
+        where, given = list[str](), list[object]()
+        if ids is not None:
+            where, given = [*where, f"id {_AMONG}"], [*given, as_json(ids)]
+        if user is not None:
+            where, given = [*where, "user = ?"], [*given, user]
+        if groups is not None:
+            where, given = [*where, f'"group" {_AMONG}'], [*given, as_json(groups)]
+        if text:
+            where, given = [*where, "instr(text, ?)"], [*given, text]
+        if before is not None:
+            where, given = [*where, "(at, id) < (?, ?)"], [*given, *before]
+        query = f"""
+            SELECT {_COLUMNS if whole else _WITHOUT_BODY} FROM {kind} WHERE {" AND ".join(where) or "1"}
+            ORDER BY at DESC, id DESC LIMIT ?
+        """
+        with self._reading() as connection:
+            found = connection.execute(query, (*given, -1 if limit is None else limit))
+            return [Row(**dict(zip(_NAMES, values, strict=True))) for values in found]
+
+    def count(self, kind: Kind, group: str) -> int:
+        """Return the number of rows in a group."""
+        with self._reading() as connection:
+            query = f'SELECT count(*) FROM {kind} WHERE "group" = ?'
+            return int(connection.execute(query, (group,)).fetchone()[0])
+
+    def users(self, kind: Kind) -> list[str]:
+        """Return the users that have a row, sorted by name."""
+        with self._reading() as connection:
+            found = connection.execute(f"SELECT DISTINCT user FROM {kind} ORDER BY user")
+            return [user for (user,) in found]
+
+    def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
+        """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
+        write = f"UPDATE {kind} SET {_CHANGES} WHERE id = :id AND version = :expected"
+        if expected == 0:
+            write = f"INSERT OR IGNORE INTO {kind} ({_COLUMNS}) VALUES ({_VALUES})"
+        with self._writing() as connection:
+            return connection.execute(write, {**asdict(row), "expected": expected}).rowcount > 0
+
+    def put(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Write rows, replacing stored rows with the same ids."""
+        with self._writing() as connection:
+            write = f"INSERT OR REPLACE INTO {kind} ({_COLUMNS}) VALUES ({_VALUES})"
+            connection.executemany(write, map(asdict, rows))
+
+    def delete(self, kind: Kind, ids: Collection[str]) -> int:
+        """Delete rows by id, and return how many were stored."""
+        with self._writing() as connection:
+            return connection.execute(f"DELETE FROM {kind} WHERE id {_AMONG}", (as_json(ids),)).rowcount
+
+    @contextmanager
+    def transaction(self, *, erase: bool = False) -> Iterator[EmbeddedRows]:
+        """Make all changes in the block or none; with `erase`, overwrite every byte of deleted rows."""
+        with self._database.write() as connection:
+            if erase:
+                connection.execute("UPDATE state SET erasing = 1")
+            yield EmbeddedRows(self._database, connection=connection)
+        if erase:
+            self._database.erase(wait_s=self._erasing_wait_s)
+
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        return nullcontext(self._connection) if self._connection else self._database.read()
+
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        return nullcontext(self._connection) if self._connection else self._database.write()

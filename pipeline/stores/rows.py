@@ -1,0 +1,98 @@
+"""The protocol `Rows`: how each backend keeps conversations, turns, memories and API keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, Self, get_args
+
+from pipeline.errors import StoreError
+
+Kind = Literal["conversation", "turn", "memory", "memory_user", "api_key"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+ATTEMPTS = 50
+"""How often `update` tries while other processes change the same row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One record; its `id` is unique among the records of its kind."""
+
+    id: str
+    user: str = ""
+    group: str = ""  # of a turn its conversation
+    at: float = 0.0  # the order of lists
+    version: int = 1  # compared by `swap`; 1 or higher
+    text: str = ""  # searched for words, in lower case
+    head: str = ""  # JSON that lists need
+    embedding: bytes = b""
+    embedded_by: str = ""  # the embedding model
+    body: str = ""  # JSON that lists do not need
+
+
+class Rows(Protocol):
+    """The rows of one store; safe to use from several threads and processes."""
+
+    def select(
+        self,
+        kind: Kind,
+        *,
+        ids: Collection[str] | None = None,
+        user: str | None = None,
+        groups: Collection[str] | None = None,
+        text: str = "",
+        before: tuple[float, str] | None = None,
+        limit: int | None = None,
+        whole: bool = False,
+    ) -> list[Row]:
+        """Return the rows that fulfil all given conditions, ordered by `at` and id, highest first.
+
+        `text` must occur in the row's text; `at` and id must be lower than `before`. Unless `whole` is given,
+        `body` is "".
+        """
+
+    def count(self, kind: Kind, group: str) -> int:
+        """Return the number of rows in a group."""
+
+    def users(self, kind: Kind) -> list[str]:
+        """Return the users that have a row, sorted by name."""
+
+    def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
+        """Write a row if the stored one has the version `expected`, or if none is stored and that is 0.
+
+        Return False, and write nothing, otherwise.
+        """
+
+    def put(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Write rows, replacing stored rows with the same ids."""
+
+    def delete(self, kind: Kind, ids: Collection[str]) -> int:
+        """Delete rows by id, and return how many were stored."""
+
+    def transaction(self, *, erase: bool = False) -> AbstractContextManager[Self]:
+        """Make all changes in the block or none, where the backend can; the block uses the returned rows.
+
+        With `erase`, no file of the store has a byte of the deleted rows afterwards; raises
+        `ErasureIncomplete` where another process still reads such bytes.
+        """
+
+
+def find(rows: Rows, kind: Kind, id_: str) -> Row | None:
+    """Return a whole row by its id; None if it is not stored."""
+    return next(iter(rows.select(kind, ids=[id_], whole=True)), None)
+
+
+def update(rows: Rows, kind: Kind, id_: str, change: Callable[[Row | None], Row]) -> tuple[Row | None, Row]:
+    """Store the row that `change` makes from the stored one (None if there is none); return both.
+
+    `change` is called again if another process has written the row meanwhile.
+    """
+    for _ in range(ATTEMPTS):
+        old = find(rows, kind, id_)
+        expected = old.version if old else 0
+        new = replace(change(old), version=expected + 1)
+        if rows.swap(kind, new, expected=expected):
+            return old, new
+    raise StoreError(f"Other processes keep changing '{id_}'.", "Try again.")

@@ -1,0 +1,105 @@
+"""`Rows` in MongoDB: one collection for each kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from pymongo import ReplaceOne
+from pymongo.errors import DuplicateKeyError
+
+from pipeline.stores.rows import Kind, Row
+from pipeline.stores.server.connections import Connections, Record, in_parts
+
+
+class ServerRows:
+    """Fulfils `Rows`; safe to use from several threads, processes and machines."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def select(
+        self,
+        kind: Kind,
+        *,
+        ids: Collection[str] | None = None,
+        user: str | None = None,
+        groups: Collection[str] | None = None,
+        text: str = "",
+        before: tuple[float, str] | None = None,
+        limit: int | None = None,
+        whole: bool = False,
+    ) -> list[Row]:
+        """Return the rows that fulfil all given conditions, highest `at` and id first."""
+        if limit == 0:  # to MongoDB, 0 means no limit
+            return []
+        where = list[Record]()
+        if ids is not None:
+            where.append({"_id": {"$in": [*ids]}})
+        if user is not None:
+            where.append({"user": user})
+        if groups is not None:
+            where.append({"group": {"$in": [*groups]}})
+        if text:
+            where.append({"text": {"$regex": re.escape(text)}})
+        if before is not None:
+            at, id_ = before
+            where.append({"$or": [{"at": {"$lt": at}}, {"at": at, "_id": {"$lt": id_}}]})
+        with self._connections.mongodb() as database:
+            found = database[kind].find({"$and": where} if where else {}, None if whole else {"body": 0})
+            latest = found.sort([("at", -1), ("_id", -1)]).limit(limit or 0)
+            return [_row(record) for record in latest]
+
+    def count(self, kind: Kind, group: str) -> int:
+        """Return the number of rows in a group."""
+        with self._connections.mongodb() as database:
+            return database[kind].count_documents({"group": group})
+
+    def users(self, kind: Kind) -> list[str]:
+        """Return the users that have a row, sorted by name."""
+        with self._connections.mongodb() as database:
+            return sorted(database[kind].distinct("user"))
+
+    def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
+        """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
+        record = _record(row)
+        with self._connections.mongodb() as database:
+            if expected:
+                known = {"_id": row.id, "version": expected}
+                return database[kind].replace_one(known, record).matched_count > 0
+            try:
+                database[kind].insert_one(record)
+            except DuplicateKeyError:
+                return False
+            return True
+
+    def put(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Write rows, replacing stored rows with the same ids."""
+        if not rows:
+            return
+        changes = [ReplaceOne({"_id": row.id}, _record(row), upsert=True) for row in rows]
+        with self._connections.mongodb() as database:
+            database[kind].bulk_write(changes)  # pymongo sends it in parts below 48 MB
+
+    def delete(self, kind: Kind, ids: Collection[str]) -> int:
+        """Delete rows by id, and return how many were stored."""
+        with self._connections.mongodb() as database:
+            return sum(
+                database[kind].delete_many({"_id": {"$in": some}}).deleted_count for some in in_parts(ids)
+            )
+
+    @contextmanager
+    def transaction(self, *, erase: bool = False) -> Iterator[ServerRows]:  # noqa: ARG002
+        """Make each change in the block at once: FerretDB and a single MongoDB have no transactions."""
+        yield self
+
+
+def _record(row: Row) -> Record:
+    record = asdict(row)
+    return {"_id": record.pop("id"), **record}
+
+
+def _row(record: Record) -> Row:
+    return Row(id=record.pop("_id"), **record)
