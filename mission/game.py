@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +28,6 @@ SAVE_VERSION = 4
 ANEW = "Start the level again."
 MINUTE = 1.0
 LONGEST_DARK_MIN = 10.0  # without any main bus
-FORECAST_MIN, FORECAST_STEP_MIN = 720, 10
 Ask = Callable[[str], str]
 """The assistant: a question in, the answer out."""
 
@@ -149,12 +148,6 @@ class Game(SavedGame):
             if wakes and any(alarm.is_warning for alarm in new):
                 break
 
-    def drift(self, minutes: float) -> Outcome:
-        """Let time pass in one step without alarms, to look ahead on a copy."""
-        pass_time(self.ship, self.state, minutes)
-        self._judge(Situation.of(self.ship, self.state, self.elapsed_min), minutes)
-        return self.outcome
-
     def _happen(self, before_min: float) -> None:
         """Apply the events whose time has come since `before_min`."""
         for event in self.level.events:
@@ -235,19 +228,6 @@ class Game(SavedGame):
     def alarms(self) -> list[Alarm]:
         """The active alarms, warnings first."""
         return active_alarms(self.ship, self.state)
-
-    def minutes_left(self) -> int | None:
-        """Ship's minutes until the mission is lost if nobody acts, in tens; None beyond twelve hours.
-
-        The physics run ahead on a copy of the ship, without the level's later events.
-        """
-        if self.outcome is not Outcome.RUNNING:
-            return None
-        ahead = replace(self, state=self.state.copy())
-        for minute in range(FORECAST_STEP_MIN, FORECAST_MIN + FORECAST_STEP_MIN, FORECAST_STEP_MIN):
-            if ahead.drift(FORECAST_STEP_MIN) is Outcome.LOST:
-                return minute
-        return None
 
     # -------------------------------------------------------------------------------------------- files
 

@@ -29,7 +29,7 @@ def play(game: Game) -> None:
     """Draw the page of a game."""
     _head(game)
     with st.container(key="mission-strip"):
-        components.strip(key="strip", data=strip_view(game, left=mission_state.forecast(game)))
+        components.strip(key="strip", data=strip_view(game))
     if game.outcome is not Outcome.RUNNING:
         _ended(game)
     messages.show_notice()

@@ -1,4 +1,4 @@
-"""What the mission keeps in a session: the open level, and how long its crew has."""
+"""What the mission keeps in a session: the open level."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import streamlit as st
 
 from athena.missions import mission_folder
 from mission.errors import MissionError
-from mission.game import Game
 from mission.games import Games
 from ui.shared import messages, process
 from ui.shared.state import kept, shared
@@ -23,11 +22,9 @@ ADDRESS = "level"  # of the page's address
 
 @dataclass(slots=True)
 class MissionState:
-    """The open level ("" = the choice of levels), and the forecast for one state of its ship."""
+    """The open level ("" = the choice of levels)."""
 
     level: str = ""
-    forecast_for: int | None = None  # a hash of the ship's state
-    minutes_left: int | None = None
 
 
 def games() -> Games:
@@ -71,10 +68,3 @@ def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
 
     return messages.noticed(guarded)
 
-
-def forecast(game: Game) -> int | None:
-    """The crew's time in ship's minutes, computed once for each state of the ship."""
-    known, now = kept(MissionState), hash(repr(game.state))
-    if known.forecast_for != now:
-        known.forecast_for, known.minutes_left = now, game.minutes_left()
-    return known.minutes_left

@@ -130,7 +130,7 @@ def _scale(quantity: Quantity) -> tuple[float, float]:
     return below, 100.0 if quantity.unit == "%" else high + margin
 
 
-def strip_view(game: Game, *, left: int | None) -> View:
+def strip_view(game: Game) -> View:
     """What must never be out of sight: time, the crew's air, the alarms."""
     co2 = next(gauge for gauge in gauges(game.ship, game.state) if gauge.key == "PPCO2")
     return {
@@ -138,8 +138,6 @@ def strip_view(game: Game, *, left: int | None) -> View:
         "elapsed": duration(game.elapsed_seconds),
         "par": duration(game.level.par_seconds),
         "late": game.elapsed_seconds > game.level.par_seconds,
-        "left": "" if game.outcome is not Outcome.RUNNING else left_text(left),
-        "short": left is not None and left <= 60,
         "co2": gauge_view(co2, _quantity(game, co2)),
         "alarms": list(map(alarm_view, once(game.alarms()))),
     }
@@ -159,8 +157,3 @@ def alarm_view(alarm: Alarm) -> View:
         "procedure": alarm.procedure,
         "warning": alarm.is_warning,
     }
-
-
-def left_text(minutes: int | None) -> str:
-    """The crew's time in words."""
-    return "over 12 h" if minutes is None else f"about {duration(minutes * 60)}"

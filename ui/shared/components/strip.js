@@ -12,7 +12,6 @@ function figures(data) {
   const made = [
     figure("Ship’s time", data.clock),
     figure("Since the start", data.elapsed, `par ${data.par}`, data.late ? "late" : ""),
-    data.left ? figure("Time left", data.left, "if nothing changes", data.short ? "bad" : "") : null,
     figure("CO2", `${data.co2.value} ${data.co2.unit}`, data.co2.within ? data.co2.limits : "OUT OF LIMITS",
       data.co2.within ? "co2" : "co2 bad"),
   ];
