@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mission.parts import Quantity
@@ -61,28 +61,21 @@ def record(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[
     return new
 
 
-def sounded(ship: Ship, entries: Iterable[LogEntry]) -> list[str]:
-    """Return log entries as the console prints them, with start and end."""
-    titles = {row.code: row.title for row in ship.alarms}
-    return [
-        f"{clock(entry.minute)}  {entry.code}  {titles[entry.code]}  {entry.text}"
-        + (f", ended {clock(entry.gone)}" if entry.gone is not None else "")
-        for entry in entries
-    ]
+def log_lines(ship: Ship, new: Iterable[LogEntry], *, ended: Iterable[LogEntry] = ()) -> list[str]:
+    """Return the console's lines about new alarms, and those of `ended` that have ended, in order of time.
 
-
-def told(ship: Ship, active: Iterable[LogEntry], new: Sequence[LogEntry]) -> list[str]:
-    """Return the console's lines about ended and new alarms, in order of time.
-
-    `active` are those that were active before. That a controller is well again follows from its parts.
+    The end of a controller's alarm is left out: it follows from its parts.
     """
     titles = {row.code: row.title for row in ship.alarms}
     lines = [
         (entry.gone, f"{clock(entry.gone)}  {entry.code} ended  {titles[entry.code]}")
-        for entry in active
+        for entry in ended
         if entry.gone is not None and entry.subject not in ship.controllers
     ]
-    lines += [(entry.minute, line) for entry, line in zip(new, sounded(ship, new), strict=True)]
+    for entry in new:
+        end = f", ended {clock(entry.gone)}" if entry.gone is not None else ""
+        line = f"{clock(entry.minute)}  {entry.code}  {titles[entry.code]}  {entry.text}{end}"
+        lines.append((entry.minute, line))
     return [line for _, line in sorted(lines, key=lambda timed: timed[0])]
 
 

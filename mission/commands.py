@@ -106,7 +106,7 @@ def _set_now(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> 
 
 
 def _check_interlock(ship: Ship, state: ShipState, row: InterlockRow) -> None:
-    missing = [text for text in row.requires if not parse(text, ship)(Situation.of(ship, state))]
+    missing = [text for text in row.requires if not parse(text, ship)(Situation(ship, state))]
     if missing:
         after = state.copy()
         if row.alarm:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from mission.errors import LevelError
 from mission.ship import Ship
 from mission.state import CABIN, ShipState
 from mission.status import Status, statuses
@@ -25,29 +25,26 @@ from mission.status import Status, statuses
 ALWAYS_ON = ("ECS-CAB-S2", "EPS-BUS-B")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Situation:
-    """A state with its statuses, the elapsed minutes and the typed lines."""
+    """A state, the elapsed minutes, and the lines that the player has typed."""
 
     ship: Ship
     state: ShipState
-    statuses: dict[str, Status]
     elapsed_min: float = 0.0
     typed: Sequence[str] = ()
 
-    @classmethod
-    def of(
-        cls, ship: Ship, state: ShipState, elapsed_min: float = 0.0, typed: Sequence[str] = ()
-    ) -> Situation:
-        """Return the situation of a state and of the lines that led to it."""
-        return cls(ship, state, statuses(ship, state), elapsed_min, typed)
+    @cached_property
+    def statuses(self) -> dict[str, Status]:
+        """The status of every part and controller."""
+        return statuses(self.ship, self.state)
 
 
 Condition = Callable[[Situation], bool]
 
 
 def parse(text: str, ship: Ship) -> Condition:
-    """Parse a condition. Raises LevelError for anything else."""
+    """Parse a condition. Raises ValueError for anything else."""
     if " and " in text:
         both = [parse(one, ship) for one in text.split(" and ")]
         return lambda now: all(condition(now) for condition in both)
@@ -115,5 +112,5 @@ def _compared(text: str, value: Callable[[Situation], float], number: str, direc
     raise _wrong(text)
 
 
-def _wrong(text: str) -> LevelError:
-    return LevelError(f"'{text}' is not a condition.", "See the forms at the top of mission/conditions.py.")
+def _wrong(text: str) -> ValueError:
+    return ValueError(f"'{text}' is not a condition: see the forms at the top of mission/conditions.py.")

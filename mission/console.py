@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -21,7 +21,6 @@ DURATION = re.compile(
     r"(?:(\d+(?:[.,]\d+)?)h(?:ours?|rs?)?)?(?:(\d+(?:[.,]\d+)?)(?:m(?:in(?:ute)?s?)?)?)?", re.IGNORECASE
 )
 LONGEST_WAIT_H = 48.0
-BOARD = ("list systems", "alarms")
 HELP = {
     "list systems": "every system with its status, inner systems indented",
     "list parts": "parts with name, role and status, as filters say",
@@ -44,7 +43,10 @@ ASIDE = {
     "quit": "leaves the level; the game is saved",
 }
 """The game's own commands, which are not the ship's."""
-LIKE_COMMAND = 0.7  # how near the words of a line must be to a command
+LEAVE = ("quit", "exit")
+DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")
+
+LIKE_COMMAND = 0.7  # least similarity of the words of a line to a command
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +68,22 @@ def parse(ship: Ship, line: str) -> Parsed:
         if f"{text} ".lower().startswith(f"{name} "):
             rest = text[len(name) :].strip()
             return Parsed(ship.commands[name], tuple(rest.split()), rest)
-    raise Refused("E-01", f"'{text}'.{_near_command(ship, text)}")
+    raise Refused("E-01", f"'{text}'.{_near_command(ship, text.lower())}")
 
 
 def _near_command(ship: Ship, text: str) -> str:
-    """Return ` Did you mean X?` for an unknown command: the nearest one, with the line's arguments."""
-    words = text.split()
+    """Return ` Did you mean X?` for the command that is nearest to the first two words or the first."""
     for count in (2, 1):
-        beginning = " ".join(words[:count]).lower()
         known = [name for name in (*ship.commands, *ASIDE) if len(name.split()) == count]
-        if found := get_close_matches(beginning, known, n=1, cutoff=LIKE_COMMAND):
-            return f" Did you mean {' '.join([*found, *words[count:]])}?"
+        if found := get_close_matches(" ".join(text.split()[:count]), known, n=1, cutoff=LIKE_COMMAND):
+            return f" Did you mean {found[0]}?"
     return " Type help for a list."
-
-
-def shows_board(line: str) -> bool:
-    """Whether a line asks for the systems or the alarms."""
-    return " ".join(line.lower().split()) in BOARD
 
 
 def act(ship: Ship, state: ShipState, line: str) -> Action:
     """Return the action of a line. Raises Refused if it cannot be done; the game answers questions."""
     parsed = parse(ship, line)
-    handler = _HANDLERS[parsed.command.name]
-    return handler(ship, state, parsed)
+    return _HANDLERS[parsed.command.name](ship, state, parsed)
 
 
 def nearest(word: str, options: Iterable[str], otherwise: str = "") -> str:
@@ -311,3 +305,62 @@ _HANDLERS: dict[str, Handler] = {
     "help": _help,
     "ask": _ask,
 }
+
+
+# -------------------------------------------------------------------------------------------- tab-completion
+
+
+def complete(ship: Ship, line: str) -> list[str]:
+    """Return the completions of the line's last word; a space at the end starts a new word."""
+    *before, word = line.split(" ") if line else [""]
+    before = [w for w in before if w]
+    return [option for option in _options(ship, before) if option.lower().startswith(word.lower())]
+
+
+def _options(ship: Ship, before: Sequence[str]) -> Iterable[str]:
+    """Return all words that may follow."""
+    known = [name.split() for name in ship.commands]
+    lowered = [word.lower() for word in before]
+    following = [
+        words[len(before)] for words in known if len(words) > len(before) and words[: len(before)] == lowered
+    ]
+    aside = () if before else ASIDE
+    return [*dict.fromkeys(following), *_arguments(ship, lowered), *aside]
+
+
+def _arguments(ship: Ship, before: list[str]) -> Iterable[str]:
+    """Return the arguments that may follow a command and its first arguments."""
+    match before:
+        case ["list", "parts", *_, name] if name in FILTERS:
+            return filter_values(ship, name)
+        case ["list", "parts", *used]:
+            return [name for name in FILTERS if name not in used]
+        case ["show" | "self-test"] | ["power", "on" | "off"]:
+            return ship.ids
+        case ["telemetry"]:
+            return ship.parts
+        case ["transmit" | "receive"]:
+            return radios(ship)
+        case ["help"]:
+            return [*ship.commands, *ASIDE]
+        case ["wait"]:
+            return DURATIONS
+        case ["set"]:
+            return [ident for ident in ship.ids if ship.settings_of(ident)]
+        case ["telemetry", ident] if ident.upper() in ship.parts:
+            return ship.telemetry_of(ident.upper())
+        case ["set", ident, *rest] if ident.upper() in ship.ids:
+            return _setting_words(ship, ident.upper(), rest)
+    return ()
+
+
+def _setting_words(ship: Ship, ident: str, rest: list[str]) -> Iterable[str]:
+    """Return the keys of an id, then the values of a key; radio keys stay secret."""
+    settings = ship.settings_of(ident)
+    match rest:
+        case []:
+            return settings
+        case [key] if key.upper() in settings:
+            setting = settings[key.upper()]
+            return setting.values or (() if setting.pattern else (setting.default,))
+    return ()

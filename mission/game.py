@@ -1,35 +1,30 @@
-"""A game: one level played on one ship, command by command; it can be saved and continued after a restart."""
+"""A game: one level played on one ship, command by command; `mission/games.py` saves it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
-from typing import Self
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Self, TypeAlias
+from zlib import crc32
 
 from mission import console
-from mission.alarms import Alarm, active_alarms, record, sounded, told
+from mission.alarms import Alarm, active_alarms, log_lines, record
 from mission.commands import Action, Refused
 from mission.conditions import Situation
-from mission.errors import SavedGameError
 from mission.levels import Level, apply, level_of
 from mission.parts import BUSES
 from mission.physics import pass_time
-from mission.ship import Ship, the_ship
-from mission.state import ShipState, clock, fits, sound_state
+from mission.ship import SHIP_FILE, Ship, the_ship
+from mission.state import ShipState, clock, sound_state
 from mission.status import Status
-from mission.text import write_atomically
 
-SAVE_VERSION = 4
-ANEW = "Start the level again."
+SHIP_CHECKSUM = crc32(SHIP_FILE.read_bytes())
 MINUTE = 1.0
 LONGEST_DARK_MIN = 10.0  # without any main bus
-Ask = Callable[[str], str]
-"""The assistant: a question in, the answer out."""
+Ask: TypeAlias = "Callable[[Game, str], str]"
+"""The assistant: a game and a question in, the answer out."""
 
 
 class Outcome(StrEnum):
@@ -41,34 +36,25 @@ class Outcome(StrEnum):
 
 
 @dataclass(slots=True)
-class SavedGame:
-    """The fields of a game that are saved."""
+class Game:
+    """A level in play. `run` is the console; all fields are saved."""
 
     level_id: str
     state: ShipState
-    version: int = SAVE_VERSION
+    ship_checksum: int = SHIP_CHECKSUM  # a game of another list of the ship cannot be continued
     outcome: Outcome = Outcome.RUNNING
     held_min: float = 0.0
     hints_given: list[int] = field(default_factory=list)  # indexes of the level's hints
     reason: str = ""
     transcript: list[str] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
-
-
-_SAVED = TypeAdapter(SavedGame)
-
-
-@dataclass(slots=True)
-class Game(SavedGame):
-    """A level in play. `run` is the console; everything else is for panels and files."""
-
-    ask: Ask | None = None
+    conversation_id: str = ""  # of the questions to the assistant
 
     @classmethod
-    def start(cls, level: str, *, ask: Ask | None = None) -> Self:
+    def start(cls, level: str) -> Self:
         """Return a new game of a level, at the moment the player takes over."""
         found = level_of(level)
-        return cls(found.id, beginning(found.id).copy(), ask=ask)
+        return cls(found.id, _beginning(found.id).copy())
 
     @property
     def ship(self) -> Ship:
@@ -82,8 +68,11 @@ class Game(SavedGame):
 
     # -------------------------------------------------------------------------------------------- playing
 
-    def run(self, line: str) -> list[str]:
-        """Run a line (a command of the ship, or `hint`) and return the console's lines."""
+    def run(self, line: str, *, ask: Ask | None = None) -> list[str]:
+        """Run a line (a command of the ship, or `hint`) and return the console's lines.
+
+        `ask` answers a question to the assistant.
+        """
         word, _, rest = line.strip().lower().partition(" ")
         if not word:
             return []
@@ -94,25 +83,27 @@ class Game(SavedGame):
         if word == "hint" and not rest.strip():
             lines = [self.hint() or "There are no more hints."]
         else:
-            lines = self._act(line)
+            lines = self._act(line, ask)
         self.transcript += lines
         return lines
 
-    def _act(self, line: str) -> list[str]:
-        before = self.state.copy()
+    def _act(self, line: str, ask: Ask | None) -> list[str]:
         try:
-            lines = self._do(console.act(self.ship, self.state, line))
+            lines = self._do(console.act(self.ship, self.state, line), ask)
         except Refused as refused:
             lines = self._refuse(refused)
-        return lines + self._standing(green=self.state != before or console.shows_board(line))
+        return lines + self._standing()
 
-    def _do(self, action: Action) -> list[str]:
+    def _do(self, action: Action, ask: Ask | None) -> list[str]:
         self.state = action.state
         known, active = len(self.state.log), [entry for entry in self.state.log if entry.gone is None]
-        self._pass(action.minutes, wakes=action.wakes)
-        if action.question:
-            return self._answer(action.question)
-        said, alarms = list(action.report(self.state)), told(self.ship, active, self.state.log[known:])
+        self.let_pass(action.minutes, wakes=action.wakes)
+        if action.question and ask is None:
+            return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
+        if action.question and ask is not None:
+            return ask(self, action.question).splitlines()
+        said = list(action.report(self.state))
+        alarms = log_lines(self.ship, self.state.log[known:], ended=active)
         return [*alarms, *said] if action.wakes else [*said, *alarms]
 
     def _refuse(self, refused: Refused) -> list[str]:
@@ -120,30 +111,26 @@ class Game(SavedGame):
             self.state = refused.state
         known = len(self.state.log)
         if refused.minutes:
-            self._pass(refused.minutes)
+            self.let_pass(refused.minutes)
         else:
             record(self.ship, self.state)
         stop = "" if refused.text.endswith(("?", ".")) else "."
         said = f"{refused.code} {self.ship.titles[refused.code]}: {refused.text}{stop}"
         heard = [f'On the air: "{refused.heard}"'] if refused.heard else []
-        return [said, *heard, *sounded(self.ship, self.state.log[known:])]
+        return [said, *heard, *log_lines(self.ship, self.state.log[known:])]
 
-    def _answer(self, question: str) -> list[str]:
-        if self.ask is None:
-            return [f"E-10 {self.ship.titles['E-10']}: no assistant is connected"]
-        return self.ask(question).splitlines()
-
-    def _pass(self, minutes: float, *, wakes: bool = False) -> None:
-        """Let time pass minute by minute; alarms go into the log, and a new warning may end it."""
+    def let_pass(self, minutes: float, *, wakes: bool = False) -> None:
+        """Let time pass minute by minute; alarms go into the log, and with `wakes` a new warning ends it."""
         left = minutes
         while left > 1e-6 and self.outcome is Outcome.RUNNING:
             span = min(MINUTE, left)
             before = self.elapsed_min
             pass_time(self.ship, self.state, span)
             self._happen(before)
-            now = Situation.of(self.ship, self.state, self.elapsed_min)
+            now = Situation(self.ship, self.state, self.elapsed_min)
             new = record(self.ship, self.state, now.statuses)
-            self._judge(now, span)
+            if self.elapsed_min > 0:  # the player has taken over
+                self._judge(now, span)
             left -= span
             if wakes and any(alarm.is_warning for alarm in new):
                 break
@@ -151,7 +138,7 @@ class Game(SavedGame):
     def _happen(self, before_min: float) -> None:
         """Apply the events whose time has come since `before_min`."""
         for event in self.level.events:
-            if max(0.0, before_min) < event.at_min <= self.elapsed_min:
+            if before_min < event.at_min <= self.elapsed_min:
                 apply(event, self.state)
 
     def _judge(self, now: Situation, minutes: float) -> None:
@@ -167,8 +154,8 @@ class Game(SavedGame):
         if met and self.held_min >= self.level.hold_min:
             self.outcome = Outcome.WON
 
-    def _standing(self, *, green: bool) -> list[str]:
-        """Return lines about the end of the level, or about what is still open on a `green` board."""
+    def _standing(self) -> list[str]:
+        """Return lines about the end of the level, or about the goals still open on a green board."""
         if self.outcome is Outcome.WON:
             return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
         if self.outcome is Outcome.LOST:
@@ -181,13 +168,13 @@ class Game(SavedGame):
             left = self.level.hold_min - self.held_min
             minutes = f"{left:.0f} more minute{'' if round(left) == 1 else 's'}"
             return [f"The ship looks sound. Verify that it stays so for {minutes}."]
-        if green and (still_open := self._open()):
+        if still_open := self._open():
             return [f"The board is green, and this is not the end: {'; '.join(still_open)}."]
         return []
 
     def _open(self) -> list[str]:
         """Return the open goals that a green board does not show, [] if the board is not green."""
-        now = Situation.of(self.ship, self.state, self.elapsed_min)
+        now = Situation(self.ship, self.state, self.elapsed_min)
         if self.alarms() or not all(condition(now) for condition in self.level.success):
             return []
         return list(dict.fromkeys(goal.open for goal in self.level.goals if not goal.when(now)))
@@ -204,7 +191,7 @@ class Game(SavedGame):
     def hints_left(self) -> list[int]:
         """The indexes of the hints that were not given and are about something not done yet."""
         first = self.hints_given[-1] + 1 if self.hints_given else 0
-        now = Situation.of(self.ship, self.state, self.elapsed_min, self.history)
+        now = Situation(self.ship, self.state, self.elapsed_min, self.history)
         hints = enumerate(self.level.hints)
         return [at for at, hint in hints if at >= first and not any(done(now) for done in hint.done)]
 
@@ -229,63 +216,20 @@ class Game(SavedGame):
         """The active alarms, warnings first."""
         return active_alarms(self.ship, self.state)
 
-    # -------------------------------------------------------------------------------------------- files
-
-    def save(self, path: Path) -> None:
-        """Save the game; a crash leaves the old file or the new one."""
-        write_atomically(path, self.to_json())
-
-    def to_json(self) -> str:
-        """Return the saved fields as JSON."""
-        return _SAVED.dump_json(self).decode()
-
-    @classmethod
-    def load(cls, path: Path, *, ask: Ask | None = None) -> Self:
-        """Return the game of a file. Raises SavedGameError for a file that cannot be read."""
-        try:
-            return cls.from_json(path.read_text(encoding="utf-8"), ask=ask)
-        except (OSError, UnicodeDecodeError) as error:
-            raise SavedGameError(f"Cannot read the saved game '{path}': {error}", ANEW) from error
-
-    @classmethod
-    def from_json(cls, text: str, *, ask: Ask | None = None) -> Self:
-        """Return the game of `to_json`. Raises SavedGameError for damage, another version or another ship."""
-        try:
-            saved = _SAVED.validate_json(text)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise SavedGameError(f"The saved game is damaged: {where}: {first['msg']}.", ANEW) from error
-        if saved.version != SAVE_VERSION:
-            raise SavedGameError(f"The saved game has version {saved.version}, not {SAVE_VERSION}.", ANEW)
-        if not fits(saved.state, the_ship()):
-            raise SavedGameError("The saved game is of another ship.", ANEW)
-        return cls(**{one.name: getattr(saved, one.name) for one in fields(SavedGame)}, ask=ask)
-
 
 @lru_cache(maxsize=64)
-def beginning(level: str) -> ShipState:
+def _beginning(level: str) -> ShipState:
     """Return the state in which the player takes over; copy it before you change it."""
-    ship, found = the_ship(), level_of(level)
-    before = [event for event in found.events if event.at_min <= 0]
-    first = min([0.0, *(event.at_min for event in before)])
-    state = sound_state(ship, minute=found.start_minute + first)
+    found = level_of(level)
+    first = min(0.0, *(event.at_min for event in found.events))
+    state = sound_state(the_ship(), minute=found.start_minute + first)
     state.people = found.people
-    for event in before:
-        pass_with_log(ship, state, found.start_minute + event.at_min - state.minute)
-        apply(event, state)
-        record(ship, state)
-    pass_with_log(ship, state, found.start_minute - state.minute)
+    for event in found.events:
+        if event.at_min == first:
+            apply(event, state)
+    record(the_ship(), state)
+    Game(found.id, state).let_pass(-first)
     return state
-
-
-def pass_with_log(ship: Ship, state: ShipState, minutes: float) -> None:
-    """Let time pass before the player takes over; alarms go into the log."""
-    left = minutes
-    while left > 1e-6:
-        pass_time(ship, state, min(MINUTE, left))
-        record(ship, state)
-        left -= MINUTE
 
 
 def _fatal(now: Situation) -> str:

@@ -1,21 +1,26 @@
-"""The games on disk: a saved game and its conversation for each level, and the best times."""
+"""The games on disk: a saved game for each level, and the best times."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from mission.errors import SavedGameError
-from mission.game import ANEW, Ask, Game, Outcome
-from mission.text import write_atomically
+from mission.errors import MissionError
+from mission.game import SHIP_CHECKSUM, Game, Outcome
 
 BestTimes = Mapping[str, int]
 """Seconds of the best game, by level; levels that were never won are missing."""
 
-_FILE = TypeAdapter(dict[str, NonNegativeInt])
+T = TypeVar("T")
+ANEW = "Start the level again."
+_GAME = TypeAdapter(Game)
+_BEST_TIMES = TypeAdapter(Mapping[str, NonNegativeInt])
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,67 +29,76 @@ class Games:
 
     folder: Path
 
-    def load(self, level: str, *, ask: Ask | None = None) -> Game | None:
-        """Return the saved game of a level, None without one. Raises SavedGameError for a damaged one."""
+    def load(self, level: str) -> Game | None:
+        """Return the saved game of a level, None without one. Raises MissionError for one of no use."""
         path = self._path(level)
         if not path.exists():
             return None
-        game = Game.load(path, ask=ask)
-        if game.level.id != level:
-            raise SavedGameError(f"The saved game '{path.name}' is of the level '{game.level.id}'.", ANEW)
+        game = _read(path, _GAME, fix=ANEW)
+        if game.level_id != level:
+            raise MissionError(f"The saved game '{path.name}' is of the level '{game.level_id}'.", ANEW)
+        if game.ship_checksum != SHIP_CHECKSUM:
+            raise MissionError(f"The saved game '{path.name}' is of another ship.", ANEW)
         return game
 
     def save(self, game: Game) -> None:
-        """Save a game, and its time if it is won."""
-        game.save(self._path(game.level.id))
+        """Save a game, and its time if it is won; a crash leaves the old file or the new one."""
+        write_atomically(self._path(game.level_id), _GAME.dump_json(game))
+        self.record_win(game)
+
+    def record_win(self, game: Game) -> None:
+        """Add a won game to the best times, if it is the first of its level or the fastest."""
         if game.outcome is Outcome.WON:
-            record_win(self._progress, game.level.id, game.elapsed_seconds)
+            best, level = self.progress(), game.level_id
+            best = {**best, level: min(game.elapsed_seconds, best.get(level, game.elapsed_seconds))}
+            write_atomically(self._progress, _BEST_TIMES.dump_json(best, indent=1))
 
     def discard(self, level: str) -> None:
         """Delete a level's game; its conversation stays among the others."""
         self._path(level).unlink(missing_ok=True)
-        self._conversation(level).unlink(missing_ok=True)
 
     def progress(self) -> BestTimes:
-        """Return the best times. Raises SavedGameError for a damaged file."""
-        return read_best_times(self._progress)
+        """Return the best times, none without a file. Raises MissionError for a damaged file."""
+        return _read(self._progress, _BEST_TIMES, fix="Delete it.") if self._progress.exists() else {}
 
     def forget_progress(self) -> None:
         """Delete the best times."""
         self._progress.unlink(missing_ok=True)
 
-    def conversation(self, level: str) -> str:
-        """Return the id of the conversation of a level's game; "" before the first question."""
-        path = self._conversation(level)
-        return path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
-
-    def keep_conversation(self, level: str, conversation: str) -> None:
-        """Store which conversation belongs to a level's game."""
-        write_atomically(self._conversation(level), conversation)
-
     def _path(self, level: str) -> Path:
         return self.folder / f"{level}.json"
-
-    def _conversation(self, level: str) -> Path:
-        return self.folder / f"{level}.conversation"
 
     @property
     def _progress(self) -> Path:
         return self.folder / "progress.json"
 
 
-def read_best_times(path: Path) -> BestTimes:
-    """Return the best times of a file, none without a file. Raises SavedGameError for a damaged one."""
-    if not path.exists():
-        return {}
+def _read(path: Path, adapter: TypeAdapter[T], *, fix: str) -> T:
+    """Return the content of a file. Raises MissionError for a damaged file."""
     try:
-        return _FILE.validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise SavedGameError(f"Cannot read the best times '{path}': {error}", "Delete the file.") from error
+        return adapter.validate_json(path.read_bytes())
+    except OSError as error:
+        raise MissionError(f"Cannot read '{path}': {error}.", fix) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise MissionError(f"The saved game '{path}' is damaged: {where}: {first['msg']}.", fix) from error
 
 
-def record_win(path: Path, level: str, seconds: int) -> None:
-    """Add a win to the best times of a file, if it is the first or the fastest."""
-    before = read_best_times(path)
-    best = {**before, level: min(seconds, before.get(level, seconds))}
-    write_atomically(path, _FILE.dump_json(best, indent=1).decode())
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, and create its folder; raise MissionError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise MissionError(
+            f"Cannot save '{path}': {error.strerror or error}.",
+            "Free some space, make the folder writable, or name another data folder.",
+        ) from error

@@ -11,9 +11,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mission.errors import ShipFileError
 from mission.parts import Controller, FileRow, Part, Quantity, Setting, keyed
 
 SHIP_FILE = Path(__file__).parent / "ship.toml"
@@ -193,27 +192,11 @@ class Ship(BaseModel):
         return {system}.union(*inner)
 
 
-def load_ship(path: Path = SHIP_FILE) -> Ship:
-    """Return the ship of a file. Raises ShipFileError with the first contradiction."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        ship = Ship.model_validate({**raw, "parts": _resolved(raw["parts"])})
-    except (OSError, tomllib.TOMLDecodeError, ValidationError, KeyError) as error:
-        raise ShipFileError(
-            f"Cannot read the ship '{path.name}': {error}", "Restore or correct the file."
-        ) from error
-    if unknown := _undefined(ship):
-        names = ", ".join(sorted(unknown))
-        raise ShipFileError(
-            f"'{path.name}' names what it does not define: {names}.", "Add a row or correct it."
-        )
-    return ship
-
-
 @cache
 def the_ship() -> Ship:
     """The ship that comes with the package, read once."""
-    return load_ship()
+    raw = tomllib.loads(SHIP_FILE.read_text(encoding="utf-8"))
+    return Ship.model_validate({**raw, "parts": _resolved(raw["parts"])})
 
 
 def _resolved(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -224,15 +207,3 @@ def _resolved(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         return {**whole(raw[row["like"]]), **row} if "like" in row else row
 
     return [whole(row) for row in raw.values()]
-
-
-def _undefined(ship: Ship) -> set[str]:
-    """Return the ids that rows name and the ship does not have."""
-    slots = {f"{c.id}.{key}" for c in ship.controllers.values() for key in c.slots}
-    named = {r for p in ship.parts.values() for r in (*p.depends_on, p.backup_of) if r}
-    named |= {r for alarm in ship.alarms for r in alarm.of if not r.startswith("*")}
-    named |= {r for c in ship.controllers.values() for r in (*c.uses, *c.uses_controllers)}
-    named |= {p for c in ship.controllers.values() for key in c.slots for p in c.settings[key].values}
-    named |= {row.controller for row in ship.systems.values()}
-    systems = {part.system for part in ship.parts.values()} - ship.systems.keys()
-    return (named - slots - set(ship.ids)) | systems

@@ -6,7 +6,8 @@ change the state itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mission.parts import Part
@@ -69,21 +70,7 @@ class ShipState:
 
     def copy(self) -> ShipState:
         """A copy that shares nothing with this state."""
-        return replace(
-            self,
-            switches=dict(self.switches),
-            settings={ident: dict(own) for ident, own in self.settings.items()},
-            quantities={part: dict(own) for part, own in self.quantities.items()},
-            cabin=dict(self.cabin),
-            warmups=dict(self.warmups),
-            timers=dict(self.timers),
-            faults={part: replace(fault, hold=dict(fault.hold)) for part, fault in self.faults.items()},
-            events=list(self.events),
-            log=[replace(entry) for entry in self.log],
-            wrong_keys={radio: list(minutes) for radio, minutes in self.wrong_keys.items()},
-            shut_out_until=dict(self.shut_out_until),
-            inbox={radio: list(messages) for radio, messages in self.inbox.items()},
-        )
+        return deepcopy(self)
 
     def resolve(self, reference: str) -> str:
         """Return the part of an id or of a CONTROLLER.SLOT."""
@@ -129,33 +116,7 @@ def _quantities(part: Part) -> dict[str, float]:
     return {own.key: float(part.start.get(own.key, own.nominal)) for own in part.own}
 
 
-def fits(state: ShipState, ship: Ship) -> bool:
-    """Whether a state, for instance of a file, names the ship's things and holds values that they accept."""
-    sound = sound_state(ship, minute=state.minute)
-    return (
-        state.switches.keys() == sound.switches.keys()
-        and state.cabin.keys() == sound.cabin.keys()
-        and _keys(state.settings) == _keys(sound.settings)
-        and all(state.quantities.get(part, {}).keys() >= own.keys() for part, own in sound.quantities.items())
-        and (state.quantities.keys() | state.faults.keys()) <= ship.parts.keys()
-        and all(
-            ship.settings_of(ident)[key].accept(value) is not None
-            for ident, found in state.settings.items()
-            for key, value in found.items()
-        )
-    )
-
-
-def _keys(settings: dict[str, dict[str, str]]) -> dict[str, set[str]]:
-    return {ident: set(found) for ident, found in settings.items()}
-
-
-def whole_minute(minute: float) -> int:
-    """The minute that the clock shows."""
-    return int(minute + 1e-6)
-
-
 def clock(minute: float) -> str:
     """Ship's time of day, `06:12`."""
-    whole = whole_minute(minute)
+    whole = int(minute + 1e-6)
     return f"{whole // 60 % 24:02d}:{whole % 60:02d}"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from mission.errors import LevelError
 from mission.game import Game, Outcome
 from mission.games import BestTimes
 from mission.levels import Level, all_levels
@@ -39,13 +35,8 @@ class Story(FileRow):
 
 @cache
 def the_story() -> Story:
-    """The story of the mission. Raises LevelError where its file cannot be read."""
-    try:
-        return Story.model_validate(tomllib.loads(STORY_FILE.read_text(encoding="utf-8")))
-    except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
-        raise LevelError(
-            f"Cannot read the story '{STORY_FILE.name}': {error}", "Restore or correct the file."
-        ) from error
+    """The story of the mission."""
+    return Story.model_validate(tomllib.loads(STORY_FILE.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +49,23 @@ class Ending:
     story: tuple[str, ...]
     summary: str
     following: Level | None  # after a win, the level with the next number; after the last, the first missing
-    epilogue: tuple[str, ...] = ()  # once all levels are won, or which of them are missing
+    epilogue: tuple[str, ...] = ()  # once all levels are won
 
 
 def ending(game: Game, best: BestTimes) -> Ending:
     """Return the ending of a game that is over; `best` are the levels won so far."""
     won, level, levels = game.outcome is Outcome.WON, game.level, list(all_levels().values())
-    missing = [x for x in levels if x.id != level.id and x.id not in best] if won else []
-    after = [x for x in levels if won and x.number == level.number + 1]
+    missing = [x for x in levels if x.id != level.id and x.id not in best]
+    after = [x for x in levels if x.number == level.number + 1]
     return Ending(
         won=won,
         title="Crisis averted" if won else "Mission lost",
         reason=game.reason,
         story=tuple((level.story_won if won else level.story_lost).splitlines()),
         summary=_summary(game, won=won),
-        following=next(iter(after or missing), None),
-        epilogue=_epilogue(missing, is_last=not after) if won else (),
+        following=next(iter(after or missing), None) if won else None,
+        epilogue=tuple(the_story().end) if won and not missing else (),
     )
-
-
-def _epilogue(missing: Sequence[Level], *, is_last: bool) -> tuple[str, ...]:
-    """Return the epilogue once all levels are won; before that, the last level names the missing ones."""
-    if not missing:
-        return tuple(the_story().end)
-    named = ", ".join(f"{level.number}. {level.title}" for level in missing)
-    return (f"The end of the story is told when these are won, too: {named}.",) if is_last else ()
 
 
 def _summary(game: Game, *, won: bool) -> str:

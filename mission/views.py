@@ -143,11 +143,6 @@ def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> 
     return columns(rows)
 
 
-def value_of(ship: Ship, state: ShipState, part: str, key: str) -> float | None:
-    """Return the displayed value of a quantity, None while the part is OFFLINE."""
-    return None if part in offline(ship, state) else reading(state, ship.parts[part], key)
-
-
 def alarms(ship: Ship, state: ShipState) -> list[str]:
     """The active alarms, warnings first."""
     rows = [(a.code, a.title, a.text, a.procedure) for a in active_alarms(ship, state)]
@@ -158,13 +153,7 @@ def log(ship: Ship, state: ShipState) -> list[str]:
     """All alarms of the last day, oldest first."""
     titles = {row.code: row.title for row in ship.alarms}
     rows = [
-        (
-            clock(e.minute),
-            e.code,
-            titles[e.code],
-            e.text,
-            f"gone {clock(e.gone)}" if e.gone is not None else "",
-        )
+        (clock(e.minute), e.code, titles[e.code], e.text, "" if e.gone is None else f"gone {clock(e.gone)}")
         for e in state.log
     ]
     return columns(rows) or ["the log is empty"]
@@ -194,7 +183,7 @@ def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
 
 
 def _gauge(ship: Ship, state: ShipState, label: str, part: str, key: str) -> Gauge:
-    quantity = ship.parts[part].telemetry[key]
-    value = value_of(ship, state, part, key)
-    shown = "-" if value is None else quantity.shown(value)
-    return Gauge(label, part, key, shown, quantity.unit, value is None or quantity.within(value))
+    quantity, value = ship.parts[part].telemetry[key], reading(state, ship.parts[part], key)
+    silent = part in offline(ship, state)
+    shown = "-" if silent else quantity.shown(value)
+    return Gauge(label, part, key, shown, quantity.unit, silent or quantity.within(value))

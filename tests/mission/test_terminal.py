@@ -1,132 +1,133 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from mission.game import Game
-from mission.games import read_best_times, record_win
+import pytest
+
+from mission.game import Game, Outcome
+from mission.games import Games
 from mission.levels import all_levels
-from mission.terminal import list_levels, next_level, play, story
+from mission.story import the_story
+from mission.terminal import list_levels, next_level, play
 from tests.mission.conftest import script
 
-
-def reader(lines: list[str]) -> Callable[[str], str]:
-    """Answers the prompt with the lines, then with the end of the input."""
-    left: Iterator[str] = iter(lines)
-
-    def read(_: str) -> str:
-        try:
-            return next(left)
-        except StopIteration:
-            raise EOFError from None
-
-    return read
+Played = Callable[..., tuple[int, str]]
 
 
-def test_a_script_wins_and_gives_a_transcript(tmp_path: Path) -> None:
-    out: list[str] = []
-    progress = tmp_path / "progress.json"
-    assert play("ln2-tank", script=script("ln2-tank"), write=out.append, progress=progress) == 0
-    text = "".join(out)
+@pytest.fixture
+def games(tmp_path: Path) -> Games:
+    return Games(tmp_path / "games")
+
+
+@pytest.fixture
+def played(games: Games) -> Played:
+    """Play a level by a script, or by lines that are typed until the input ends: exit code and output."""
+
+    def run(level: str, *, lines: Sequence[str] = (), typed: Sequence[str] = ()) -> tuple[int, str]:
+        out: list[str] = []
+        left = iter(typed)
+
+        def read(_: str) -> str:
+            try:
+                return next(left)
+            except StopIteration:
+                raise EOFError from None
+
+        code = play(
+            level,
+            games,
+            ask=lambda game, question: f"{game.level_id}: {question}",
+            more=lambda which: f"<{which}>",
+            read=read,
+            write=out.append,
+            script=lines or None,
+        )
+        return code, "".join(out)
+
+    return run
+
+
+def won(level: str) -> Game:
+    start = Game.start(level)
+    return replace(start, outcome=Outcome.WON, state=replace(start.state, minute=start.state.minute + 1))
+
+
+def test_a_script_wins_and_gives_a_transcript(games: Games, played: Played) -> None:
+    code, text = played("ln2-tank", lines=script("ln2-tank"))
+    assert code == 0
     assert "halcyon> power on ECS-LN2-T1\nECS-LN2-T1 is now NOMINAL\n" in text
     assert "CRISIS AVERTED" in text
-    assert "ln2-tank" in read_best_times(progress)
-    assert list_levels(progress)[0] == {
+    assert list_levels(games.progress())[0] == {
         "id": "ln2-tank",
         "title": "Something clicks",
         "par_seconds": 600,
         "completed": True,
     }
-    assert next_level(progress) == "two-levels-down"
+    assert next_level(games.progress()) == "two-levels-down"
+    assert games.load("ln2-tank") is None
 
 
-def test_a_script_that_ends_too_early_or_loses_returns_one(tmp_path: Path) -> None:
-    assert play("ln2-tank", script=["list systems"], write=lambda _: None) == 1
-    out: list[str] = []
-    assert play("ln2-tank", script=["wait 24h"] * 9, write=out.append, progress=tmp_path / "p.json") == 1
-    assert "MISSION LOST" in "".join(out)
-    assert not (tmp_path / "p.json").exists()
+def test_a_script_that_ends_too_early_or_loses_returns_one(games: Games, played: Played) -> None:
+    assert played("ln2-tank", lines=["list systems"])[0] == 1
+    code, text = played("ln2-tank", lines=["wait 24h"] * 9)
+    assert code == 1
+    assert "MISSION LOST" in text
+    assert not games.progress()
 
 
-def test_a_player_types_asks_for_hints_and_leaves() -> None:
-    out: list[str] = []
-    lines = ["hint", "list systems", "", "quit", "power on ECS-LN2-T1"]
-    assert play("1", read=reader(lines), write=out.append) == 1
-    assert "alarms log" in "".join(out)
-    assert "is now NOMINAL" not in "".join(out)
+def test_a_player_types_asks_for_hints_and_leaves(played: Played) -> None:
+    code, text = played("1", typed=["hint", "list systems", "", "quit", "power on ECS-LN2-T1"])
+    assert code == 1
+    assert "alarms log" in text
+    assert "is now NOMINAL" not in text
 
 
-def test_prose_breaks_between_words_and_tables_do_not() -> None:
-    out: list[str] = []
-    play("main-bus", read=reader(["hint"] * 4), write=out.append)  # names ECS-CTRL at a line's end
-    play("mixture", read=reader(["hint", "telemetry ECS-CAB-S1", "quit"]), write=out.append)
-    prose = [line for line in "".join(out).splitlines() if "  " not in line]
+def test_prose_breaks_between_words_and_tables_do_not(played: Played) -> None:
+    text = played("main-bus", typed=["hint"] * 4)[1]  # names ECS-CTRL at a line's end
+    text += played("mixture", typed=["hint", "telemetry ECS-CAB-S1"])[1]
+    prose = [line for line in text.splitlines() if "  " not in line]
     assert max(map(len, prose)) <= 80
     assert not [line for line in prose if line.endswith("-")]
     assert "with telemetry ECS-CAB-S1." in " ".join(prose)
-    assert any(
-        line.startswith("ECS-CAB-S1  PPO2") and "limits 19.5 to 23.0" in line
-        for line in "".join(out).splitlines()
+    table = [line for line in text.splitlines() if line.startswith("ECS-CAB-S1  PPO2")]
+    assert table and all("limits 19.5 to 23.0" in line for line in table)
+
+
+def test_questions_reach_the_assistant_and_more_opens_its_passages(played: Played) -> None:
+    assert (
+        "halcyon> ask What is C-112?\nln2-tank: What is C-112?\n"
+        in played("1", lines=["ask What is C-112?"])[1]
     )
-
-
-def test_questions_reach_the_assistant() -> None:
-    out: list[str] = []
-    play("1", script=["ask What is C-112?"], write=out.append, ask=lambda question: f"about {question}")
-    assert "halcyon> ask What is C-112?\nabout What is C-112?\n" in "".join(out)
-
-
-def test_a_saved_game_goes_on_and_is_removed_at_the_end(tmp_path: Path) -> None:
-    save = tmp_path / "game.json"
-    play("1", script=["power on ECS-LN2-T1"], write=lambda _: None, save=save)
-    assert Game.load(save).elapsed_seconds == 60
-    assert play("1", script=["wait 10m"], write=lambda _: None, save=save) == 0
-    assert not save.exists()
-
-
-def test_more_opens_what_the_last_answer_named() -> None:
-    out: list[str] = []
-    lines = ["ask what is it?", "more", "More 3"]
-    play("ln2-tank", read=reader(lines), write=out.append, ask=lambda *_: "", more=lambda which: f"<{which}>")
-    text = "".join(out)
+    text = played("1", typed=["ask what is it?", "more", "More 3"])[1]
     assert "<>\n" in text
     assert "<3>\n" in text
     assert "E-01" not in text
 
 
-# -- the story ------------------------------------------------------------------------------------------
+def test_a_saved_game_goes_on_and_is_removed_at_the_end(games: Games, played: Played) -> None:
+    assert played("1", typed=["power on ECS-LN2-T1"])[0] == 1
+    saved = games.load("ln2-tank")
+    assert saved is not None
+    assert saved.elapsed_seconds == 60
+    assert played("1", typed=["wait 10m"])[0] == 0
+    assert games.load("ln2-tank") is None
 
 
-def spoken(
-    level: str, *, read: list[str] | None = None, lines: list[str] | None = None, progress: Path | None = None
-) -> str:
-    said: list[str] = []
-    typed = iter(read or [])
-
-    def reader(_: str) -> str:
-        return next(typed, "quit")
-
-    play(level, read=reader, write=said.append, script=lines, progress=progress)
-    return "".join(said).replace("\n", " ")
+def test_the_prologue_is_told_before_the_first_level_alone(played: Played) -> None:
+    opening = the_story().beginning[0][:40]
+    assert opening in played("ln2-tank")[1]
+    assert opening not in played("two-levels-down")[1]
 
 
-def test_the_prologue_is_told_before_the_first_level_alone() -> None:
-    opening = story()[1]
-    assert opening in spoken("ln2-tank")
-    assert opening not in spoken("two-levels-down")
-
-
-def test_the_epilogue_is_told_once_all_levels_are_won(tmp_path: Path) -> None:
+def test_the_epilogue_is_told_once_all_levels_are_won(games: Games, played: Played) -> None:
     *_, before, last = all_levels()
-    progress = tmp_path / "progress.json"
     for level in all_levels():
         if level not in (before, last):
-            record_win(progress, level, 60)
+            games.record_win(won(level))
     told, name = "Every sound has a name now.", all_levels()[before].title
-
-    early = spoken(last, lines=script(last), progress=progress)
-    assert told not in early
-    assert f"are won, too: 11. {name}." in early
+    early = played(last, lines=script(last))[1]
+    assert told not in early.replace("\n", " ")
     assert f"Next: athena mission 11 ({name})" in early
-    assert told in spoken(before, lines=script(before), progress=progress)
-    assert told in spoken(last, lines=script(last), progress=progress)
+    assert told in played(before, lines=script(before))[1].replace("\n", " ")

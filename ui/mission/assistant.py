@@ -31,7 +31,7 @@ QUESTION = "mission-question"
 def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
     """Draw the column: what was asked, and the field for a question; `put` takes a clicked command."""
     persona = mission_persona()
-    conversation = _conversation(game.level.id)
+    conversation = _conversation(game)
     run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
     silent = why_athena_is_silent(game.ship, game.state)
@@ -83,14 +83,14 @@ def _greeting(game: Game, persona: Persona) -> None:
 
 def _asked_first(level: str, question: str) -> None:
     """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
-    conversation = _conversation(level)
+    game = mission_state.games().load(level)
+    conversation = _conversation(game) if game else None
     if conversation is None or not runner().of(conversation.info.id):
         _asked(level, question)
 
 
-def _conversation(level: str) -> Conversation | None:
-    wanted = mission_state.games().conversation(level)
-    if not wanted:
+def _conversation(game: Game) -> Conversation | None:
+    if not (wanted := game.conversation_id):
         return None
     try:  # kept in this process, as the list of conversations and the memory have no part of a game
         found = process.athena().private_conversations.get(wanted)
@@ -114,12 +114,13 @@ def ask(game: Game, question: str, *, verbatim: bool = False, instead_of: str = 
     """
     if why_athena_is_silent(game.ship, game.state):
         return
-    level, persona = game.level, mission_persona()
-    found = _conversation(level.id)
+    persona = mission_persona()
+    found = _conversation(game)
     if found is None:
         private = process.athena().private_conversations
-        found = private.create(level.title, user=whose.user(), assistant=persona.name)
-        mission_state.games().keep_conversation(level.id, found.info.id)
+        found = private.create(game.level.title, user=whose.user(), assistant=persona.name)
+        game.conversation_id = found.info.id
+        mission_state.games().save(game)
     start_answer(
         question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, instead_of=instead_of
     )

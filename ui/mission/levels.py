@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from mission.errors import MissionError, SavedGameError
+from mission.errors import MissionError
 from mission.game import Game, Outcome
 from mission.games import BestTimes
 from mission.levels import Level, all_levels
@@ -42,7 +42,7 @@ def progress() -> BestTimes:
     games = mission_state.games()
     try:
         return games.progress()
-    except SavedGameError as error:
+    except MissionError as error:
         st.warning(plain(mission_state.in_one_line(error)), icon=messages.ERROR_ICON)
         st.button("Forget the best times", key="mission-forget",
                   on_click=mission_state.noticed(games.forget_progress))  # fmt: skip

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from athena.missions import mission_persona
-from mission.completion import LEAVE
+from mission.console import LEAVE
 from mission.game import Game, Outcome
 from mission.story import Ending, ending
 from ui.mission import state as mission_state
@@ -113,15 +113,15 @@ def run(level: str, line: str) -> None:
     """Run a line of the console; a question goes to the assistant."""
     questions: list[str] = []
 
-    def put(question: str) -> str:
+    def put(_: Game, question: str) -> str:
         questions.append(question)
         return ASKED.format(mission_persona().name)
 
     games = mission_state.games()
-    game = games.load(level, ask=put)
+    game = games.load(level)
     if game is None:
         return
-    game.run(line)
+    game.run(line, ask=put)
     games.save(game)
     for question in questions:
         ask(game, question)

@@ -67,4 +67,3 @@ def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
             messages.notify(in_one_line(error))
 
     return messages.noticed(guarded)
-

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from mission.alarms import Alarm
-from mission.completion import complete
+from mission.console import complete
 from mission.game import Game, Outcome
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
 from mission.status import statuses
-from mission.text import HOW_TO_BEGIN, Line, duration, marked
+from mission.text import HOW_TO_BEGIN, duration, marks
 from mission.views import Gauge, gauges
 
 View = dict[str, Any]  # what a component gets: JSON only
@@ -31,7 +31,7 @@ def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL)
     return {
         "level": game.level.id,
         "intro": [*game.level.story.splitlines(), *beginning],
-        "lines": [line_view(line, game.ship.names.prompt) for line in marked(game.transcript)],
+        "lines": [line_view(line, game.ship.names.prompt) for line in game.transcript],
         "prompt": game.ship.names.prompt,
         "history": game.history,
         "completions": completions(),
@@ -41,13 +41,9 @@ def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL)
     }
 
 
-def line_view(line: Line, prompt: str) -> View:
+def line_view(line: str, prompt: str) -> View:
     """A line with its coloured places and its kind."""
-    return {
-        "text": line.text,
-        "kind": _kind(line.text, prompt),
-        "spans": [[mark.start, mark.end, mark.kind] for mark in line.marks],
-    }
+    return {"text": line, "kind": _kind(line, prompt), "spans": [*map(list, marks(line))]}
 
 
 def _kind(text: str, prompt: str) -> str:

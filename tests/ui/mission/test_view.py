@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mission.completion import complete
+from mission.console import complete
 from mission.game import Game
 from mission.levels import all_levels
 from mission.parts import Quantity
 from mission.ship import the_ship
-from mission.text import HOW_TO_BEGIN, marked
+from mission.text import HOW_TO_BEGIN
 from mission.views import Gauge
 from ui.mission.view import (
     completions,
@@ -55,11 +55,11 @@ def test_a_share_ends_at_a_whole() -> None:
     ],
 )
 def test_lines_are_what_they_are(text: str, kind: str) -> None:
-    assert line_view(marked([text])[0], "halcyon>")["kind"] == kind
+    assert line_view(text, "halcyon>")["kind"] == kind
 
 
 def test_spans_are_places_in_the_line() -> None:
-    view = line_view(marked(["ECS-LN2-T1 is now NOMINAL"])[0], "halcyon>")
+    view = line_view("ECS-LN2-T1 is now NOMINAL", "halcyon>")
     assert view["spans"] == [[18, 25, "NOMINAL"]]
 
 
