@@ -34,7 +34,7 @@ class Games:
         path = self._path(level)
         if not path.exists():
             return None
-        game = _read(path, _GAME, fix=ANEW)
+        game = _read(path, _GAME, "saved game", fix=ANEW)
         if game.level_id != level:
             raise MissionError(f"The saved game '{path.name}' is of the level '{game.level_id}'.", ANEW)
         if game.ship_checksum != SHIP_CHECKSUM:
@@ -59,7 +59,9 @@ class Games:
 
     def progress(self) -> BestTimes:
         """Return the best times, none without a file. Raises MissionError for a damaged file."""
-        return _read(self._progress, _BEST_TIMES, fix="Delete it.") if self._progress.exists() else {}
+        if not self._progress.exists():
+            return {}
+        return _read(self._progress, _BEST_TIMES, "best times", fix="Delete the file.")
 
     def forget_progress(self) -> None:
         """Delete the best times."""
@@ -73,16 +75,16 @@ class Games:
         return self.folder / "progress.json"
 
 
-def _read(path: Path, adapter: TypeAdapter[T], *, fix: str) -> T:
+def _read(path: Path, adapter: TypeAdapter[T], what: str, *, fix: str) -> T:
     """Return the content of a file. Raises MissionError for a damaged file."""
     try:
         return adapter.validate_json(path.read_bytes())
     except OSError as error:
-        raise MissionError(f"Cannot read '{path}': {error}.", fix) from error
+        raise MissionError(f"Cannot read the {what} '{path}': {error}.", fix) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise MissionError(f"The saved game '{path}' is damaged: {where}: {first['msg']}.", fix) from error
+        raise MissionError(f"Cannot read the {what} '{path}': {where}: {first['msg']}.", fix) from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:

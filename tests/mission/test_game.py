@@ -47,7 +47,7 @@ def test_damage_another_level_and_another_ship_are_refused(games: Games) -> None
     path = games.folder / "ln2-tank.json"
     for damage in ("", "{}", "[", path.read_text().replace('"minute":', '"hour":', 1)):
         path.write_text(damage, encoding="utf-8")
-        with pytest.raises(MissionError, match="damaged") as refused:
+        with pytest.raises(MissionError, match="Cannot read") as refused:
             games.load("ln2-tank")
         assert "pydantic" not in str(refused.value)
     games.save(replace(game, ship_checksum=1))
@@ -203,5 +203,5 @@ def test_the_better_time_is_kept(games: Games) -> None:
 def test_damaged_best_times_are_an_error(games: Games, damage: str) -> None:
     games.folder.mkdir()
     (games.folder / "progress.json").write_text(damage, encoding="utf-8")
-    with pytest.raises(MissionError, match=r"progress\.json"):
+    with pytest.raises(MissionError, match="Cannot read the best times"):
         games.progress()
