@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evals.datasets import Question, load_queries, relevant_to, with_texts
 from evals.indexing import Bars, Indexed, bar, dataset_name, index_of, indexed_corpus
 from evals.judging import Heard, Judged, groundedness, hear, judge
-from evals.metrics import auroc, bootstrap, bootstrap_ratio, mean, percentile
+from evals.metrics import auroc, bootstrap, mean, percentile
 from evals.rules import Similarity, problem_of
 from pipeline.errors import DatasetError
 
@@ -118,10 +118,10 @@ def _asked(
     heard, judgements = [], []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        item = hear(athena, query, generated=True, traced=True)
+        item = hear(athena, query)
         ms = (time.perf_counter() - started) * 1000
         other = Question(_id=query.id, text=query.alone)
-        alone = hear(athena, other, generated=True, traced=True) if query.alone else None
+        alone = hear(athena, other) if query.alone else None
         judged = judge(query, item, ms, alone=alone, relevant=qrels.get(query.id, ()))
         heard.append(item)
         judgements.append(_with_rules(athena, query, item, judged, similarity))
@@ -181,10 +181,6 @@ def report_on(
 ) -> AnswersReport:
     """Return the shares over the questions, with intervals, and by kind."""
     found = {name: bootstrap(values) for name, values in shares(judgements).items()}
-    changed = [item for item in judgements if item.kind == "alone" and item.alone is not None]
-    found["topic_changed"] = bootstrap_ratio(
-        [float(item.rank == 1) for item in changed], [float(bool(item.alone)) for item in changed]
-    )
     kinds = sorted({item.kind for item in judgements})
     times = [item.ms for item in judgements]
     return AnswersReport(
@@ -197,6 +193,7 @@ def report_on(
         threshold=threshold,
         metrics={
             **{name: None if math.isnan(share.value) else share.value for name, share in found.items()},
+            "topic_changed": _topic_changed(judgements),
             **_verdict_figures(judgements),
         },
         intervals={
@@ -208,6 +205,13 @@ def report_on(
         by_kind={kind: figures([item for item in judgements if item.kind == kind]) for kind in kinds},
         unjudged=tuple(item.query_id for item in judgements if item.answerable is None),
     )
+
+
+def _topic_changed(judgements: Sequence[Judged]) -> float | None:
+    """Return how many first passages are right after a change of topic, for one that is right alone."""
+    changed = [item for item in judgements if item.kind == "alone"]
+    alone = sum(item.alone is True for item in changed)
+    return sum(item.rank == 1 for item in changed if item.alone is not None) / alone if alone else None
 
 
 def _verdict_figures(judgements: Sequence[Judged]) -> dict[str, float | None]:

@@ -53,7 +53,6 @@ SIGNS = {"better": "▲", "worse": "▼", "noise": " "}
 def retrieval(
     folder: Annotated[Path, typer.Argument(help="A folder in BEIR's layout.")],
     split: Annotated[str, typer.Option(help="Which qrels: qrels/SPLIT.tsv.")] = "test",
-    run: Annotated[Path | None, typer.Option(help="Also write the ranking as a TREC run.")] = None,
     corpus: Corpus = None,
     alpha: Alpha = None,
     hyde: Hyde = None,
@@ -67,7 +66,7 @@ def retrieval(
 
     flags = {"alpha": alpha, "hyde": hyde, "rerank": rerank, "llm": llm}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_retrieval(athena, folder, split=split, run=run, corpus=corpus, report=report)
+        result = evaluate_retrieval(athena, folder, split=split, corpus=corpus, report=report)
     show(as_json, asdict(result), lambda: metrics_text(result))
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+from dateutil.parser import ParserError, parse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from evals.datasets import read_json
@@ -20,7 +20,6 @@ from pipeline.errors import DatasetError
 
 NEVER_SAID = "5"  # LoCoMo's category of adversarial questions
 EXPECTED = "A sample has `conversation` with `session_1`, … and `qa` with `question` and `evidence`."
-DATES = ("%I:%M %p on %d %B, %Y", "%d %B, %Y", "%d %B %Y", "%B %d, %Y")  # LoCoMo: 1:56 pm on 8 May, 2023
 _ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)", re.IGNORECASE)
 _SESSION = re.compile(r"session_(\d+)")
 
@@ -139,16 +138,10 @@ def repaired(evidence: Any) -> tuple[str, ...]:
 
 
 def seconds(date: str) -> float | None:
-    """Return a local date (LoCoMo's formats or ISO 8601) as seconds since the epoch, None for others."""
-    text = " ".join(date.split())
-    for form in DATES:
-        try:
-            return datetime.strptime(text, form).astimezone().timestamp()
-        except ValueError:
-            continue
+    """Return a local date ("1:56 pm on 8 May, 2023", ISO 8601) as seconds since the epoch, else None."""
     try:
-        return datetime.fromisoformat(text).astimezone().timestamp()
-    except ValueError:
+        return parse(date).astimezone().timestamp()
+    except (ParserError, OverflowError):
         return None
 
 

@@ -74,18 +74,13 @@ class Judged:
         return self.verdict == "not in the documents"
 
 
-def hear(athena: Athena, query: Question, *, generated: bool = False, traced: bool = False) -> Heard:
+def hear(athena: Athena, query: Question) -> Heard:
     """Ask a question after its history, as a user without memories; nothing is stored.
 
-    Without `generated` no language model is used, whatever the settings name. A history without replies is
-    asked turn by turn first. With `traced`, Phoenix gets the run if the settings name one. After an
-    abstention, and for a generated answer, the quotes are those that an answer in quotes would show.
+    A history without replies is asked turn by turn first. After an abstention, and for a generated answer,
+    the quotes are those that an answer in quotes would show.
     """
     chat = athena.chat(private=True, user=NOBODY)
-    if not generated:
-        chat.parts = replace(chat.parts, llm=None)
-    if traced and athena.tracer:
-        chat.parts = replace(chat.parts, listeners=(athena.tracer.record,))
     history = [Message(turn.role, turn.text) for turn in query.history]
     if all(message.role == "user" for message in history):
         for message in history:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,6 @@ NOTHING = math.nan
 
 RESAMPLES = 10_000
 SEED = 13
-CACHED_SIZE = 500  # largest sample whose draws are cached: 40 MB
 
 
 def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
@@ -55,13 +53,13 @@ def reciprocal_rank_at(ranking: Sequence[str], relevant: Collection[str], k: int
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
 
-    None where one of the two classes is missing. By ranks (Mann-Whitney U).
+    None where one of the two classes is missing.
     """
-    positives, negatives = sum(positive), len(positive) - sum(positive)
-    if not positives or not negatives:
+    every, is_positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=bool)
+    if is_positive.all() or not is_positive.any():
         return None
-    rank_sum = sum(rank for rank, is_positive in zip(_ranks(scores), positive, strict=True) if is_positive)
-    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+    differences = every[is_positive][:, None] - every[~is_positive][None, :]
+    return float(((differences > 0) + 0.5 * (differences == 0)).mean())
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -96,48 +94,10 @@ def bootstrap(values: Sequence[float]) -> Interval:
 def resampled_means(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the means of `RESAMPLES` samples drawn with replacement, with a fixed seed."""
     sample = np.asarray(values, dtype=np.float64)
-    drawn = _cached_draws(sample.size) if sample.size <= CACHED_SIZE else _draws(sample.size)
+    drawn = np.random.default_rng(SEED).integers(sample.size, size=(RESAMPLES, sample.size))
     means: NDArray[np.float64] = sample[drawn].mean(axis=1)
     return means
 
 
-def _draws(size: int) -> NDArray[np.int64]:
-    """Indices, shape (`RESAMPLES`, size)."""
-    return np.random.default_rng(SEED).integers(size, size=(RESAMPLES, size))
-
-
-_cached_draws = lru_cache(maxsize=4)(_draws)
-
-
-def bootstrap_ratio(parts: Sequence[float], wholes: Sequence[float]) -> Interval:
-    """Return Σ parts / Σ wholes over questions with its 95 % bootstrap interval.
-
-    Whole questions are resampled; samples whose wholes sum to 0 are dropped. `NOTHING` if all wholes are 0.
-    """
-    part, whole = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
-    if not whole.sum():
-        return Interval(NOTHING, NOTHING, NOTHING)
-    drawn = np.random.default_rng(SEED).integers(whole.size, size=(RESAMPLES, whole.size))
-    sums = whole[drawn].sum(axis=1)
-    ratios = part[drawn].sum(axis=1)[sums > 0] / sums[sums > 0]
-    low, high = np.percentile(ratios, (2.5, 97.5))
-    return Interval(float(part.sum() / whole.sum()), float(low), float(high))
-
-
 def _dcg(gains: Sequence[int]) -> float:
     return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
-
-
-def _ranks(scores: Sequence[float]) -> list[float]:
-    """Ranks from 1 in ascending order; equal scores share the mean of their ranks."""
-    order = sorted(range(len(scores)), key=lambda index: scores[index])
-    ranks = [0.0] * len(scores)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and scores[order[end]] == scores[order[start]]:
-            end += 1
-        for index in order[start:end]:
-            ranks[index] = (start + 1 + end) / 2
-        start = end
-    return ranks

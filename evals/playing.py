@@ -16,8 +16,6 @@ from athena.lazy import Lazy
 from athena.stores import open_store
 from evals.datasets import Document
 from evals.indexing import index_documents
-from pipeline.errors import AthenaError
-from pipeline.steps.events import AnswerFinished, RunFailed
 from pipeline.steps.records import data_of
 from pipeline.terms import content_terms, share, text_terms
 
@@ -108,12 +106,9 @@ class PlayedAthena(Athena):
 
     def say(self, message: str, **given: Any) -> Answer:
         """Say a message in a chat (`Athena.chat`), wait until it is remembered, and return the answer."""
-        *_, last = self.chat(**given).run(message)
-        if isinstance(last, RunFailed):
-            raise AthenaError(f"'{message}': {last.message}", last.fix)
-        assert isinstance(last, AnswerFinished)  # noqa: S101  (a run ends with one of the two)
+        answer = self.ask(message, **given)
         self.finish()
-        return last.answer
+        return answer
 
 
 @contextmanager

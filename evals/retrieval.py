@@ -55,13 +55,12 @@ def evaluate_retrieval(
     folder: Path,
     *,
     split: str = "test",
-    run: Path | None = None,
     corpus: Path | None = None,
     report: Bars | None = None,
 ) -> RetrievalReport:
     """Index the folder's corpus in a temporary store and rank the documents for every judged question.
 
-    With `run`, also write the ranking as a TREC run. Raises `DatasetError` if no question is judged.
+    Raises `DatasetError` if no question is judged.
     """
     qrels = load_qrels(folder, split)
     everything = load_queries(folder)
@@ -79,8 +78,6 @@ def evaluate_retrieval(
         )
         search = partial(other.hybrid_search.search, options=options)
         ranked = rank_queries(queries, search=search, names=indexed.names, report=bar(report, "Asking"))
-    if run:
-        write_run(run, ranked)
     scores = [scores_of([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked]
     times = [item.ms for item in ranked]
     return RetrievalReport(
@@ -136,21 +133,3 @@ def scores_of(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, 
         "Recall@100": recall_at(ranking, relevant, 100),
         "MRR@10": reciprocal_rank_at(ranking, relevant, 10),
     }
-
-
-def write_run(path: Path, ranked: Sequence[Ranked], *, tag: str = "athena") -> None:
-    """Write a TREC run: query, Q0, document, rank, score, tag; white space in ids becomes `_`.
-
-    trec_eval sorts by score, so equal scores are lowered by 1e-9 per rank to keep their order.
-    """
-    lines = [
-        f"{_word(item.query_id)} Q0 {_word(name)} {rank} {score - rank * 1e-9:.9f} {tag}"
-        for item in ranked
-        for rank, (name, score) in enumerate(item.ranking, start=1)
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _word(text: str) -> str:
-    return "_".join(text.split())

@@ -55,7 +55,7 @@ def score_questions(
     scored = []
     for done, query in enumerate(queries, start=1):
         started = time.perf_counter()
-        heard = hear(athena, query, generated=True)
+        heard = hear(athena, query)
         ms = (time.perf_counter() - started) * 1000
         known = query.judged is not None or query.id in judged
         words = sum(len(passage.node.text.split()) for passage in heard.retrieval.passages)

@@ -15,8 +15,9 @@ import argparse
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,20 +40,10 @@ CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2", re.M
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The counts of one site."""
+    """The counts of one site; `marked` are sections, `unread` files."""
 
     name: str
-    documents: int
-    sections: int
-    titles: int = 0
-    first: int = 0
-    three: int = 0
-    questions: int = 0
-    right_file: int = 0
-    first_quote: int = 0
-    any_quote: int = 0
-    marked: int = 0  # sections
-    unread: int = 0  # files that were not indexed
+    counts: Counter[str]
     missed: tuple[str, ...] = ()
 
 
@@ -64,10 +55,15 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
         settings = load_settings(data_dir=scratch, llm="none", memory="none")
         with open_athena(settings) as athena:
             done = athena.ingest([folder])
-            marked = sum(bool(MARKS.search(CODE.sub("", text))) for text in shown_texts(athena))
-            unread = len(done.left_out) + len(done.problems)
-            site = Site(name, done.total, done.sections, marked=marked, unread=unread)
-            return _asked(athena, _titled(athena, site, titles), questions)
+            counts = Counter(pages=done.total, sections=done.sections, titles=len(titles))
+            counts["questions"] = len(questions)
+            counts["marked"] = sum(bool(MARKS.search(CODE.sub("", text))) for text in shown_texts(athena))
+            counts["unread"] = len(done.left_out) + len(done.problems)
+            found = [(f"title {row['title']!r}: {row['file']}", _titled(athena, row)) for row in titles]
+            found += [(f"question {row['q']!r}: {row['file']}", _asked(athena, row)) for row in questions]
+    for _, one in found:
+        counts.update(one)
+    return Site(name, counts, tuple(f"{row} {one}" for row, one in found if not all(one.values())))
 
 
 def shown_texts(athena: Athena) -> Iterator[str]:
@@ -85,41 +81,22 @@ def files_of(athena: Athena, question: str) -> list[str]:
     return list(dict.fromkeys(passage.section.metadata["source"] for passage in found.passages))
 
 
-def _titled(athena: Athena, site: Site, rows: Sequence[Mapping[str, Any]]) -> Site:
-    first = three = 0
-    missed: list[str] = []
-    for row in rows:
-        right = [_is(file, [row["file"]]) for file in files_of(athena, row["title"])[:3]]
-        first, three = first + any(right[:1]), three + any(right)
-        if not any(right[:1]):
-            missed.append(f"title {row['title']!r}: {row['file']}")
-    return replace(site, titles=len(rows), first=first, three=three, missed=tuple(missed))
+def _titled(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether the page with a title comes first, and in the first three."""
+    right = [_is(file, [row["file"]]) for file in files_of(athena, row["title"])[:3]]
+    return {"first": any(right[:1]), "three": any(right)}
 
 
-def _asked(athena: Athena, site: Site, rows: Sequence[Mapping[str, Any]]) -> Site:
-    counts = [0, 0, 0]
-    missed = list(site.missed)
-    for row in rows:
-        wanted = [row["file"], *row.get("also", ())]
-        texts = quoted_texts(athena.ask(row["q"]), headings=row.get("kind") == "version")
-        fact = re.compile(row.get("any", ""), re.IGNORECASE | re.DOTALL)
-        found = (
-            any(_is(file, wanted) for file in files_of(athena, row["q"])[:3]),
-            any(map(fact.search, texts[:1])),
-            any(map(fact.search, texts)),
-        )
-        counts = [count + right for count, right in zip(counts, found, strict=True)]
-        if not all(found):
-            missed.append(f"question {row['q']!r}: {row['file']} {found}")
-    file, first, somewhere = counts
-    return replace(
-        site,
-        questions=len(rows),
-        right_file=file,
-        first_quote=first,
-        any_quote=somewhere,
-        missed=tuple(missed),
-    )
+def _asked(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether a question finds the right file, and its fact in the first and in any quote."""
+    wanted = [row["file"], *row.get("also", ())]
+    texts = quoted_texts(athena.ask(row["q"]), headings=row.get("kind") == "version")
+    fact = re.compile(row.get("any", ""), re.IGNORECASE | re.DOTALL)
+    return {
+        "right file": any(_is(file, wanted) for file in files_of(athena, row["q"])[:3]),
+        "first quote": any(map(fact.search, texts[:1])),
+        "any quote": any(map(fact.search, texts)),
+    }
 
 
 def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
@@ -150,18 +127,13 @@ def table(sites: Sequence[Site]) -> str:
     """Return the sites as a table in Markdown."""
     head = "| site | pages | titles first / in three | file / first quote / any quote | marked | unread |"
     rows = (
-        f"| {site.name} | {site.documents} | {site.first} / {site.three} of {site.titles} "
-        f"| {site.right_file} / {site.first_quote} / {site.any_quote} of {site.questions} "
-        f"| {site.marked / max(site.sections, 1):.1%} | {site.unread} |"
+        f"| {site.name} | {n['pages']} | {n['first']} / {n['three']} of {n['titles']} "
+        f"| {n['right file']} / {n['first quote']} / {n['any quote']} of {n['questions']} "
+        f"| {n['marked'] / max(n['sections'], 1):.1%} | {n['unread']} |"
         for site in sites
+        for n in (site.counts,)
     )
     return "\n".join([head, "|---|--:|---|---|--:|--:|", *rows])
-
-
-def total(sites: Sequence[Site]) -> Site:
-    """Return the sums over all sites."""
-    names = [name for name in Site.__slots__ if name not in ("name", "missed")]
-    return Site("all", **{name: sum(getattr(site, name) for site in sites) for name in names})
 
 
 def main() -> None:
@@ -185,7 +157,8 @@ def main() -> None:
         echo(table(sites[-1:]).splitlines()[-1], err=True)
         if given.missed:
             echo("\n".join(sites[-1].missed), err=True)
-    echo(table([*sites, total(sites)]))
+    total = sum((site.counts for site in sites), Counter[str]())
+    echo(table([*sites, Site("all", total)]))
 
 
 if __name__ == "__main__":

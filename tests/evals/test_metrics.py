@@ -7,7 +7,6 @@ import pytest
 from evals.metrics import (
     auroc,
     bootstrap,
-    bootstrap_ratio,
     ndcg_at,
     percentile,
     recall_at,
@@ -66,10 +65,3 @@ def test_the_bootstrap_is_seeded_and_has_the_width_of_the_normal_interval() -> N
     assert interval == bootstrap(values)
     # standard error of the mean: .5 / √100 = .05; ± 1.96 × .05 = ± .098
     assert (interval.value, interval.low, interval.high) == pytest.approx((0.5, 0.402, 0.598), abs=0.012)
-
-
-def test_a_ratio_is_of_sums_over_questions() -> None:
-    ratio = bootstrap_ratio([1, 0, 3], [1, 1, 4])
-    assert ratio.value == pytest.approx(4 / 6)
-    assert ratio == bootstrap_ratio([1, 0, 3], [1, 1, 4])
-    assert 0 <= ratio.low < ratio.value < ratio.high <= 1

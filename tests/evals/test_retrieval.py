@@ -1,4 +1,4 @@
-"""Ranking an evaluation's questions: names, means, and the TREC run."""
+"""Ranking an evaluation's questions: names and means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from athena import open_athena
 from athena.settings import Settings
 from evals.datasets import HistoryTurn, Question
-from evals.retrieval import Ranked, evaluate_retrieval, rank_queries, scores_of, write_run
+from evals.retrieval import evaluate_retrieval, rank_queries, scores_of
 from pipeline.answer import Answerability, Retrieval
 from pipeline.errors import DatasetError
 from tests.pipeline.passages import make_passage
@@ -76,21 +76,3 @@ def test_the_scores_of_a_ranking_by_hand() -> None:
     assert found["nDCG@10"] == pytest.approx(0.61315, abs=1e-5)
     assert (found["Recall@100"], found["MRR@10"]) == (0.5, 1)
     assert set(scores_of([], {"d1": 1}).values()) == {0}
-
-
-def test_a_trec_run(tmp_path: Path) -> None:
-    path = tmp_path / "runs" / "lunar.trec"
-    write_run(
-        path,
-        [
-            Ranked("q1", (("ecs.md#ECS > Cabin fan", 0.5), ("d2", 0.25)), ms=1.0),
-            Ranked("q 2", (("d2", 0.5),), ms=1.0),
-        ],
-    )
-    rows = [line.split(" ") for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [(row[:4], row[5]) for row in rows] == [
-        (["q1", "Q0", "ecs.md#ECS_>_Cabin_fan", "1"], "athena"),
-        (["q1", "Q0", "d2", "2"], "athena"),
-        (["q_2", "Q0", "d2", "1"], "athena"),
-    ]
-    assert [float(row[4]) for row in rows] == pytest.approx([0.5, 0.25, 0.5])
