@@ -14,7 +14,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ("bash", "env", "sh", "dirname", "awk", "head", "grep", "rm", "mkdir", "touch", "cat", "chmod", "cp")
-NAMES = ["python3.13", "python3.12", "python3.11", "python3.14"]  # tried in this order, before `python3`
 INSTALLING = "Installing Athena into .venv (one to two minutes) …\n"
 
 # A Python as far as setup.sh asks: its version, whether it can make environments, making one, pip.
@@ -86,13 +85,9 @@ class Machine:
         return (self.checkout / ".venv/made-by").read_text().strip()
 
     def set_up(self, stage: str = "run", *, path: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.checkout / "scripts/setup.sh", stage],
-            env={"PATH": path or str(self.bin), "HOME": str(self.bin)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        command = [self.checkout / "scripts/setup.sh", stage]
+        environment = {"PATH": path or str(self.bin), "HOME": str(self.bin)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
 
     def sets_up(self, stage: str = "run", *, path: str = "") -> str:
         """What it prints where it must succeed."""
@@ -122,23 +117,23 @@ def machine(tmp_path: Path) -> Machine:
     return made
 
 
-# How a Python will not do: what it is like, and what is said of it.
-BAD: list[tuple[dict[str, Any] | None, str]] = [
-    (None, "does not run"),
-    ({"version": "3.10"}, "is Python 3.10, older than 3.11"),
-    (
+# Pythons that will not do: what each is like (None: it does not run), and what the script says of it.
+BAD: dict[str, tuple[dict[str, Any] | None, str]] = {
+    "python3.13": (None, "does not run"),
+    "python3.12": ({"version": "3.10"}, "is Python 3.10, older than 3.11"),
+    "python3.11": (
         {"version": "3.12", "ensurepip": 1},
         "cannot make environments: on Debian or Ubuntu, sudo apt-get install python3.12-venv",
     ),
-    ({"version": "3.12", "venv": 1}, "The virtual environment was not created"),
-]
+    "python3.14": ({"version": "3.12", "venv": 1}, "The virtual environment was not created"),
+}
 
 
 def spoil(machine: Machine) -> list[str]:
     """Put bad Pythons before `python3`; what is said of each."""
-    for name, (like, _) in zip(NAMES, BAD, strict=False):
+    for name, (like, _) in BAD.items():
         machine.has_python(name, **like) if like else machine.has(name, SHIM.format(name=name))
-    return [f"  {machine.bin}/{name}: {why}\n" for name, (_, why) in zip(NAMES, BAD, strict=False)]
+    return [f"  {machine.bin}/{name}: {why}\n" for name, (_, why) in BAD.items()]
 
 
 def test_a_good_python_is_found_after_bad_ones_also_of_the_same_name(machine: Machine) -> None:
@@ -183,16 +178,14 @@ def test_what_is_set_up_is_left_alone_until_the_project_changes(machine: Machine
     assert len(machine.installs) == 2
 
 
-def test_running_needs_no_tests_tools_and_tests_add_theirs_to_the_same_environment(machine: Machine) -> None:
+def test_tests_add_their_tools_to_what_running_needs(machine: Machine) -> None:
     machine.has_python("python3", "3.11")
     machine.sets_up("run")
     (machine.checkout / ".venv/mine").touch()
     machine.sets_up("test")
-    run, test = machine.installs
-    assert "--group" not in run
-    assert "--group dev" in test
+    assert ["--group dev" in call for call in machine.installs] == [False, True]
     assert (machine.checkout / ".venv/mine").exists()
-    assert machine.sets_up("run") == ""  # all that it needs is there
+    assert machine.sets_up("run") == ""
 
 
 def broken(environment: Path) -> dict[str, Callable[[], object]]:

@@ -30,8 +30,7 @@ INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
     ("text", "answer", "expected"),
     [
         ("The fan shows OFFLINE.", "offline", True),
-        ("The **fan** shows\n  `OFFLINE`.", "fan shows OFFLINE", True),
-        ("The fan shows OFFLINE.", "fan  shows\nOFFLINE ", True),
+        ("The **fan** shows\n  `OFFLINE`.", "fan  shows\nOFFLINE ", True),
         ("The fan shows NOMINAL.", "OFFLINE", False),
         ("", "OFFLINE", False),
         ("STRASSE", "straße", True),
@@ -47,12 +46,7 @@ def judged_by(query: Question, quotes: Sequence[Shown] = (), *, probability: flo
 
 @pytest.mark.parametrize(
     ("quotes", "first", "anywhere"),
-    [
-        (["It hums.", "It is OFF."], False, True),
-        (["It is OFF.", "It hums."], True, True),
-        (["It hums."], False, False),
-        ([], False, False),
-    ],
+    [(["It hums.", "It is OFF."], False, True), (["It is OFF.", "It hums."], True, True), ([], False, False)],
 )
 def test_quotes_of_an_answerable_question(quotes: list[str], first: bool, anywhere: bool) -> None:
     judged = judged_by(Question(_id="q", text="?", answer="is off"), list(map(Shown, quotes)))

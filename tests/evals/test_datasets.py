@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from evals.datasets import (
-    Question,
-    load_corpus,
-    load_qrels,
-    load_queries,
-    relevant_to,
-)
+from evals.datasets import Question, load_corpus, load_qrels, load_queries, relevant_to
 from pipeline.errors import DatasetError
 
 
@@ -28,8 +22,8 @@ def write(folder: Path, name: str, *rows: Any) -> None:
     (folder / name).write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 
 
-def write_qrels(folder: Path, text: str, *, split: str = "test", encoding: str = "utf-8") -> None:
-    (folder / "qrels" / f"{split}.tsv").write_bytes(text.encode(encoding))
+def write_qrels(folder: Path, text: str) -> None:
+    (folder / "qrels" / "test.tsv").write_bytes(text.encode())
 
 
 # -- corpus and queries -------------------------------------------------------------------------------
@@ -57,20 +51,6 @@ def test_separators_within_a_text_end_no_line(folder: Path) -> None:
     line = f'{{"_id": "a", "text": "{text}"}}'.replace("\x0b", "\\u000b")
     (folder / "corpus.jsonl").write_text(line, "utf-8")
     assert load_corpus(folder)[0].text == text
-
-
-def test_queries_with_all_that_they_may_have(folder: Path) -> None:
-    history = [{"role": "user", "text": "Fan?"}, {"role": "assistant", "text": "Off."}]
-    write(
-        folder,
-        "queries.jsonl",
-        {"_id": "q1", "text": "And then?", "history": history},
-        {"_id": "q2", "text": "Where?", "answer": "In the bay", "answerable": False, "metadata": {}},
-    )
-    first, second = load_queries(folder)
-    assert [(turn.role, turn.text) for turn in first.history] == [("user", "Fan?"), ("assistant", "Off.")]
-    assert (first.answer, first.answerable) == (None, True)
-    assert (second.answer, second.answerable, second.history) == ("In the bay", False, ())
 
 
 @pytest.mark.parametrize(

@@ -67,17 +67,6 @@ def test_a_document_of_next_to_nothing_is_indexed_all_the_same(store: EmbeddedSt
     assert [info.source for info in store.sections.documents()] == ["d", "e"]
 
 
-def test_an_id_that_comes_twice_counts_once_as_it_was_last(store: EmbeddedStore) -> None:
-    twice = [
-        Document(_id="d", title="Fan", text="It hums. It is old."),
-        Document(_id="d", title="Pump", text="It leaks."),
-    ]
-    indexed, _ = run(store, twice)
-    assert (indexed.documents, indexed.sentences) == (1, 1)
-    assert list(indexed.names.values()) == ["d"]
-    assert store.sections.document("d").text == "It leaks."
-
-
 def test_markdown_sections_are_named_by_source_and_path(store: EmbeddedStore, tmp_path: Path) -> None:
     (tmp_path / "manual").mkdir()
     (tmp_path / "manual" / "ecs.md").write_text("Hello.\n\n# ECS\n\n## Fan\n\nIt hums.\n", "utf-8")

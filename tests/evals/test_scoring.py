@@ -29,12 +29,7 @@ def gold(start: int, end: int, source: str = "fan.md") -> Span:
         (WHOLE, gold(91, 111), False),  # 9 of 20
         (WHOLE, gold(0, 10, "other.md"), False),
         (PARTS, gold(20, 40), True),  # 10 of 20, though its section has all of it
-        (PARTS, gold(31, 49), False),
-        (PARTS, gold(25, 45), False),  # 5 of 20
         (PARTS, gold(25, 55), False),  # 5 + 5 of 30
-        (PARTS, gold(26, 55), False),  # 4 + 5 of 29
-        (PARTS, gold(27, 53), False),  # 3 + 3 of 26
-        (PARTS, gold(20, 50), False),  # 10 of 30
         (PARTS, Span(text="said"), False),
     ],
 )

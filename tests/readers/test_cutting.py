@@ -48,12 +48,6 @@ def test_the_coarsest_cut_that_does_comes_first() -> None:
     assert pieces(text, 5, CLAUSES, WORDS) == ["one two three, ", "four five; ", "six seven eight nine ten"]
 
 
-def test_without_any_place_to_cut() -> None:
-    assert pieces("x" * 10, 4) == ["x" * 10]  # one word
-    limit = TokenLimit(len, 4)
-    assert divide("x" * 10, limit=limit, cuts=(WORDS,)) == [(0, 4), (4, 8), (8, 10)]
-
-
 def test_counting_is_spared_where_it_is_not_needed() -> None:
     counted: list[int] = []
 

@@ -85,7 +85,7 @@ def test_a_notebook_is_converted(athena: Athena, run_app: Run) -> None:
     added(
         run_app(athena, page="documents"),
         "plan.ipynb",
-        notebook(("markdown", "# Beans\n\nWater them.")).encode(),
+        notebook(("markdown", "# Beans\n\nWater them.")),
     )
     assert "Converted from" in words(dialog(athena, "from ui.documents.page import read\nread('plan.ipynb')"))
 
