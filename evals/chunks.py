@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.node_parser import NodeParser, SentenceSplitter, TokenTextSplitter
 from llama_index.core.node_parser.text.utils import split_by_regex
@@ -42,10 +42,11 @@ class ChunkCorpus(MarkdownCorpus):
     ) -> tuple[list[Section], list[Sentence]]:
         """One section for each chunk, with itself as its one leaf."""
         nodes = self._parser.get_nodes_from_documents([Document(text=text)])
-        chunks = [
-            _chunk(text, source, number, int(getattr(node, "start_char_idx", None) or 0), node.get_content())
-            for number, node in enumerate(nodes)
-        ]
+        chunks = []
+        for number, node in enumerate(nodes):
+            start = int(getattr(node, "start_char_idx", None) or 0)
+            place: Any = {"number": number, "start": start, "line": text.count("\n", 0, start) + 1}
+            chunks.append(make_section(node.get_content(), source=source, title=source, **place))
         leaves = [build_sentences(one, [Block(Kind.PROSE, 0, len(one.text))]) for one in chunks]
         return chunks, [leaf for group in leaves for leaf in group]
 
@@ -71,21 +72,20 @@ def _parser(splitter: str, encoder: Encoder) -> NodeParser:
     )
 
 
-def _chunk(text: str, source: str, number: int, start: int, chunk: str) -> Section:
-    first = text.count("\n", 0, start) + 1
-    return Section(
-        node_id=section_id(document_id(source), [], number),
-        text=chunk,
-        metadata={
-            "source": source,
-            "title": source,
-            "heading_path": [],
-            "level": 1,
-            "start_line": first,
-            "end_line": first + chunk.count("\n"),
-            "hash": hashlib.sha256(chunk.encode()).hexdigest(),
-        },
-        start_char_idx=start,
-        end_char_idx=start + len(chunk),
-        document_id=document_id(source),
-    )
+def make_section(
+    text: str,
+    *,
+    source: str,
+    title: str,
+    path: Sequence[str] = (),
+    number: int = 0,
+    start: int = 0,
+    line: int = 1,
+) -> Section:
+    """Return a section that no heading made: the `number`-th of its path, `start` and `line` its place."""
+    metadata = {"source": source, "title": title, "heading_path": list(path), "level": 1, "start_line": line}
+    metadata["end_line"] = line + text.count("\n")
+    metadata["hash"] = hashlib.sha256("\n".join([*path, text]).encode()).hexdigest()
+    owner = document_id(source)
+    node_id = section_id(owner, path, number)
+    return Section(node_id, text, metadata, start, start + len(text), owner)

@@ -46,7 +46,6 @@ Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; id
 Failures = Annotated[bool, typer.Option("--failures", help="Also list the questions that went wrong.")]
 CHAT = ("R@5", "hit@10", "answered", "left_alone")
 KINDS = ("section", "in_3_passages", "first_quote", "any_quote", "marked", "parts", "alone")
-SIGNS = {"better": "▲", "worse": "▼", "noise": " "}
 
 
 @app.command()
@@ -148,7 +147,6 @@ def experiment(
     results: Annotated[
         Path | None, typer.Option("--results", help="Folder of the results; default: evals/results.")
     ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Run also what has a result.")] = False,
     llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -156,6 +154,7 @@ def experiment(
     """Run the configurations of experiments that have no result yet, and compare them with the first."""
     from evals.experiments import RESULTS, load_experiment, run
     from evals.experiments import names as ours
+    from evals.report import table
 
     if bool(names) == every:
         raise typer.BadParameter("name experiments, or give --all")
@@ -168,13 +167,14 @@ def experiment(
     with failing_clearly():
         for planned in [load_experiment(name) for name in names or ours()]:
             with counter(err, quiet=as_json) as report:
-                result = run(
-                    planned, results=results or RESULTS, flags=flags, anew=anew, say=say, report=report
-                )
+                result = run(planned, results=results or RESULTS, flags=flags, say=say, report=report)
             if as_json:
                 print_json(experiment_shape(result))
             else:
-                out.print(experiment_text(result))
+                out.print(
+                    f"{result.experiment}. {result.title}: {result.dataset}", style="bold", markup=False
+                )
+                out.print(table(result), markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -294,16 +294,3 @@ def experiment_shape(result: ExperimentResult) -> dict[str, object]:
         ],
         "comparisons": list(result.comparisons),
     }
-
-
-def experiment_text(result: ExperimentResult) -> RenderableType:
-    """Return the metrics of the configurations, and how each differs from the first."""
-    first = result.configurations[0]
-    table = _table("", [*first.metrics, "ms"])
-    signs = {(one.a, one.metric): SIGNS[one.verdict] for one in result.comparisons}
-    for one in result.configurations:
-        cells = [f"{one.interval(name)[0]:.3f}{signs.get((one.name, name), ' ')}" for name in first.metrics]
-        table.add_row(one.name, *cells, f"{one.ms_p50:.0f}")
-    title = f"{result.experiment}. {result.title}: {result.dataset}, {len(first.scores)} questions"
-    note = f"▲ better, ▼ worse than '{first.name}' (paired bootstrap, Holm); no mark: noise"
-    return Group(Text(title, style="bold"), table, Text(note, style="dim"))

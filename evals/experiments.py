@@ -136,14 +136,13 @@ def run(
     *,
     results: Path,
     flags: Mapping[str, Any],
-    anew: bool = False,
     say: Say | None = None,
     report: Bars | None = None,
 ) -> ExperimentResult:
     """Run the configurations without a result, and return all that have one.
 
     `flags` are settings of every configuration. A configuration whose model cannot be used is left out, and
-    `say` gets the reason. With `anew`, stored results are ignored.
+    `say` gets the reason.
 
     Raises:
         ConfigurationError: no configuration could be run.
@@ -151,7 +150,7 @@ def run(
         StoreError: a result cannot be written.
     """
     path = results / f"{experiment.name}.json"
-    stored = {} if anew or not path.is_file() else {one.name: one for one in read_result(path).configurations}
+    stored = {one.name: one for one in read_result(path).configurations} if path.is_file() else {}
     done: dict[str, Result] = {}
     for named in experiment.configurations:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -10,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.chunks import SECTIONS, ChunkCorpus
+from evals.chunks import SECTIONS, ChunkCorpus, make_section
 from evals.datasets import Document, load_corpus
 from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
 from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles
-from readers.levels import Section, Sentence, document_id, section_id
+from readers.levels import Section, Sentence
 from readers.source import Source
 
 if TYPE_CHECKING:
@@ -98,23 +97,7 @@ def section_of(document: Document) -> Section:
     """Return the document as one section; a document without text has its title as text."""
     text = document.text if document.text.strip() else document.title or document.id
     path = [document.title] if document.title.strip() else []
-    owner = document_id(document.id)
-    return Section(
-        node_id=section_id(owner, path, 0),
-        text=text,
-        start_char_idx=0,
-        end_char_idx=len(text),
-        metadata={
-            "source": document.id,
-            "title": document.title,
-            "heading_path": path,
-            "level": 1,
-            "start_line": 1,
-            "end_line": text.count("\n") + 1,
-            "hash": hashlib.sha256(f"{document.title}\n{text}".encode()).hexdigest(),
-        },
-        document_id=owner,
-    )
+    return make_section(text, source=document.id, title=document.title, path=path)
 
 
 def index_of(store: DocumentStore, *, names: dict[str, str] | None = None, seconds: float = 0.0) -> Indexed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
         parts += [
             f"## {result.experiment}. {result.title}\n",
             f"{result.dataset}: {len(result.configurations[0].scores)} questions; finished {finished}.\n",
-            "\n".join(_table(result)) + "\n",
+            table(result),
             f"![{result.title}]({picture})\n",
             f"{result.conclusion}{_missing(result)}\n",
         ]
@@ -63,18 +63,21 @@ def _missing(result: ExperimentResult) -> str:
     return f" Not run here: {', '.join(found)}." if found else ""
 
 
-def _table(result: ExperimentResult) -> Iterator[str]:
+def table(result: ExperimentResult) -> str:
+    """Return the configurations as a table in Markdown, with a sign where one differs from the first."""
     metrics = result.configurations[0].metrics
     titles = [*(name.replace("_", " ") for name in metrics), "ms p50 (p95)", "words"]
-    yield f"| | {' | '.join(titles)} |"
-    yield "|---|" + "--:|" * len(titles)
+    lines = [f"| | {' | '.join(titles)} |", "|---|" + "--:|" * len(titles)]
     signs = {(one.a, one.metric): SIGNS[one.verdict] for one in result.comparisons}
     for one in result.configurations:
         cells = []
         for name in metrics:
             value, low, high = one.interval(name)
             cells.append(f"{value:.3f} [{low:.2f}, {high:.2f}]{signs.get((one.name, name), '')}")
-        yield f"| {one.name} | {' | '.join(cells)} | {one.ms_p50:.0f} ({one.ms_p95:.0f}) | {one.words:,.0f} |"
+        lines.append(
+            f"| {one.name} | {' | '.join(cells)} | {one.ms_p50:.0f} ({one.ms_p95:.0f}) | {one.words:,.0f} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def draw(result: ExperimentResult, folder: Path) -> Path:
