@@ -23,8 +23,6 @@ from readers.errors import ReaderError
 from readers.formats import INSTALL, TEXT, Format, limit_of
 from readers.source import Source, decoded, read_bytes
 
-RECIPE = 1
-"""Rises when the same file would become another text: files are then converted again."""
 MEMORY, SECONDS = 1_500_000_000, 60.0
 """Bytes of addresses that the process may use, and the time that a file may take."""
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
@@ -52,7 +50,7 @@ class FileConverter:
             ReaderError: it cannot be read or converted.
         """
         data = read_bytes(path, max_bytes=limit_of(path.name, self._most), source=source)
-        digest = hashlib.sha256(data + f"\0{kind.name} {RECIPE}".encode()).hexdigest()
+        digest = hashlib.sha256(data + f"\0{kind.name}".encode()).hexdigest()
         return None if digest == known else Source(self.text(data, kind, source=source), digest)
 
     def text(self, data: bytes, kind: Format, *, source: str) -> str:

@@ -18,16 +18,13 @@ if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no M
     from readers.cutting import SentenceCutter
     from readers.levels import Section, Sentence
 
-AUTO = "auto"
-
 
 @dataclass
 class MarkdownCorpus:
     """Reads files of at most `max_bytes`, or more of formats that are converted.
 
     Of folders, files of these `formats` are read; of `whole_folder`, all that can be. `make_cutter` is called
-    for the first document. `language` is the ISO 639-1 code of all documents, or "auto". `close` ends the
-    process that converts.
+    for the first document. `close` ends the process that converts.
     """
 
     make_cutter: Callable[[], SentenceCutter]
@@ -35,7 +32,6 @@ class MarkdownCorpus:
     max_bytes: int
     formats: frozenset[str] = MARKDOWN_ONLY
     whole_folder: Path | None = None
-    language: str = AUTO
     _budget: IncludeBudget = field(default_factory=IncludeBudget, init=False)
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
@@ -62,8 +58,7 @@ class MarkdownCorpus:
         from readers.language import detect
         from readers.sections import read_sections
 
-        language = detect(text) if self.language == AUTO else self.language
-        sections = read_sections(text, source=source, own_lines=own_lines, language=language)
+        sections = read_sections(text, source=source, own_lines=own_lines, language=detect(text))
         return sections, self._cutter.cut_all(sections)
 
     def close(self) -> None:

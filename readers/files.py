@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from readers.errors import ReaderError
-from readers.formats import EVERY, MARKDOWN_ONLY, format_of, limit_of, not_chosen
+from readers.formats import MARKDOWN_ONLY, format_of, limit_of, not_chosen
 from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
 from readers.source import check_file, unreadable
 
@@ -55,19 +55,16 @@ def find_files(
     *,
     max_bytes: int,
     formats: frozenset[str] = MARKDOWN_ONLY,
-    named: frozenset[str] = EVERY,
     known: Collection[str] = (),
 ) -> FoundFiles:
     """Return the files at and below `paths`, in the order of the parts of their sources.
 
     A file of text may have `max_bytes`, one of another format more. Of folders, files of these `formats` are
-    read, and files whose source is `known`: they are indexed, so that one over the limit is a problem. Files
-    that `paths` names are read if their format is in `named`. A file reached twice is listed once, under the
-    first name.
+    read, and files whose source is `known`: they are indexed, so that one over the limit is a problem. A file
+    that `paths` names is read whatever its format. A file reached twice is listed once, under the first name.
     """
     search = _Search(max_bytes, formats, known)
     for path in map(Path, paths):
-        kind = format_of(path.name)
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except OSError as error:
@@ -75,11 +72,11 @@ def find_files(
             continue
         if is_folder:
             search.walk(path)
-        elif kind is not None and kind.name in named:
+        elif format_of(path.name):
             search.keep(Path(os.path.realpath(path)), path.name, is_named=True)
         else:
             fix = "Convert it, or name it .md if it is Markdown."
-            search.problems.append(ReaderError(path.name, reason="not a Markdown file", fix=fix))
+            search.problems.append(ReaderError(path.name, reason="of unknown ending", fix=fix))
     files = sorted(search.files.values(), key=lambda file: file.source.split("/"))
     return FoundFiles(files, search.problems, search.left_out)
 

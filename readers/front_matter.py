@@ -29,26 +29,26 @@ FrontMatter = Mapping[str, tuple[str, ...]]
 """The texts of each key."""
 
 
-def read_front_matter(text: str, *, source: str, start: int = 0) -> tuple[FrontMatter, int]:
-    """Return the front matter at `start` of `text`, and the offset of the text after it.
+def read_front_matter(text: str, *, source: str) -> tuple[FrontMatter, int]:
+    """Return the front matter of `text`, and the offset of the text after it.
 
-    Without front matter, return {} and `start`; a delimited block that is no mapping is text. If a block
+    Without front matter, return {} and 0; a delimited block that is no mapping is text. If a block
     begins with a key and cannot be parsed, only its `title:` line is kept, and a warning is logged.
     """
-    block = _BLOCK.match(text, start)
+    block = _BLOCK.match(text)
     if not block:
-        return {}, start
+        return {}, 0
     try:
         loaded = _load(block[2], toml=block[1] == "+++")
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # TOML's errors are ValueErrors
         if not _KEY.match(block[2]):
-            return {}, start
+            return {}, 0
         reason = str(error).splitlines()[0]
         _logger.warning("front matter of %r cannot be read, only its title is used: %s", source, reason)
         title = _TITLE.search(block[2])
         loaded = {"title": title[1].strip().strip("\"'")} if title else {}
     if not isinstance(loaded, dict):
-        return {}, start
+        return {}, 0
     return {_text(key): _texts(value) for key, value in loaded.items()}, block.end()
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from readers.blocks import NEWLINE
 from readers.errors import ReaderError
+from readers.front_matter import read_front_matter
 from readers.source import Source, decoded, read_bytes
 
 MAX_DEPTH = 4
@@ -33,7 +34,6 @@ _PATH = re.compile(r"\s*(?:[~@]?/)?([^\s:#?{]+)")
 _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])([\dL:,\- ]+)")
 _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
 _ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:end)?region\b")
-_FRONT_MATTER = re.compile(r"---\r?\n.*?\n---\r?\n", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class _Page:
         except ReaderError:
             return None
         is_code = generator.endswith("code")
-        start = matter.end() if not is_code and (matter := _FRONT_MATTER.match(whole)) else 0
+        start = 0 if is_code else read_front_matter(whole, source=target.name)[1]
         part = _selected(whole[start:], argument[named.end() :], commas=generator == "vitepress")
         if not self._may_include(target, part, of=len(whole)):
             return None

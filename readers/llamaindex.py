@@ -14,7 +14,6 @@ from llama_index.core.utils import get_tokenizer
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.files import find_files
-from readers.formats import MARKDOWN_ONLY
 from readers.includes import read_page
 from readers.levels import Section, Sentence
 from readers.sections import read_sections
@@ -39,7 +38,7 @@ class MarkdownReader(BaseReader):
         vector stores take no lists. Raises `ReaderError` at the first file that cannot be read.
         """
         paths, extra = [paths] if isinstance(paths, str | Path) else paths, extra_info or {}
-        found = find_files(paths, max_bytes=max_bytes, named=MARKDOWN_ONLY)
+        found = find_files(paths, max_bytes=max_bytes)
         for problem in found.problems:
             raise problem
         for file in found.files:

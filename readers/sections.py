@@ -17,7 +17,6 @@ from readers.dialects import title_key
 from readers.front_matter import read_front_matter
 from readers.levels import Section, document_id, section_id
 from readers.names import page_names
-from readers.source import BOM
 
 _logger = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ def read_sections(
     `aliases`, `keywords`, `version`, `language` (ISO 639-1), `page` and `shown` (the mask of the text, if it
     differs from the text).
     """
-    matter, start = read_front_matter(text, source=source, start=len(BOM) if text.startswith(BOM) else 0)
+    matter, start = read_front_matter(text, source=source)
     masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=start)
     if len(items) > MAX_BLOCKS:
         _logger.warning("%r is read as plain text after %d headings and paragraphs", source, MAX_BLOCKS)

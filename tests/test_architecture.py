@@ -54,33 +54,20 @@ ALLOWED = {
 }
 PARTS = sorted(ALLOWED, key=len, reverse=True)
 
-# Drivers of stores, and where they may be.
-STORES = "pipeline/stores/"
-DRIVERS = {
-    "tantivy": (STORES,),
-    "sqlite3": (STORES,),
-    "weaviate": (STORES,),
-    "pymongo": (STORES,),
-    "neo4j": (STORES,),
-}
-
+# Not installed by default: imported inside functions.
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "onnxscript", "tensorflow")
-"""Not installed by default: imported inside functions, in the models and in what measures or makes them."""
-MAY_BE_HEAVY = ("pipeline/models/", "bench/", "training/")
 
-# What shows our parts as LlamaIndex's, or asks its models: all else knows its names for type checks at most.
-LLAMA_ADAPTERS = (
-    "agent/run.py",
-    "agent/servers.py",
-    "pipeline/llamaindex/",
-    "pipeline/models/generation.py",
-    "pipeline/models/given.py",
-    "pipeline/models/llm.py",
-    "pipeline/stores/neo4j.py",
-    "readers/llamaindex.py",
-    "evals/",
-    "bench/",
-)
+# Where packages may be imported: drivers of stores, what is heavy, and LlamaIndex, which shows our parts as
+# its own or asks its models. All else knows their names for type checks at most.
+ONLY_IN = {
+    **dict.fromkeys(("tantivy", "sqlite3", "weaviate", "pymongo", "neo4j"), ("pipeline/stores/",)),
+    **dict.fromkeys(HEAVY, ("pipeline/models/", "bench/", "training/")),
+    "llama_index": (
+        *("agent/run.py", "agent/servers.py", "pipeline/llamaindex/", "pipeline/models/generation.py"),
+        *("pipeline/models/given.py", "pipeline/models/llm.py", "pipeline/stores/neo4j.py"),
+        *("readers/llamaindex.py", "evals/", "bench/"),
+    ),
+}
 
 # Modules whose distribution has another name.
 KNOWN_AS = {
@@ -190,21 +177,22 @@ def types_only(name: str) -> frozenset[int]:
     return frozenset(id(node) for block in blocks for node in ast.walk(block))
 
 
-def _functions(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+def test_packages_are_imported_in_their_places_alone() -> None:
+    wrong = [
+        f"{name}:{node.lineno} imports {full}"  # type: ignore[attr-defined]
+        for name in NAMES
+        for full, node in imports_of(name)
+        if id(node) not in types_only(name)
+        if not name.startswith(ONLY_IN.get(full.split(".")[0], ("",)))
+    ]
+    assert not wrong, wrong
 
 
-@pytest.mark.slow
 def test_what_is_not_installed_by_default_is_imported_where_it_is_needed() -> None:
     for name in NAMES:
-        inside = {id(node) for function in _functions(parse(name)) for node in ast.walk(function)}
-        types = types_only(name)
-        for full, node in imports_of(name):
-            if full.split(".")[0] in HEAVY:
-                assert name.startswith(MAY_BE_HEAVY), f"{name} imports {full}"
-                assert id(node) in inside | types, f"{name}:{node.lineno} imports {full} at once"  # type: ignore[attr-defined]
+        at_once = {id(node) for node in parse(name).body}
+        found = [full for full, node in imports_of(name) if id(node) in at_once]
+        assert not [full for full in found if full.split(".")[0] in HEAVY], name
 
 
 def test_every_package_that_is_imported_is_declared() -> None:
@@ -222,21 +210,6 @@ def test_every_package_that_is_imported_is_declared() -> None:
         if not any(f"{canonicalize_name(full.replace('.', '-'))}-".startswith(f"{one}-") for one in declared)
     }
     assert not missing, missing
-
-
-def test_drivers_of_stores_stay_behind_the_protocols() -> None:
-    for name in NAMES:
-        for full, _ in imports_of(name):
-            places = DRIVERS.get(full.split(".")[0])
-            assert places is None or name.startswith(places), f"{name} imports {full}"
-
-
-def test_llama_index_is_imported_by_its_adapters_alone() -> None:
-    for name in NAMES:
-        types = types_only(name)
-        for full, node in imports_of(name):
-            if full.split(".")[0] == "llama_index" and id(node) not in types:
-                assert name.startswith(LLAMA_ADAPTERS), f"{name}:{node.lineno} imports {full}"  # type: ignore[attr-defined]
 
 
 def test_no_host_but_those_that_are_documented() -> None:

@@ -138,12 +138,8 @@ def run(installed: Path, folder: Path, *arguments: str) -> str:
     """What the command prints."""
     done = subprocess.run(
         command(installed, *arguments),
-        cwd=folder,
-        env=environment(installed),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+        cwd=folder, env=environment(installed), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 

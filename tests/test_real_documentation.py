@@ -120,28 +120,6 @@ def test_a_version_is_answered_from_its_folder_and_else_from_the_newest(
     assert answer in athena.ask(question).citations[0].quote
 
 
-def test_kinds_of_markdown_and_encodings_are_read_and_everything_else_is_listed(opened: Open) -> None:
-    athena, report = opened(
-        {
-            "guide/setup.mdx": "import { Tabs } from 'x'\n\n# Set-up\n\n<Tabs>\n<Tab title='Unix'>\n\n"
-            "Run `get kite`.\n\n</Tab>\n</Tabs>\n\nThe port is 7551.\n",
-            "a.qmd": "# Mast\n\nIt is 14 m high.\n",
-            "b.mkd": "# Keel\n\nIt weighs 80 kg.\n",
-            "c.md": "# Sail\n\nIt is white.\n".encode("utf-16"),
-            "d.md": b"# Rope\r\rIt is blue.\r",
-            "e.md": "# Dürre\n".encode("cp1252"),
-            "f.png": b"\x89PNG",
-            ".gitignore": "old/\n",
-            "old/g.md": "# Gone\n",
-        }
-    )
-    assert (len(report.added), [problem.source for problem in report.problems]) == (5, ["e.md"])
-    assert {"f.png", "old/"} <= {one.source for one in report.left_out}
-    answer = athena.ask("which port")
-    assert "7551" in answer.citations[0].quote and "import" not in answer.text
-    assert "blue" in athena.ask("what colour is the rope").citations[0].quote
-
-
 def test_documents_are_found_in_their_language_and_marked_as_not_calibrated(opened: Open) -> None:
     athena, report = opened(
         {

@@ -30,10 +30,10 @@ def test_documents_are_sections_with_flat_metadata(tmp_path: Path) -> None:
     assert "a.md" not in documents[1].get_content(MetadataMode.EMBED)
 
 
-@pytest.mark.parametrize("name", ["b.md", "missing.md", "notes.txt"])
+@pytest.mark.parametrize("name", ["b.md", "missing.md", "notes.json"])
 def test_a_file_that_cannot_be_read_raises(tmp_path: Path, name: str) -> None:
     (tmp_path / "b.md").write_bytes(b"\xff")
-    (tmp_path / "notes.txt").write_text("text")
+    (tmp_path / "notes.json").write_text("text")
     with pytest.raises(ReaderError, match=f"Cannot read '.*{name}'"):
         MarkdownReader().load_data([tmp_path / name])
 

@@ -54,9 +54,9 @@ def test_the_hash_changes_with_what_is_embedded() -> None:
     assert [a == b for a, b in zip(before, hashes("# A\n\none\n\n## C\n\ntwo"), strict=True)] == [True, False]
 
 
-def test_line_endings_and_byte_order_mark_move_offsets_only() -> None:
+def test_line_endings_move_offsets_only() -> None:
     text = "# A\n\none\ntwo\n\n## B\n\n> three\n> four\n"
-    for variant in (text.replace("\n", "\r\n"), text.replace("\n", "\r"), "\ufeff" + text):
+    for variant in (text.replace("\n", "\r\n"), text.replace("\n", "\r")):
         sections = read(variant)
         assert [section.metadata["heading_path"] for section in sections] == [["A"], ["A", "B"]]
         assert [variant[section.start_char_idx : section.end_char_idx] for section in sections] == [
@@ -72,13 +72,6 @@ def test_ids_are_those_of_every_earlier_index() -> None:
     assert document == str(uuid5(NAMESPACE, '["systems/ecs.md"]'))
     assert section == str(uuid5(UUID(document), '[["ECS", "Cabin fan"], 0]'))
     assert sentence_id(section, 3) == str(uuid5(UUID(section), "[3]"))
-
-
-def test_parts_do_not_run_into_each_other() -> None:
-    document = document_id("a.md")
-    paths = [[], [""], ["a", "b"], ["a/b"], ["a b"], ["a", "b", ""], ['a", "b']]
-    ids = {section_id(document, path, occurrence) for path in paths for occurrence in (0, 1, 11)}
-    assert len(ids) == 3 * len(paths)
 
 
 def test_ids_of_nodes_made_elsewhere_need_not_be_uuids() -> None:
