@@ -140,7 +140,7 @@ def repaired(evidence: Any) -> tuple[str, ...]:
 def seconds(date: str) -> float | None:
     """Return a local date ("1:56 pm on 8 May, 2023", ISO 8601) as seconds since the epoch, else None."""
     try:
-        return parse(date).astimezone().timestamp()
+        return float(parse(date).astimezone().timestamp())
     except (ParserError, OverflowError):
         return None
 

@@ -6,10 +6,11 @@ import base64
 import json
 import re
 from http.server import BaseHTTPRequestHandler
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from tests.loopback import LoopbackServer
+from tests.scripted_server import chunk, lines, said, sse, told
 
 How = Literal["errors", "answers", "broken answers", "lists"]
 
@@ -20,65 +21,54 @@ class EchoServer(LoopbackServer):
     def __init__(self, how: How) -> None:
         self.how = how
         self.paths: list[str] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                server._serve(self)
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                server._serve(self)
-
-        super().__init__(Handler)
+        super().__init__(type("Echo", (_Handler,), {"server_of": self}))
         self.address = f"127.0.0.1:{self.port}"
 
-    def _serve(self, request: BaseHTTPRequestHandler) -> None:
-        self.paths.append(request.path)
-        told = _repeated(request)
-        if request.path.endswith(("/models", "/api/tags")):
-            name = f"chat-{told[:60]}" if self.how == "lists" else "chat"
-            self._send(request, {"data": [{"id": name}], "models": [{"name": name}]})
-        elif self.how == "errors" or not request.path.endswith(("/chat/completions", "/api/chat")):
-            self._send(request, {"error": {"message": told}}, status=500)
+
+class _Handler(BaseHTTPRequestHandler):
+    server_of: EchoServer
+
+    def do_GET(self) -> None:
+        how, repeated = self.server_of.how, _repeated(self)
+        self.server_of.paths.append(self.path)
+        if self.path.endswith(("/models", "/api/tags")):
+            name = f"chat-{repeated[:60]}" if how == "lists" else "chat"
+            self._send(200, json.dumps({"data": [{"id": name}], "models": [{"name": name}]}).encode())
+        elif how == "errors" or not self.path.endswith(("/chat/completions", "/api/chat")):
+            self._send(500, json.dumps({"error": {"message": repeated}}).encode())
         else:
-            self._stream(request, told)
+            text = f"The cabin fan moves the air [1]. {repeated}"
+            pieces = [text[at : at + 7] for at in range(0, len(text), 7)]  # every key is cut
+            self._send(
+                200,
+                b"".join(
+                    _streamed(
+                        pieces,
+                        self.path.endswith("/api/chat"),
+                        broken=how == "broken answers",
+                        error=repeated,
+                    )
+                ),
+            )
 
-    def _send(self, request: BaseHTTPRequestHandler, answer: Any, *, status: int = 200) -> None:
-        data = json.dumps(answer).encode()
-        request.send_response(status)
-        request.send_header("Content-Type", "application/json")
-        request.send_header("Content-Length", str(len(data)))
-        request.end_headers()
-        request.wfile.write(data)
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.do_GET()
 
-    def _stream(self, request: BaseHTTPRequestHandler, told: str) -> None:
-        """The answer in pieces of seven characters: every key is cut."""
-        ollama = request.path.endswith("/api/chat")
-        request.send_response(200)
-        request.send_header("Content-Type", "application/x-ndjson" if ollama else "text/event-stream")
-        request.end_headers()
-        text = f"The cabin fan moves the air [1]. {told}"
-        for at in range(0, len(text), 7):
-            piece = text[at : at + 7]
-            message = {"role": "assistant", "content": piece}
-            event = {"message": message, "done": False} if ollama else {"choices": [{"delta": message}]}
-            self._event(request, event, ollama=ollama)
-        if self.how == "broken answers":
-            self._event(request, {"error": told}, ollama=ollama)
-            return
-        end: Any = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
-        self._event(
-            request, end if ollama else {"choices": [{"delta": {}, "finish_reason": "stop"}]}, ollama=ollama
-        )
-        if not ollama:
-            request.wfile.write(b"data: [DONE]\n\n")
+    def _send(self, status: int, data: bytes) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(data)
 
-    @staticmethod
-    def _event(request: BaseHTTPRequestHandler, event: Any, *, ollama: bool) -> None:
-        data = json.dumps(event).encode()
-        request.wfile.write(data + b"\n" if ollama else b"data: " + data + b"\n\n")
-        request.wfile.flush()
+
+def _streamed(pieces: list[str], is_ollama: bool, *, broken: bool, error: str) -> tuple[bytes, ...]:
+    """The answer as the server's protocol streams it; a broken one ends with an error."""
+    if not broken:
+        return told({"content": piece} for piece in pieces) if is_ollama else said(*pieces)
+    messages = [{"role": "assistant", "content": piece} for piece in pieces]
+    if is_ollama:
+        return lines(*({"message": one, "done": False} for one in messages), {"error": error})
+    return sse(*map(chunk, messages), {"error": error}, done=False)
 
 
 def _repeated(request: BaseHTTPRequestHandler) -> str:

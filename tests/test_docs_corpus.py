@@ -87,20 +87,15 @@ def console_lines() -> Iterator[tuple[str, str]]:
 
 def tables() -> Iterator[tuple[str, list[str], list[str]]]:
     """Source, header and row of every table row."""
-    for source in sources():
+    for source, text in sources().items():
         header: list[str] = []
-        cells: list[str] = []
-        in_head = False
-        for token in tokens(source):
-            if token.type in ("thead_open", "thead_close"):
-                in_head = token.type == "thead_open"
-            elif token.type == "tr_open":
-                cells = []
-            elif token.type == "inline" and token.level >= 4:
-                cells.append(plain(token))
-            elif token.type == "tr_close" and in_head:
+        for line in text.splitlines():
+            cells = [re.sub(r"[*`]", "", cell).strip() for cell in line.strip("|").split("|")]
+            if not line.startswith("|"):
+                header = []
+            elif not header:
                 header = cells
-            elif token.type == "tr_close":
+            elif set(line) - set("|-: "):
                 yield source, header, cells
 
 

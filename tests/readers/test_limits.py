@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from readers import commonmark, cutting, sections
-from readers.commonmark import MAX_HEADER, MAX_TITLE, parse_markdown
+from readers.commonmark import MAX_HEADER, MAX_TITLE
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
-from readers.dialects import display, mask
 from readers.levels import Section, Sentence
 from readers.sections import read_sections
 from tests.readers.oracle import count_words
@@ -64,19 +62,3 @@ def test_blocks_beyond_the_limit_are_plain_text_and_a_warning_says_so(
     assert [leaf.text for leaf in leaves] == ["one", "two", "# B\n\n- three"]
     assert leaves[-1].metadata["kind"] == "code"
     assert "'a.md' is read as plain text" in caplog.text
-
-
-def test_a_tag_of_many_attributes_takes_little_memory() -> None:
-    text = "<img" + " a='b'" * 33_000 + ">\n"
-    assert _memory_of(lambda: parse_markdown(text)) < 60 * len(text)
-    assert not display(mask(text)).strip()
-
-
-def _memory_of(work: Callable[[], object]) -> int:
-    """The most bytes that were allocated at once."""
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
