@@ -14,11 +14,11 @@ from pipeline.answering.citations import without_markers
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
 from pipeline.options import ChatOptions
-from pipeline.steps.events import AnswerFinished, RunFailed, SourcesFound
+from pipeline.steps.events import SourcesFound
 
 if TYPE_CHECKING:
     from athena import Athena
-    from pipeline.chat import ChatRecipe
+    from athena.assistant import Asking
 
 NOBODY = "nobody, as it is an evaluation"  # a user without conversations or memories
 
@@ -80,31 +80,19 @@ def hear(athena: Athena, query: Question) -> Heard:
     A history without replies is asked turn by turn first. After an abstention, and for a generated answer,
     the quotes are those that an answer in quotes would show.
     """
-    chat = athena.chat(private=True, user=NOBODY)
+    said: Asking = {"private": True, "user": NOBODY}
     history = [Message(turn.role, turn.text) for turn in query.history]
     if all(message.role == "user" for message in history):
         for message in history:
-            _run(chat, message.text)
+            said["conversation_id"] = athena.ask(message.text, **said).conversation_id
         history = []
-    found, answer = _run(chat, query.text, history)
+    stream = athena.stream(query.text, history=history or None, **said)
+    found = next((event.retrieval for event in stream if isinstance(event, SourcesFound)), None)
+    answer = stream.answer
     retrieval = found or athena.hybrid_search.search(query.text)
     written = answer.abstained or answer.mode == "generate"
     quotes = quotes_shown(athena, retrieval) if written else _quotes_in(answer)
     return Heard(retrieval, quotes, answer.verdict, answer)
-
-
-def _run(chat: ChatRecipe, message: str, history: Sequence[Message] = ()) -> tuple[Retrieval | None, Answer]:
-    """Return the first retrieval, if there was one, and the answer; raise the error that ended the run."""
-    found: Retrieval | None = None
-    for event in chat.run(message, history=history or None):
-        match event:
-            case SourcesFound(retrieval):
-                found = found or retrieval
-            case AnswerFinished(answer):
-                return found, answer
-            case RunFailed(error=error) if error:
-                raise error
-    raise ValueError("the run ended without an answer")
 
 
 def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
