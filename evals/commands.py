@@ -16,7 +16,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.progress import counter
 from athena.cli.running import (
     Alpha,
     AsJson,
@@ -24,6 +23,7 @@ from athena.cli.running import (
     Hyde,
     Llm,
     Rerank,
+    counter,
     err,
     failing_clearly,
     opened,

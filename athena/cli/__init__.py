@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -12,10 +13,10 @@ import typer
 from athena.cli import ask, ingest, mission, search, serving, upkeep
 from athena.cli.memory import app as memory
 from athena.cli.running import err
-from athena.cli.terminal import HarmlessLines, standard_streams
 from athena.warming import collect_garbage_rarely
 from pipeline.notices import NOTICES
 from pipeline.redaction import guard_output
+from pipeline.words import harmless
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",
@@ -50,25 +51,25 @@ if find_spec("evals.commands"):
 def _options(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
 ) -> None:
-    level = logging.INFO if verbose else logging.ERROR
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(HarmlessLines("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=level, handlers=[handler])
+    logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[Lines()])
     show_notices()
 
 
-class NoticeLines(logging.Handler):
-    """Prints each notice for the user as a line, whatever else is logged."""
+class Lines(logging.Handler):
+    """Prints log records without control characters; notices for the user as their text alone."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a notice."""
-        err.print(record.getMessage(), style="yellow", markup=False)
+        """Print a record to stderr."""
+        if record.name == NOTICES:
+            err.print(record.getMessage(), style="yellow", markup=False)
+        else:
+            sys.stderr.write(f"{record.levelname} {record.name}: {harmless(self.format(record))}\n")
 
 
 def show_notices() -> None:
-    """Print what a user should know although nothing failed."""
+    """Print what a user should know although nothing failed, whatever else is logged."""
     logger = logging.getLogger(NOTICES)
-    logger.handlers, logger.propagate = [NoticeLines()], False
+    logger.handlers, logger.propagate = [Lines()], False
     logger.setLevel(logging.INFO)
 
 
@@ -76,5 +77,7 @@ def main() -> None:
     """Run the command line."""
     collect_garbage_rarely()
     guard_output()
-    with standard_streams():
-        typer.main.get_command(app)()  # `app()` would print tracebacks its own way before ours
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # arguments and input may hold bytes that are no text
+            stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
+    typer.main.get_command(app)()  # `app()` would print tracebacks its own way before ours

@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,6 +36,7 @@ from pipeline.words import harmless
 if TYPE_CHECKING:
     from agent import AgentTool
     from athena import Athena
+    from pipeline.answer import Answer
     from pipeline.answering.turns import ChatAgent
 
 Question = Annotated[str, typer.Argument(help="The question.")]
@@ -89,25 +89,20 @@ def chat(
     data_dir: DataDir = None,
 ) -> None:
     """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
-    from athena.cli.answers import Unanswered, answer_text, watch_answer, without_failure
-    from pipeline.answering.replies import has_model_note, without_model_note
+    from athena.cli.answers import Unanswered, answer_of, answer_text
 
     check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
         recipe = athena.chat(conversation_id=conversation, private=private)
-        before = athena.conversations.get(conversation).turns if conversation else ()
-        noted = any(has_model_note(turn.answer.notices) for turn in before)
         while question := _read_question():
             try:
-                answer = watch_answer(recipe, question, err)
+                answer = answer_of(recipe.run(question), err)
             except AthenaError as error:
                 if isinstance(error, Unanswered) and error.answer:
-                    out.print(answer_text(*athena.with_memories(without_failure(error.answer))))
+                    out.print(answer_text(*athena.with_memories(error.answer)))
                 say_error(error)
-                continue
-            shown = replace(answer, notices=without_model_note(answer.notices)) if noted else answer
-            noted = noted or has_model_note(answer.notices)
-            out.print(answer_text(*athena.with_memories(shown)))
+            else:
+                out.print(answer_text(*athena.with_memories(answer)))
 
 
 def _read_question() -> str:
@@ -120,22 +115,23 @@ def _read_question() -> str:
 
 def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:
     """Ask and print the answer, or the part that had arrived before an error."""
-    from athena.cli.answers import Unanswered, answer_text, ask_quietly, watch_answer, without_failure
+    from athena.cli.answers import Unanswered, answer_of, answer_text
     from athena.shapes import AnswerOut
 
     athena.warm_up()
-    chat, quiet = athena.chat(**asking), as_json and "agent" not in asking
+    chat, console = athena.chat(**asking), None if as_json and "agent" not in asking else err
+    failed: Unanswered | None = None
     try:
         with redirect_stdout(sys.stderr) if as_json else nullcontext():  # tools may print
-            answer = ask_quietly(chat, question) if quiet else watch_answer(chat, question, err)
-    except Unanswered as failed:
-        if failed.answer:
-            partial, recalled = athena.with_memories(failed.answer)
-            shape = AnswerOut.of(partial, recalled, error=str(failed))
-            show(as_json, shape, lambda: answer_text(without_failure(partial), recalled))
-        raise
-    answer, recalled = athena.with_memories(answer)
-    show(as_json, AnswerOut.of(answer, recalled), lambda: answer_text(answer, recalled))
+            arrived: Answer | None = answer_of(chat.run(question), console)
+    except Unanswered as error:
+        failed, arrived = error, error.answer
+    if arrived:
+        answer, recalled = athena.with_memories(arrived)
+        shape = AnswerOut.of(answer, recalled, error=str(failed or ""))
+        show(as_json, shape, lambda: answer_text(answer, recalled))
+    if failed:
+        raise failed
 
 
 def _agent(athena: Athena) -> ChatAgent:

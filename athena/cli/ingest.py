@@ -12,7 +12,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.running import AsJson, DataDir, err, opened, say_error, show
+from athena.cli.running import AsJson, DataDir, counter, err, opened, say_error, show
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 SOME_FAILED = 3
 """Exit code where some files could not be read, and the others are indexed."""
-
-STAGES = {
-    "renewing": "Embedding everything again: the index is outdated",
-    "reading": "Reading",
-    "embedding": "Embedding",
-    "storing": "Storing",
-    "indexing": "Indexing words",
-}
 
 
 def ingest(
@@ -40,8 +32,6 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Index documents: only what changed is read and embedded again, what vanished is removed."""
-    from athena.cli.progress import counter
-
     with opened(data_dir, formats=formats) as athena:
         chosen = paths or [str(athena.settings.corpus)]
         if watch:
@@ -51,7 +41,7 @@ def ingest(
             report = athena.ingest(
                 chosen,
                 rebuild=rebuild,
-                on_progress=lambda now: count(STAGES.get(now.stage, now.stage), now.done, now.total),
+                on_progress=lambda now: count(now.stage.capitalize(), now.done, now.total),
             )
         show(as_json, report, lambda: ingest_text(report))
     if report.problems:

@@ -61,13 +61,13 @@ class Assistant:
 
     def ask(self, game: Game, question: str) -> str:
         """Return the answer from the manuals, or a line that says why there is none; the game goes on."""
-        from athena.cli.answers import ask_quietly, plain_answer
+        from athena.cli.answers import answer_of, plain_answer
         from athena.missions import mission_persona
         from pipeline.errors import AthenaError
 
         try:
             chat = self._athena.chat(conversation_id=self._conversation(game), persona=mission_persona())
-            self._last = ask_quietly(chat, question)
+            self._last = answer_of(chat.run(question))
         except AthenaError as error:
             say_error(error)
             return SILENT

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic_core import to_jsonable_python
 from rich import box
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from athena.cli.terminal import Terminal
 from pipeline.errors import AthenaError
 from pipeline.redaction import redacted
-from pipeline.words import harmless_json
+from pipeline.words import harmless, harmless_json
 
 if TYPE_CHECKING:
     from athena import Athena, Settings
@@ -44,8 +44,26 @@ Private = Annotated[
     bool, typer.Option("--private", help="Keep nothing: no conversation, no memory, no trace.")
 ]
 
-out = Terminal(highlight=False, soft_wrap=True)
-err = Terminal(stderr=True, highlight=False, soft_wrap=True)
+
+class Terminal(Console):
+    """A console that shows control characters of documents, names and answers, and obeys none.
+
+    It breaks lines between words on a terminal, and not at all elsewhere.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(highlight=False, **given)
+        self.soft_wrap = not self.is_terminal
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments to write, with control characters replaced in texts."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=harmless(segment.text))
+
+
+out, err = Terminal(), Terminal(stderr=True)
+
+Counted = Callable[[str, int, int], None]  # name, done, total
 
 
 @contextmanager
@@ -112,6 +130,25 @@ def print_json(shape: object) -> None:
 def say_error(error: Exception) -> None:
     """Print an error's message, in red."""
     err.print(redacted(f"{error}"), style="red", markup=False)
+
+
+@contextmanager
+def counter(console: Console, *, quiet: bool) -> Iterator[Counted]:
+    """Draw a progress bar for each name that the yielded function is called with; none without a terminal."""
+    if quiet or not console.is_terminal:
+        yield lambda _name, _done, _total: None
+        return
+    from rich.progress import Progress  # takes a while to import
+
+    with Progress(console=console, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def count(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name)
+            bars.update(tasks[name], completed=done, total=total)
+
+        yield count
 
 
 def listed(

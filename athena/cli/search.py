@@ -80,13 +80,11 @@ def search_text(retrieval: Retrieval) -> Group:
 
 
 def _lines(retrieval: Retrieval) -> Iterator[RenderableType]:
-    from athena.cli.answers import showing_results
-
     if not retrieval.passages:
         yield Text("Nothing was found. `athena doctor` shows whether anything is indexed.")
         return
     if retrieval.asked:
-        yield showing_results(retrieval.question, instead_of=retrieval.asked)
+        yield Text(f"Showing results for {retrieval.question}.", "yellow")
     for rank, passage in enumerate(retrieval.passages, start=1):
         yield from _passage(rank, passage)
     verdict, chance = retrieval.answerability.verdict, retrieval.answerability.probability

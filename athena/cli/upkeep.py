@@ -12,7 +12,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.running import AsJson, DataDir, err, listed, opened, show
+from athena.cli.running import AsJson, DataDir, counter, err, listed, opened, show
 from pipeline.errors import ConfigurationError
 from pipeline.words import counted
 
@@ -75,7 +75,6 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Copy documents, conversations and memories into the other store; nothing is embedded again."""
-    from athena.cli.progress import counter
     from athena.stores import open_store
     from pipeline.stores import migration
 

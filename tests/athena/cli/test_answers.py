@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from athena.cli.answers import Prose, answer_text, plain_answer, plain_passages
+from athena.cli.running import Terminal
 from athena.cli.search import search_text
 from pipeline.answer import Answer, Answerability, Retrieval
 from tests import made_answers as made
@@ -17,10 +18,7 @@ from tests.pipeline.passages import make_passage
 def text_of(shown: RenderableType, *, width: int = 90, terminal: bool = True) -> str:
     """What a console such as the command line's prints, without colours."""
     stream = io.StringIO()
-    console = Console(
-        file=stream, width=width, force_terminal=terminal, color_system=None, highlight=False, soft_wrap=True
-    )
-    console.print(shown)
+    Terminal(file=stream, width=width, force_terminal=terminal, color_system=None).print(shown)
     return stream.getvalue()
 
 
@@ -133,4 +131,4 @@ def test_the_nearest_sections_of_a_refusal_are_opened_too() -> None:
 
 def test_no_letter_of_code_is_cut_off() -> None:
     code = "E-08 KEY REFUSED: the station hears COM-SBT-1 and does not accept its key. See P-COM-02."
-    assert words(text_of(Prose(f"```\n{code}\n```", inset=2), width=80).splitlines()) == code
+    assert words(text_of(Prose(f"```\n{code}\n```"), width=80).splitlines()) == code

@@ -114,9 +114,6 @@ def test_undecodable_arguments_reach_a_terminal_that_knows_no_unicode(folder: Pa
     ).returncode == 0  # fmt: skip
 
 
-# -- numbers ------------------------------------------------------------------------------------------
-
-
 # -- streams ------------------------------------------------------------------------------------------
 
 
@@ -129,21 +126,6 @@ def test_a_reader_that_leaves_is_not_complained_of(arguments: list[str], folder:
     assert done.returncode in (0, 1)
 
 
-CLOSED = [
-    (0, "chat"),
-    *((closed, command) for closed in (1, 2) for command in ("ask fan", "search fan --json")),
-]
-
-
-@pytest.mark.parametrize(("closed", "command"), CLOSED)
-def test_a_closed_stream(closed: int, command: str, folder: Path) -> None:
-    given = {} if closed == 0 else {"stdin": subprocess.DEVNULL}
-    done = process(
-        *command.split(), data_dir=str(folder / "data"), preexec_fn=lambda: os.close(closed), **given
-    )
-    assert done.returncode == 0
-
-
 def test_a_question_at_the_prompt_that_is_no_text(folder: Path) -> None:
     read, write = os.pipe()
     os.write(write, b"fan \xff \0 OFFLINE?\n\n")
@@ -152,15 +134,6 @@ def test_a_question_at_the_prompt_that_is_no_text(folder: Path) -> None:
     os.close(read)
     assert done.returncode == 0
     assert b"OFFLINE" in done.stdout
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
-@pytest.mark.parametrize("arguments", [["ask", "fan"], ["search", "fan", "--json"]])
-def test_a_full_disk_under_the_output_is_said(arguments: list[str], folder: Path) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = process(*arguments, data_dir=str(folder / "data"), stdout=full)
-    assert done.returncode == 1
-    assert done.stderr.endswith(b"Cannot write the output: No space left on device.\n")
 
 
 def test_without_a_home(folder: Path) -> None:
@@ -176,6 +149,3 @@ def test_without_a_home(folder: Path) -> None:
         capture_output=True, timeout=120, cwd="/",
     )  # fmt: skip
     assert b"Traceback" not in done.stderr, done.stderr
-
-
-# -- ask --json ---------------------------------------------------------------------------------------

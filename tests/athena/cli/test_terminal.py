@@ -9,10 +9,9 @@ import logging
 import pytest
 from rich.text import Text
 
-from athena.cli import show_notices
+from athena.cli import Lines, show_notices
 from athena.cli.answers import Prose
-from athena.cli.running import print_json
-from athena.cli.terminal import HarmlessLines, Terminal
+from athena.cli.running import Terminal, print_json
 from pipeline.notices import notices
 from pipeline.words import harmless
 
@@ -22,7 +21,7 @@ ERASE = "\x9b2J\x1b[2J"
 
 def printed(*what: object, markup: bool = False) -> str:
     stream = io.StringIO()
-    Terminal(file=stream, force_terminal=True, color_system=None, soft_wrap=True).print(*what, markup=markup)
+    Terminal(file=stream, force_terminal=True, color_system=None).print(*what, markup=markup)
     return stream.getvalue()
 
 
@@ -44,9 +43,9 @@ def test_lines_and_tabs_stay() -> None:
     assert harmless("a\r\x7f") == "a␍␡"
 
 
-def test_the_log_gives_no_orders() -> None:
-    record = logging.LogRecord("readers", logging.INFO, "", 0, "skipped %s", (TITLE,), None)
-    assert HarmlessLines("%(message)s").format(record) == "skipped ␛]0;owned␇"
+def test_the_log_gives_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
+    Lines().emit(logging.LogRecord("readers", logging.INFO, "", 0, "skipped %s", (TITLE,), None))
+    assert capsys.readouterr().err == "INFO readers: skipped ␛]0;owned␇\n"
 
 
 def test_what_a_user_should_know_is_shown_whatever_is_logged(
