@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from agent.own_tools import OWN
+from agent.own_tools import OwnTools
 from agent.run import AgentRun
 from agent.servers import McpServers, agent_loop, read_servers
-from agent.tools import AgentTool, Consent, function_tool, named_tools
+from agent.tools import AgentTool, Consent, function_tool
 from pipeline.answering.recollection import Recalled
 from pipeline.answering.replies import MAY_NOT_ANSWER
-from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.errors import AthenaError
 from pipeline.models.failures import translate
 from pipeline.models.llm import server_of
 from pipeline.stores.private import PrivateConversations
@@ -50,28 +50,13 @@ class Agent:
 
     athena: Athena
     servers: McpServers
-    consent: Consent
+    consent: Consent = _refuse
     functions: dict[str, AgentTool] = field(default_factory=dict)
 
-    def add_tool(self, tool: AgentTool | Callable[..., Any], *, reads: bool = False) -> AgentTool:
-        """Add a tool, or a function as one; raises `ConfigurationError` where its name is taken."""
-        added = tool if isinstance(tool, AgentTool) else function_tool(tool, reads=reads)
-        if added.name in self.all_tools:
-            raise ConfigurationError(
-                f"There is a tool '{added.name}' already.", "Give this one another name."
-            )
+    def add_tool(self, function: Callable[..., Any], *, reads: bool = False) -> None:
+        """Add a function as a tool; raises `ConfigurationError` for one that cannot be called by names."""
+        added = function_tool(function, reads=reads)
         self.functions[added.name] = added
-        return added
-
-    def but(self, *, consent: Consent) -> Agent:
-        """Return the same agent with another consent."""
-        return replace(self, consent=consent)
-
-    @property
-    def all_tools(self) -> Mapping[str, AgentTool]:
-        """Return every tool by name; those of MCP servers as far as the servers were reached."""
-        reached = [tool for tools in list(self.servers.tools.values()) for tool in tools]
-        return {tool.name: tool for tool in (*OWN, *self.functions.values(), *reached)}
 
     def work(
         self, turn: RunningTurn, parts: ChatParts, *, emit: Emit, keep: Callable[[RunningTurn], None]
@@ -82,25 +67,23 @@ class Agent:
         after each call of a tool. Raises `AthenaError` where the model fails in mid-answer.
         """
         self.servers.connect(wait_s=SERVERS_WAIT_S)
-        turn.notices += tuple(self.servers.problems.values())
-        run = AgentRun(self.athena, turn, parts, self._offered(parts), self.consent, emit, keep)
+        turn.notices += tuple(self.servers.problems)
+        private = parts.memory is None or isinstance(parts.conversations, PrivateConversations)
+        own = OwnTools(turn, parts.hybrid_search, self.athena.memory_of(parts.user))
+        tools = [*own.listed(private=private), *self.functions.values(), *self.servers.tools]
+        by_name = {tool.name: tool for tool in reversed(tools)}  # a name belongs to the first that has it
+        run = AgentRun(turn, parts, own, [*reversed(by_name.values())], self.consent, emit, keep)
         if why := _why_it_ended(run):
             turn.notices += (GAVE_UP.format(why=why),)
             return None
         turn.retrieval = run.retrieval()
-        if run.judged and run.judged.verdict != "answered" and not run.used_tools:
+        if own.judged and own.judged.verdict != "answered" and not run.used_tools:
             turn.notices += (MAY_NOT_ANSWER,)
         known = {item.id for item in turn.recollection.all}
         recalled = parts.memory.texts(run.recalled) if parts.memory and run.recalled else {}
         more = tuple(Recalled(id=one, text=text) for one, text in recalled.items() if one not in known)
         turn.recollection = replace(turn.recollection, memories=(*turn.recollection.memories, *more))
         return tuple(run.sources.values())
-
-    def _offered(self, parts: ChatParts) -> list[AgentTool]:
-        """Return the tools of one run; a private conversation changes no memory."""
-        private = parts.memory is None or isinstance(parts.conversations, PrivateConversations)
-        tools = self.all_tools.values()
-        return [tool for tool in tools if not (private and tool.kind == "memory" and tool.writes)]
 
 
 def _why_it_ended(run: AgentRun) -> str:
@@ -117,15 +100,13 @@ def _why_it_ended(run: AgentRun) -> str:
     error = future.exception()
     if error is None:
         return "" if run.turn.text.strip() else "its model wrote no answer"
-    logger.warning("the agent failed", exc_info=error)
     if isinstance(error, TimeoutError):
         return f"its {run.parts.limits.answer_timeout_s:.0f} s were over"
     if not isinstance(error, Exception):
         raise error
-    begun = bool(run.turn.text)
-    failed = (
-        error if isinstance(error, AthenaError) else translate(error, server=server_of(run.llm), begun=begun)
-    )
+    logger.warning("the agent failed", exc_info=error)
+    begun, server = bool(run.turn.text), server_of(run.llm)
+    failed = error if isinstance(error, AthenaError) else translate(error, server=server, begun=begun)
     if begun:
         raise failed from error
     return str(failed).rstrip(".")
@@ -137,16 +118,12 @@ def why_not(athena: Athena, llm: Any = None) -> str:
     return "" if model is not None else f"{NO_MODEL} {choice.fix}".strip()
 
 
-@lru_cache(maxsize=4)
-def agent_of(athena: Athena) -> Agent:
-    """Return the agent of a process that serves: one, so that its servers are reached once."""
-    return open_agent(athena)
-
-
 def open_agent(athena: Athena, *, consent: Consent = _refuse) -> Agent:
-    """Return an agent with the tools that the settings name; MCP servers are reached in the background."""
+    """Return an agent; the MCP servers that the settings name are reached in the background."""
     agent = Agent(athena=athena, servers=read_servers(athena.settings.mcp_servers), consent=consent)
-    for tool in named_tools(athena.settings.tools):
-        agent.add_tool(tool)
     agent.servers.connect()
     return agent
+
+
+agent_of = lru_cache(maxsize=4)(open_agent)
+"""Returns the agent of a process that serves: one, so that its servers are reached once."""

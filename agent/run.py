@@ -18,42 +18,38 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from pydantic import ValidationError
 
+from agent.own_tools import OwnTools
 from agent.tools import AgentTool, Consent, result_text
-from pipeline.answer import Answerability, Passage, Retrieval
+from pipeline.answer import Passage, Retrieval
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.prompts import (
     RULES,
     Source,
     fitting_history,
     fitting_message,
-    last_message,
     memory_text,
     source_block,
 )
-from pipeline.errors import AthenaError, UnknownDocument
+from pipeline.answering.recollection import named
+from pipeline.errors import AthenaError
 from pipeline.finding.passages import place_of, prompt_text
 from pipeline.models.llm import server_of
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
 from pipeline.steps.events import SentencesCited, ThoughtArrived, TokenArrived
 from pipeline.steps.spending import Spent
-from pipeline.stores.globs import as_scope, matches
 from pipeline.words import counted, well_formed
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from athena import Athena
-    from memory.user_memory import UserMemory
     from pipeline.answering.turns import ChatParts, RunningTurn
     from pipeline.steps.events import Emit
-    from pipeline.steps.trace import RunningStep
 
-SEARCH = "search"
 MOST_STEPS = 8  # replies of the model
 TOOL_S = 60.0  # that one call may take
 LEAST_TOKENS = 60  # a result that must be shorter is left out
-LONGEST_ARGUMENT = 500  # characters that a step keeps
+NOTHING = "(nothing was found)"
 NOT_ALLOWED = "The user did not allow this call. Nothing was changed."
 NO_ROOM = "There is no room for more results: answer with what you have read."
 THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -63,36 +59,19 @@ TOOL_RULES = """\
 - Call no tool where you can answer already."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The result of one of Athena's own tools.
-
-    The model reads `text`; a step stores `shown`, which has memories by their ids: a step says nothing
-    of what is forgotten later.
-    """
-
-    summary: str
-    passages: tuple[Passage, ...] = ()
-    text: str = ""
-    shown: str = ""
-    recalled: tuple[str, ...] = ()
-    judged: Answerability | None = None  # of a search
-
-
 @dataclass
 class AgentRun:
-    """A run: Athena's own tools work on it, and it numbers the sections that they read."""
+    """A run, which numbers the sections that its tools read."""
 
-    athena: Athena
     turn: RunningTurn
     parts: ChatParts
+    own: OwnTools
     tools: Sequence[AgentTool]
     consent: Consent
     emit: Emit
     keep: Callable[[RunningTurn], None]
     sources: dict[str, Source] = field(default_factory=dict)  # by id of the section
     recalled: list[str] = field(default_factory=list)  # ids of memories
-    judged: Answerability | None = None  # the most probable verdict of a search
     used_tools: bool = False  # whether another tool than those over documents was called
 
     def __post_init__(self) -> None:
@@ -109,14 +88,12 @@ class AgentRun:
         """
         limits, turn = self.parts.limits, self.turn
         async with asyncio.timeout(limits.answer_timeout_s):
-            look = [tool for tool in self.tools if tool.name == SEARCH]
-            searches = [await self._call(tool, query=query) for tool in look for query in turn.queries]
-            known, asked = memory_text(turn.recollection), escaped_markers(turn.message)
+            searches = [await self._call(self.tools[0], query=query) for query in turn.queries]
             agent = self._agent(await asyncio.to_thread(calls_tools, self.llm))
             history = fitting_history(turn.history, budget=limits.history_tokens)
             with turn.trace.step("generate", model=self.parts.choice.name):
                 handler = agent.run(
-                    user_msg=last_message(known, "\n\n".join(searches), asked, word=self.word),
+                    user_msg=self._message(searches),
                     chat_history=[ChatMessage(said.text, role=said.role) for said in history],
                     memory=ChatMemoryBuffer.from_defaults(token_limit=4 * limits.context_window),
                     max_iterations=MOST_STEPS,
@@ -128,6 +105,13 @@ class AgentRun:
                 finally:
                     await handler.cancel_run()
         turn.text = self._answer_in(reply or "", whole=True).strip()
+
+    def _message(self, searches: Sequence[str]) -> str:
+        """Return the user's message: what is recalled, the first sources, and the question."""
+        known = memory_text(self.turn.recollection)
+        intro = f"Documentation, quoted between lines with {self.word}:"
+        asked = f"Question: {escaped_markers(self.turn.message)}"
+        return "\n\n".join([*([known] if known else []), intro, *searches, asked])
 
     def _agent(self, as_functions: bool) -> FunctionAgent | ReActAgent:
         """Return LlamaIndex's agent for a model that calls functions, or for one that writes its calls."""
@@ -179,9 +163,8 @@ class AgentRun:
 
         LlamaIndex tells the model the text of an exception.
         """
-        kept = {name: _short(value) for name, value in arguments.items()}
-        begun = {"tool": tool.name, "kind": tool.kind, "origin": tool.origin, "arguments": kept, "tokens": 0}
-        with self.turn.trace.step("tool", **begun) as step:
+        named_as = {"tool": tool.name, "kind": tool.kind, "origin": tool.origin}
+        with self.turn.trace.step("tool", **named_as, arguments=arguments, tokens=0) as step:
             if self.tokens_left < LEAST_TOKENS:
                 step.skip(NO_ROOM)
                 return NO_ROOM
@@ -192,33 +175,33 @@ class AgentRun:
             if inspect.iscoroutinefunction(tool.call):
                 result = await asyncio.wait_for(tool.call(**given), TOOL_S)
             else:
-                own = () if tool.origin else (self,)
-                result = await asyncio.wait_for(asyncio.to_thread(tool.call, *own, **given), TOOL_S)
-            text = self._read(step, result)
+                result = await asyncio.wait_for(asyncio.to_thread(tool.call, **given), TOOL_S)
+            text = self._read(step.data, result if tool.origin == "" else result_text(result))
             step.data["tokens"] = count_tokens(text)
             self.tokens_left -= step.data["tokens"]
         self.used_tools = self.used_tools or tool.kind != "documents"
         self.keep(self.turn)
         return text
 
-    def _read(self, step: RunningStep, result: Any) -> str:
-        """Return a result for the model: sections as numbered sources, all else between marked lines."""
-        if not isinstance(result, Found):
-            text = result_text(result)
-            step.data |= {"result": text, "found": counted(len(text), "character")}
-            return self._framed(text)
-        step.data |= {"found": result.summary, "result": result.shown, "recalled": result.recalled}
-        if result.judged and (self.judged is None or result.judged.probability > self.judged.probability):
-            self.judged = result.judged
-        if not result.passages:
-            self.recalled += result.recalled
-            return self._framed(result.text or result.summary)
-        step.data["sections"] = [passage.section.node_id for passage in result.passages]
-        step.data["titles"] = [place_of(passage) for passage in result.passages]
-        return "\n\n".join(self._numbered(result.passages))
+    def _read(self, data: dict[str, Any], result: str | Mapping[str, str] | Sequence[Passage]) -> str:
+        """Return a result for the model: sections as numbered sources, all else between marked lines.
 
-    def _framed(self, text: str) -> str:
-        body = fitting_message(escaped_markers(text), budget=self.tokens_left)
+        A step's data has memories by their ids alone: it must not keep the text of what is forgotten later.
+        """
+        if isinstance(result, str):
+            text = result
+            data |= {"result": text, "found": counted(len(text), "character")}
+        elif isinstance(result, Mapping):
+            self.recalled += result
+            text = "\n".join(f"- {text} (id {known})" for known, text in result.items())
+            shown = "\n".join(f"- {named(known)}" for known in result)
+            data |= {"result": shown, "found": counted(len(result), "memory"), "recalled": (*result,)}
+        else:
+            data["found"] = counted(len(result), "section")
+            data["sections"] = [passage.section.node_id for passage in result]
+            data["titles"] = [place_of(passage) for passage in result]
+            return "\n\n".join(self._numbered(result)) or NOTHING
+        body = fitting_message(escaped_markers(text or NOTHING), budget=self.tokens_left)
         return f"<result {self.word}>\n{body}\n</result {self.word}>"
 
     def _numbered(self, passages: Sequence[Passage]) -> list[str]:
@@ -229,39 +212,17 @@ class AgentRun:
             number = known.number if known else len(self.sources) + 1
             place = escaped_markers(f"{place_of(passage)} (id {id_})")
             body = fitting_message(escaped_markers(prompt_text(passage)), budget=left)
-            block = source_block(number, place, body, word=self.word)
-            left -= count_tokens(block)
-            self.sources[id_] = Source(number, passage, block)
-            blocks.append(block)
+            blocks.append(source_block(number, place, body, word=self.word))
+            self.sources[id_] = Source(number, passage, blocks[-1])
+            left -= count_tokens(blocks[-1])
             if left < LEAST_TOKENS:
                 break
         return blocks
 
-    # -- for Athena's own tools --------------------------------------------------------------------
-
-    @property
-    def memory(self) -> UserMemory:
-        """Return the memory of the turn's user."""
-        return self.athena.memory_of(self.parts.user)
-
-    def find(self, query: str) -> Retrieval:
-        """Search the documents that the turn may ask."""
-        options = self.turn.options.but(hyde=False)
-        return self.parts.hybrid_search.search(query, options=options, stop=self.turn.stop)
-
-    def section(self, section_id: str) -> Passage:
-        """Return a section as a passage; raises `UnknownDocument` for an id that names none."""
-        node = self.parts.hybrid_search.store.sections.get_many([section_id]).get(section_id)
-        scope = as_scope(self.turn.options.paths)
-        if node is None or (scope and not matches(node.metadata["source"], scope)):
-            raise UnknownDocument(f"No section has the id '{section_id:.100}'.", "Ids stand beside sources.")
-        return Passage(section=node, sentences=(), merged=True, score=0.0)
-
     def retrieval(self) -> Retrieval | None:
         """Return the sections that were read, as one search would have found them."""
-        passages = tuple(source.passage for source in self.sources.values())
-        question = self.turn.question or self.turn.message
-        return Retrieval(question, passages, self.judged) if self.judged else None
+        passages, judged = tuple(source.passage for source in self.sources.values()), self.own.judged
+        return Retrieval(self.turn.question, passages, judged) if judged else None
 
 
 def calls_tools(llm: LLM) -> bool:
@@ -289,8 +250,3 @@ def _checked(tool: AgentTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wrong = "; ".join(f"'{'.'.join(map(str, one['loc']))}': {one['msg']}" for one in error.errors())
         raise AthenaError(f"{tool.name} cannot be called so: {wrong}.", "Correct the arguments.") from error
     return {name: getattr(given, name) for name in given.model_fields_set}
-
-
-def _short(value: Any) -> Any:
-    """Return an argument as a step keeps it: a long one as the beginning of its text."""
-    return value if len(str(value)) <= LONGEST_ARGUMENT else str(value)[:LONGEST_ARGUMENT]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, wait
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ class McpServer(BaseModel):
 
     command: str = ""
     args: list[str] = []
-    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    env: dict[str, str] | None = Field(None, repr=False)
     url: str = Field("", repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
 
@@ -50,34 +49,44 @@ def agent_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class McpServers:
-    """The servers, with the tools of those that were reached; `problems` say why others were not."""
+    """The servers by name, and what came of reaching each."""
 
     given: Mapping[str, McpServer] = field(default_factory=dict)
-    tools: dict[str, list[AgentTool]] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
-    connecting: dict[str, Future[list[AgentTool]]] = field(default_factory=dict)
+    reached: dict[str, Future[list[AgentTool]]] = field(default_factory=dict)
 
     def connect(self, *, wait_s: float = 0.0) -> None:
         """Begin to reach the servers that were not reached yet, and wait for them at most so many seconds."""
         for name, server in self.given.items():
-            if name not in self.tools and name not in self.connecting:
-                future = asyncio.run_coroutine_threadsafe(_tools_of(name, server), agent_loop())
-                self.connecting[name] = future
-                future.add_done_callback(partial(self._connected, name))
-        wait([*self.connecting.values()], timeout=wait_s)
+            before = self.reached.get(name)
+            if before is None or (before.done() and before.exception()):
+                work = _tools_of(name, server)
+                self.reached[name] = asyncio.run_coroutine_threadsafe(work, agent_loop())
+        wait([*self.reached.values()], timeout=wait_s)
 
-    def _connected(self, name: str, future: Future[list[AgentTool]]) -> None:
-        if error := future.exception():
-            while isinstance(error, BaseExceptionGroup):
-                error = error.exceptions[0]
-            why = str(error) or type(error).__name__
-            self.problems[name] = f"The MCP server '{name}' cannot be used: {why:.300}. Check its entry."
-        else:
-            self.problems.pop(name, None)
-            self.tools[name] = future.result()
-        self.connecting.pop(name, None)
+    @property
+    def tools(self) -> list[AgentTool]:
+        """The tools of the servers that were reached."""
+        done = [future for future in self.reached.values() if future.done() and not future.exception()]
+        return [tool for future in done for tool in future.result()]
+
+    @property
+    def problems(self) -> list[str]:
+        """Why other servers were not reached; none for one that is still being reached."""
+        return [
+            f"The MCP server '{name}' cannot be used: {_reason(error):.300}. Check its entry."
+            for name, future in self.reached.items()
+            if future.done() and (error := future.exception())
+        ]
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, ModuleNotFoundError):
+        return f"it needs '{error.name}' (pip install 'athena-docs[doors]')"
+    return str(error) or type(error).__name__
 
 
 def read_servers(path: Path | None) -> McpServers:
@@ -90,51 +99,40 @@ def read_servers(path: Path | None) -> McpServers:
         problem = f"ATHENA_MCP_SERVERS names '{path}', which has no servers in JSON."
         raise ConfigurationError(problem, f"Write it like this: {EXAMPLE}") from error
     for server in servers.values():
-        sent = (server.env | server.headers).items()
+        sent = ((server.env or {}) | server.headers).items()
         hide(
             {f"{name} key": value.split()[-1] for name, value in sent if value.split()} | {"url": server.url}
         )
     return McpServers(servers)
 
 
-@asynccontextmanager
-async def _client_of(server: McpServer) -> AsyncIterator[Any]:
-    """Yield LlamaIndex's client of a server; each request of it is a session of its own."""
-    try:
-        from llama_index.tools.mcp import BasicMCPClient
-        from mcp.shared._httpx_utils import create_mcp_http_client
-    except ModuleNotFoundError as error:
-        fix = "Install it with: pip install 'athena-docs[doors]'"
-        raise ConfigurationError(f"MCP servers need the package '{error.name}'.", fix) from error
-    if not server.url:
-        yield BasicMCPClient(server.command, args=server.args, env=server.env or None)
-        return
-    async with create_mcp_http_client(headers=server.headers) as http:
-        yield BasicMCPClient(server.url, http_client=http)
-
-
 async def _tools_of(name: str, server: McpServer) -> list[AgentTool]:
-    """Return a server's tools; raises the SDK's exceptions where it is not reached within `CONNECT_S`."""
-    async with asyncio.timeout(CONNECT_S), _client_of(server) as client:
-        from llama_index.tools.mcp import McpToolSpec
+    """Return a server's tools; raises the SDK's exceptions where it is not reached within `CONNECT_S`.
 
+    Each request of LlamaIndex's client is a session of its own.
+    """
+    from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
+
+    client = BasicMCPClient(
+        server.url or server.command, args=server.args, env=server.env, headers=server.headers
+    )
+    async with asyncio.timeout(CONNECT_S):
         listed = (await client.list_tools()).tools[:MOST_TOOLS]
-        make_model = McpToolSpec(client).create_model_from_json_schema
-        return [_as_tool(name, server, tool, make_model(tool.input_schema, tool.name)) for tool in listed]
+    make_model = McpToolSpec(client).create_model_from_json_schema
+    return [_as_tool(name, client, tool, make_model(tool.input_schema, tool.name)) for tool in listed]
 
 
-def _as_tool(server_name: str, server: McpServer, tool: Any, parameters: type[BaseModel]) -> AgentTool:
+def _as_tool(server: str, client: Any, tool: Any, parameters: type[BaseModel]) -> AgentTool:
     """Return a server's tool; the user is asked before a call unless the server says that it only reads."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server_name}_{tool.name}")[:64]
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}_{tool.name}")[:64]
     description = " ".join((tool.description or tool.name).split())[:500]
 
     async def call(**arguments: Any) -> str:
-        async with _client_of(server) as client:
-            result = await client.call_tool(tool.name, to_jsonable_python(arguments))
+        result = await client.call_tool(tool.name, to_jsonable_python(arguments))
         text = "\n".join(getattr(block, "text", f"({block.type})") for block in result.content)
         if result.is_error:
             raise AthenaError(text[:500] or "The tool failed.")
         return text
 
     reads = bool(tool.annotations and tool.annotations.read_only_hint)
-    return AgentTool(name, description, parameters, call, writes=not reads, origin=server_name)
+    return AgentTool(name, description, parameters, call, writes=not reads, origin=server)

@@ -111,10 +111,6 @@ class Settings(
     phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
     # The agent
-    tools: str = Field(
-        "",
-        description="functions that the agent may call, module:function,…; =reads after one that only reads",
-    )
     mcp_servers: Place | None = Field(
         None, description="JSON file of MCP servers whose tools the agent may call"
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent import Agent, open_agent, why_not
+from agent import Agent, why_not
 from agent.run import NO_ROOM
-from agent.tools import MOST_CHARACTERS, named_tools, result_text
+from agent.tools import MOST_CHARACTERS, result_text
 from athena import Athena, load_settings, open_athena
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import hide
@@ -132,12 +131,12 @@ def test_a_tool_that_writes_is_called_with_consent_alone(ask: Ask, agent: Agent)
     agent.add_tool(order)
     assert "did not allow" in calls(ask([call("order", part="fan"), ANSWERED]))[0].detail
     assert not done
-    ask([call("order", part="fan"), ANSWERED], agent=agent.but(consent=consent))
+    ask([call("order", part="fan"), ANSWERED], agent=replace(agent, consent=consent))
     assert done == ["fan"] and asked == [("order", {"part": "fan"})]
 
 
 def test_memories_are_kept_recalled_and_forgotten_with_consent(ask: Ask, agent: Agent, fan: Athena) -> None:
-    willing = agent.but(consent=lambda *_: True)
+    willing = replace(agent, consent=lambda *_: True)
     kept = calls(ask([call("remember", text="I sleep in bunk B-2."), ANSWERED], agent=willing))[0]
     [known] = kept.data["recalled"]
     assert fan.memory.get(known).text == "I sleep in bunk B-2."
@@ -261,26 +260,14 @@ def test_long_results_are_cut_and_secrets_taken_out() -> None:
     assert len(result_text("x y " * 10_000_000)) <= MOST_CHARACTERS
 
 
-@pytest.mark.parametrize(
-    "setting", ["weather", "posixpath:", ":dirname", "posixpath:nothing", "posixpath:dirname=x", "no_such:f"]
-)
-def test_a_setting_that_names_no_function_is_refused(setting: str) -> None:
-    with pytest.raises(ConfigurationError, match="ATHENA_TOOLS"):
-        list(named_tools(setting))
+def test_athenas_own_tools_keep_their_names(ask: Ask, agent: Agent) -> None:
+    def search(query: str) -> str:
+        """Search elsewhere."""
+        return "quokka"
 
-
-def test_functions_of_the_setting_are_offered(fan: Athena, tmp_path: Path) -> None:
-    settings = fan.settings.model_copy(update={"tools": "posixpath:dirname=reads, posixpath:basename"})
-    with open_athena(settings) as other:
-        tools = open_agent(other).all_tools
-    assert not tools["dirname"].writes and tools["basename"].writes
-    with pytest.raises(ConfigurationError, match="already"):
-        open_agent(fan).add_tool(search, reads=True)
-
-
-def search(query: str) -> str:
-    """Search elsewhere."""
-    return query
+    agent.add_tool(search, reads=True)
+    llm = FakeLLM([call("search", query="fan"), ANSWERED])
+    assert ask(llm).citations and "quokka" not in llm.prompts[-1]
 
 
 def test_a_function_without_names_is_no_tool(agent: Agent) -> None:

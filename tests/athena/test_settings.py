@@ -72,7 +72,6 @@ GOOD: dict[str, tuple[str, Any]] = {
     "allowed_hosts": ("docs.example, wiki.example", "docs.example, wiki.example"),
     "user_header": ("X-Forwarded-User", "X-Forwarded-User"),
     "doors": ("all", "all"),
-    "tools": ("weather:forecast=reads", "weather:forecast=reads"),
     "mcp_servers": ("servers.json", Path("servers.json")),
 }
 

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +110,7 @@ def agent_of_conversation(conversation_id: str) -> Agent | None:
 
     from agent import agent_of
 
-    return agent_of(process.athena()).but(consent=consent)
+    return replace(agent_of(process.athena()), consent=consent)
 
 
 def agent_bar(conversation: Conversation | None, *, working: bool) -> None:
