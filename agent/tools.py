@@ -6,7 +6,7 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from pydantic import BaseModel, create_model
@@ -63,8 +63,8 @@ def function_tool(function: Callable[..., Any], *, reads: bool = False, **fixed:
         fix = "Give it a signature with names and types."
         raise ConfigurationError(f"'{name}' cannot be a tool: {error}.", fix) from error
     description = " ".join((inspect.getdoc(function) or f"Call {name}.").split())
-    given = {"origin": getattr(function, "__module__", "") or "a function", "writes": not reads} | fixed
-    return AgentTool(name, description, made, function, **given)
+    origin = getattr(function, "__module__", "") or "a function"
+    return replace(AgentTool(name, description, made, function, writes=not reads, origin=origin), **fixed)
 
 
 def result_text(value: Any) -> str:

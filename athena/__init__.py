@@ -9,54 +9,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from athena.assistant import Athena, open_athena
-    from athena.loading import load_settings
-    from athena.settings import Settings
-    from athena.streams import AnswerStream, AsyncAnswerStream
-    from pipeline.answer import Answer, Citation, Passage, Retrieval
-    from pipeline.errors import AthenaError
-    from pipeline.messages import Message
+    from athena.assistant import Athena as Athena
+    from athena.assistant import open_athena as open_athena
+    from athena.loading import load_settings as load_settings
+    from athena.settings import Settings as Settings
+    from athena.streams import AnswerStream as AnswerStream
+    from pipeline.answer import Answer as Answer
+    from pipeline.answer import Citation as Citation
+    from pipeline.answer import Passage as Passage
+    from pipeline.answer import Retrieval as Retrieval
+    from pipeline.errors import AthenaError as AthenaError
+    from pipeline.ingest import IngestReport as IngestReport
+    from pipeline.messages import Message as Message
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Answer",
-    "AnswerStream",
-    "AsyncAnswerStream",
-    "Athena",
-    "AthenaError",
-    "Citation",
-    "Message",
-    "Passage",
-    "Retrieval",
-    "Settings",
-    "load_settings",
-    "open_athena",
-]
-
-_HOME = {
-    "Answer": "pipeline.answer",
-    "AnswerStream": "athena.streams",
-    "AsyncAnswerStream": "athena.streams",
-    "Athena": "athena.assistant",
-    "AthenaError": "pipeline.errors",
-    "Citation": "pipeline.answer",
-    "Message": "pipeline.messages",
-    "Passage": "pipeline.answer",
-    "Retrieval": "pipeline.answer",
-    "Settings": "athena.settings",
-    "load_settings": "athena.loading",
-    "open_athena": "athena.assistant",
+_NAMES = {
+    "athena.assistant": ("Athena", "open_athena"),
+    "athena.loading": ("load_settings",),
+    "athena.settings": ("Settings",),
+    "athena.streams": ("AnswerStream",),
+    "pipeline.answer": ("Answer", "Citation", "Passage", "Retrieval"),
+    "pipeline.errors": ("AthenaError",),
+    "pipeline.ingest": ("IngestReport",),
+    "pipeline.messages": ("Message",),
 }
 
 
 def __getattr__(name: str) -> object:
     """Import a public name from the module that defines it."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'athena' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    """Return the public names, for completion at a prompt."""
-    return [*__all__, "__version__"]
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'athena' has no attribute {name!r}")

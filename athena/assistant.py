@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    from athena.streams import AnswerStream, AsyncAnswerStream
+    from athena.streams import AnswerStream
     from memory.finishing import AfterAnswers
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
@@ -276,10 +276,15 @@ class Athena:
 
     # -- finding ------------------------------------------------------------------------------------
 
-    def search(self, query: str, *, paths: Globs | None = None) -> Retrieval:
-        """Return the `top_k` best passages for a query, whatever their length; the steps have all ranks."""
+    def search(self, query: str, *, paths: Globs | None = None, limit: int | None = None) -> Retrieval:
+        """Return the best passages for a query, whatever their length; the steps have all ranks.
+
+        `limit` is the number of passages, by default `top_k`. Raises `NothingIndexed`.
+        """
         require_index(self.settings, self.store)
-        options = self.options.but(paths=_well_formed(paths), context_tokens=NO_BUDGET)
+        options = self.options.but(
+            paths=_well_formed(paths), context_tokens=NO_BUDGET, top_k=limit or self.settings.top_k
+        )
         return self.hybrid_search.search(query, options=options, ranks=None)
 
     # -- chatting -----------------------------------------------------------------------------------
@@ -334,11 +339,11 @@ class Athena:
 
     def astream(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
-    ) -> AsyncAnswerStream:
-        """Return `stream` for `async for`."""
-        from athena.streams import AsyncAnswerStream
+    ) -> AsyncGenerator[ChatEvent, None]:
+        """Yield the events of `stream` for `async for`; a thread does the work."""
+        from athena.streams import arriving
 
-        return AsyncAnswerStream(self.stream(question, history=history, **asking))
+        return arriving(self.stream(question, history=history, **asking))
 
     def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
         """Store the reader's rating of an answer: 1, -1, or None to take it back, with a comment.

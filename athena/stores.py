@@ -7,7 +7,7 @@ from collections.abc import Callable
 from athena.loading import options_of
 from athena.settings import Settings
 from pipeline.analysis import EMBEDDING_RECIPE
-from pipeline.errors import ConfigurationError, StoreError
+from pipeline.errors import ConfigurationError, NothingIndexed
 from pipeline.models.base import Encoder
 from pipeline.stores.base import FORMAT, DocumentStore, Manifest, Store
 
@@ -43,9 +43,9 @@ def manifest_of(encoder: Encoder) -> Manifest:
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:
-    """Raise `StoreError` where nothing was ever indexed."""
+    """Raise `NothingIndexed` where nothing was ever indexed."""
     if store.sections.statistics().manifest is None:
         where = "the servers" if settings.store == "server" else f"'{settings.data_dir}'"
-        raise StoreError(
+        raise NothingIndexed(
             f"Nothing is indexed in {where} yet.", "Index a folder of Markdown with `athena ingest FOLDER`."
         )

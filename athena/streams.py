@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Self, TypeAlias
@@ -18,7 +17,7 @@ Run: TypeAlias = Callable[[threading.Event], Iterator[ChatEvent]]
 """Begins an answer that ends early where the event is set."""
 
 
-class AnswerStream(Iterator[ChatEvent]):
+class AnswerStream:
     """Iterate over it for the events, or over `texts` for the text; the question is asked at the first step.
 
     `close`, or the end of a `with`, stops the answer; the part that had arrived is stored.
@@ -26,16 +25,11 @@ class AnswerStream(Iterator[ChatEvent]):
 
     def __init__(self, run: Run, shown: Callable[[Answer], Answer]) -> None:
         self.stop = threading.Event()
-        self._shown = shown
-        self._sent = ""
         self._last: AnswerFinished | RunFailed | None = None
-        self._events = self._kept(run)
+        self._events = self._kept(run, shown)
 
     def __iter__(self) -> Iterator[ChatEvent]:
-        return self
-
-    def __next__(self) -> ChatEvent:
-        return next(self._events)
+        return self._events
 
     def __enter__(self) -> Self:
         return self
@@ -53,19 +47,14 @@ class AnswerStream(Iterator[ChatEvent]):
 
         Raises the `AthenaError` that ended the answer.
         """
+        sent = ""
         for event in self:
-            if text := self.text_of(event):
-                yield text
-
-    def text_of(self, event: ChatEvent) -> str:
-        """Return the text that an event adds; raise the `AthenaError` of a failure."""
-        match event:
-            case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
-                new, self._sent = text.removeprefix(self._sent), text
-                return new
-            case RunFailed():
-                raise _error_of(event)
-        return ""
+            match event:
+                case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
+                    yield text.removeprefix(sent)
+                    sent = text
+                case RunFailed():
+                    raise _error_of(event)
 
     @property
     def answer(self) -> Answer:
@@ -79,70 +68,39 @@ class AnswerStream(Iterator[ChatEvent]):
                 raise _error_of(self._last)
         raise AthenaError("The answer was stopped.", "Ask again.")
 
-    def _kept(self, run: Run) -> Generator[ChatEvent, None, None]:
+    def _kept(self, run: Run, shown: Callable[[Answer], Answer]) -> Generator[ChatEvent, None, None]:
         """Yield the events, and keep the last one."""
         for event in run(self.stop):
             if isinstance(event, AnswerFinished):
-                event = replace(event, answer=self._shown(event.answer))
+                event = replace(event, answer=shown(event.answer))
             if isinstance(event, AnswerFinished | RunFailed):
                 self._last = event
             yield event
 
 
-class AsyncAnswerStream(AsyncIterator[ChatEvent]):
-    """The same for `async for`; a thread does the work, and cancelling the task stops the answer."""
+async def arriving(stream: AnswerStream) -> AsyncGenerator[ChatEvent, None]:
+    """Yield the events of a stream; a thread does the work, and cancelling the task stops the answer."""
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[ChatEvent | None] = asyncio.Queue()
 
-    def __init__(self, stream: AnswerStream) -> None:
-        self._stream = stream
-        self._events = self._arriving()
-
-    def __aiter__(self) -> AsyncIterator[ChatEvent]:
-        return self
-
-    async def __anext__(self) -> ChatEvent:
-        return await anext(self._events)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._events.aclose()
-
-    async def texts(self) -> AsyncIterator[str]:
-        """Yield the text as it arrives; raises the `AthenaError` that ended the answer."""
-        async with self:
-            async for event in self:
-                if text := self._stream.text_of(event):
-                    yield text
-
-    async def answer(self) -> Answer:
-        """Return the whole answer; raises the `AthenaError` that ended it."""
-        async for _ in self:
-            pass
-        return self._stream.answer
-
-    async def _arriving(self) -> AsyncGenerator[ChatEvent, None]:
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Queue[ChatEvent | None] = asyncio.Queue()
-
-        def work() -> None:
-            try:
-                for event in self._stream:
-                    loop.call_soon_threadsafe(arrived.put_nowait, event)
-            finally:
-                loop.call_soon_threadsafe(arrived.put_nowait, None)
-
-        # A thread of its own: in the loop's pool, slow models would make other work wait.
-        pool = ThreadPoolExecutor(1, thread_name_prefix="athena-answer")
-        working = loop.run_in_executor(pool, contextvars.copy_context().run, work)
-        pool.shutdown(wait=False)
+    def work() -> None:
         try:
-            while (event := await arrived.get()) is not None:
-                yield event
-            await working  # raises the error of the thread
+            for event in stream:
+                loop.call_soon_threadsafe(arrived.put_nowait, event)
         finally:
-            self._stream.stop.set()
-            await asyncio.wait([working])
+            loop.call_soon_threadsafe(arrived.put_nowait, None)
+
+    # A thread of its own: in the loop's pool, slow models would make other work wait.
+    pool = ThreadPoolExecutor(1, thread_name_prefix="athena-answer")
+    working = loop.run_in_executor(pool, work)
+    pool.shutdown(wait=False)
+    try:
+        while (event := await arrived.get()) is not None:
+            yield event
+        await working  # raises the error of the thread
+    finally:
+        stream.stop.set()
+        await asyncio.wait([working])
 
 
 def _error_of(failed: RunFailed) -> AthenaError:

@@ -6,25 +6,23 @@ import secrets
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
 from athena.shapes import AnswerOut
 from doors.access import RequestContext
 from doors.errors import BadRequest
-from pipeline.answering.citations import CODE, MARKER
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed
-from pipeline.stores.conversations import ConversationInfo, unknown_conversation
+from pipeline.stores.conversations import Conversation, unknown_conversation
 from pipeline.stores.globs import Globs
 
 if TYPE_CHECKING:
     from athena import Athena
-    from pipeline.answer import Answer, Citation
-    from pipeline.answering.persona import Persona
+    from athena.assistant import Asking
+    from pipeline.answer import Answer
 
 MODEL, QUOTES, AGENT = "athena", "athena:quotes", "athena:agent"
 TONE_CHARACTERS = 4_000
@@ -59,19 +57,20 @@ def model_names(athena: Athena) -> list[str]:
     return [MODEL, QUOTES, *([AGENT] if athena.models.language_model()[0] is not None else [])]
 
 
-def own_conversation(context: RequestContext, conversation_id: str) -> ConversationInfo:
+def own_conversation(context: RequestContext, conversation_id: str) -> Conversation:
     """Return a conversation of the caller; raises `UnknownConversation` for another user's, too."""
-    info = context.athena.conversations.get(conversation_id).info
-    if info.user != context.caller.user:
+    found = context.athena.conversations.get(conversation_id)
+    if found.info.user != context.caller.user:
         raise unknown_conversation(conversation_id)
-    return info
+    return found
 
 
-async def events(context: RequestContext, question: Question) -> AsyncGenerator[ChatEvent, None]:
+async def events(
+    context: RequestContext, question: Question, asking: Asking
+) -> AsyncGenerator[ChatEvent, None]:
     """Yield the events of an answer; raises the `AthenaError` that ended it. Leaving early stops it."""
-    given = await run_in_threadpool(_chat_options, context, question)
     history = None if question.stored else question.history
-    async with context.athena.astream(question.text, history=history, **given) as arriving:
+    async with aclosing(context.athena.astream(question.text, history=history, **asking)) as arriving:
         async for event in arriving:
             if isinstance(event, RunFailed | AnswerFinished) and event.answer and not question.stored:
                 kept = context.athena.private_conversations
@@ -81,12 +80,14 @@ async def events(context: RequestContext, question: Question) -> AsyncGenerator[
             yield event
 
 
-async def finished(context: RequestContext, question: Question) -> Answer:
-    """Return the whole answer; raises the `AthenaError` that ended it."""
-    async with aclosing(events(context, question)) as arriving:
+async def finished(context: RequestContext, question: Question) -> tuple[Answer, AnswerOut]:
+    """Return the whole answer, and its shape; raises the `AthenaError` that ended it."""
+    asking = await run_in_threadpool(asking_of, context, question)
+    async with aclosing(events(context, question, asking)) as arriving:
         async for event in arriving:
             if isinstance(event, AnswerFinished):
-                return event.answer
+                shape = await run_in_threadpool(answer_out, context, question, event.answer)
+                return event.answer, shape
     raise AthenaError("The answer ended unexpectedly.", "Ask again.")
 
 
@@ -97,8 +98,11 @@ def answer_out(context: RequestContext, question: Question, answer: Answer) -> A
     return AnswerOut.of(kept, recalled)
 
 
-def check(context: RequestContext, question: Question) -> None:
-    """Raise `AthenaError` where the model, the caller's rights or the conversation do not fit."""
+def asking_of(context: RequestContext, question: Question) -> Asking:
+    """Return the options of the answer; an agent over the API has nobody to ask, so it may not write.
+
+    Raises `AthenaError` where the model, the caller's rights or the conversation do not fit.
+    """
     if question.model not in (names := model_names(context.athena)):
         problem = f"There is no model '{question.model:.100}'."
         raise BadRequest(problem, f"There are: {', '.join(names)}.", param="model", status=404)
@@ -106,51 +110,19 @@ def check(context: RequestContext, question: Question) -> None:
         context.caller.require("remember")
     if question.conversation_id:
         own_conversation(context, question.conversation_id)
-
-
-def _chat_options(context: RequestContext, question: Question) -> dict[str, Any]:
-    """Return the arguments of `Athena.chat`; an agent over the API has nobody to ask, so it may not write."""
-    agent = None
-    if question.model == AGENT:
-        from agent import agent_of
-
-        agent = agent_of(context.athena)
-    return {
+    asking: Asking = {
         "conversation_id": question.conversation_id or None,
         "llm": "none" if question.model == QUOTES else None,
         "paths": question.paths,
-        "persona": _persona(context.athena, question.tone),
         "user": context.caller.user,
         "private": not question.stored,
-        "agent": agent,
     }
+    if question.model == AGENT:
+        from agent import agent_of
 
-
-def _persona(athena: Athena, tone: str) -> Persona | None:
-    """Return the persona in the tone of a system message; None for the persona of the settings."""
-    if not tone.strip():
-        return None
-    wish = TONE.format(word=secrets.token_hex(4), text=tone.strip()[:TONE_CHARACTERS])
-    return athena.persona.model_copy(update={"tone": athena.persona.tone + wish})
-
-
-def citation_url(context: RequestContext, citation: Citation) -> str:
-    """Return where a citation can be read: on the page at its span, or as a document of the API."""
-    base = context.base_url.rstrip("/")
-    if not context.page:
-        return f"{base}/api/documents/{quote(citation.source)}"
-    span = {"source": citation.source, "start": citation.start, "end": citation.end}
-    return f"{base}/documents?{urlencode(span)}"
-
-
-def marked_citations(answer: Answer, text: str) -> list[tuple[Citation, int, int]]:
-    """Return the citation of each marker in the text with the marker's offsets; code has no markers."""
-    cited = {str(citation.marker): citation for citation in answer.citations}
-    code = [match.span() for match in CODE.finditer(text)]
-    return [
-        (cited[number], *match.span())
-        for match in MARKER.finditer(text)
-        if not any(start <= match.start() < end for start, end in code)
-        for number in match[1].replace(",", " ").split()
-        if number in cited
-    ]
+        asking["agent"] = agent_of(context.athena)
+    if question.tone.strip():
+        tone = question.tone.strip()[:TONE_CHARACTERS]
+        persona, wish = context.athena.persona, TONE.format(word=secrets.token_hex(4), text=tone)
+        asking["persona"] = persona.model_copy(update={"tone": persona.tone + wish})
+    return asking

@@ -9,14 +9,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
-from starlette.concurrency import run_in_threadpool
 
-from athena.components import NO_BUDGET
 from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
 from athena.shapes import AnswerOut, SearchOut, Shape
-from athena.stores import require_index
 from doors.access import Reads, Writes
-from doors.answering import MODEL, Question, answer_out, check, finished
+from doors.answering import MODEL, Question, finished
 from doors.errors import ERRORS, BadRequest
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
@@ -91,11 +88,8 @@ class DeletedDocument(Shape):
 @router.post("/search")
 def search(request: SearchRequest, context: Reads) -> SearchOut:
     """Return the best passages for a query, and whether they answer it."""
-    athena = context.athena
-    require_index(athena.settings, athena.store)
-    paths = as_globs(map(well_formed, request.paths))
-    options = athena.options.but(top_k=request.limit, paths=paths, context_tokens=NO_BUDGET)
-    return SearchOut.of(athena.hybrid_search.search(request.query, options=options))
+    found = context.athena.search(request.query, paths=request.paths, limit=request.limit)
+    return SearchOut.of(found)
 
 
 @router.post("/ask")
@@ -108,9 +102,7 @@ async def ask(request: AskRequest, context: Reads) -> AnswerOut:
         store=request.store,
         paths=as_globs(map(well_formed, request.paths)),
     )
-    await run_in_threadpool(check, context, question)
-    answer = await finished(context, question)
-    return await run_in_threadpool(answer_out, context, question, answer)
+    return (await finished(context, question))[1]
 
 
 @router.get("/documents")

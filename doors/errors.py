@@ -21,6 +21,7 @@ STATUS: Mapping[type[errors.AthenaError], int] = {
     errors.UnknownDocument: 404,
     errors.UnknownMemory: 404,
     errors.MemoriesChanged: 409,
+    errors.NothingIndexed: 409,
     errors.TurnChanged: 409,
     errors.UploadTooLarge: 413,
     errors.UploadRefused: 422,

@@ -109,7 +109,7 @@ def conversations(
 @conversation_routes.get("/{conversation_id}")
 def conversation(conversation_id: Id, context: Reads) -> WholeConversation:
     """Return one conversation with its turns."""
-    info = ConversationOut.model_validate(own_conversation(context, conversation_id))
+    found = own_conversation(context, conversation_id)
     turns = [
         TurnOut(
             id=turn.id,
@@ -118,9 +118,9 @@ def conversation(conversation_id: Id, context: Reads) -> WholeConversation:
             feedback=turn.feedback,
             answer=AnswerOut.of(*context.athena.with_memories(turn.answer, user=context.caller.user)),
         )
-        for turn in context.athena.conversations.get(conversation_id).turns
+        for turn in found.turns
     ]
-    return WholeConversation(info=info, turns=turns)
+    return WholeConversation(info=ConversationOut.model_validate(found.info), turns=turns)
 
 
 @conversation_routes.delete("/{conversation_id}")

@@ -8,27 +8,20 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StrictBool
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
+from athena.assistant import Asking
 from athena.shapes import AnswerOut
 from doors.access import Reads, RequestContext
-from doors.answering import (
-    MODEL,
-    Question,
-    answer_out,
-    check,
-    citation_url,
-    events,
-    finished,
-    marked_citations,
-    model_names,
-)
+from doors.answering import MODEL, Question, answer_out, asking_of, events, finished, model_names
 from doors.errors import ERRORS, BadRequest, error_out
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Citation
+from pipeline.answering.citations import CODE, MARKER
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, SentencesCited
@@ -191,18 +184,19 @@ def models(context: Reads) -> ModelList:
 async def complete(request: CompletionRequest, context: Reads) -> Completion | EventSourceResponse:
     """Answer the last message; with `stream` as server-sent events, whose last delta has the citations."""
     question = request.question()
-    await run_in_threadpool(check, context, question)
     if request.stream:
+        asking = await run_in_threadpool(asking_of, context, question)
         usage = bool(request.stream_options and request.stream_options.include_usage)
-        return EventSourceResponse(_stream(context, question, with_usage=usage), sep="\n")
-    answer = await finished(context, question)
-    shape = await run_in_threadpool(answer_out, context, question, answer)
+        return EventSourceResponse(_stream(context, question, asking, with_usage=usage), sep="\n")
+    answer, shape = await finished(context, question)
     message = AssistantMessage(content=shape.answer, annotations=_annotations(context, answer, shape.answer))
     choice = ChoiceOut(message=message, finish_reason=_finish_reason(answer))
     return Completion(**_head(question), choices=[choice], usage=_usage(answer), athena=shape)
 
 
-async def _stream(context: RequestContext, question: Question, *, with_usage: bool) -> AsyncIterator[str]:
+async def _stream(
+    context: RequestContext, question: Question, asking: Asking, *, with_usage: bool
+) -> AsyncIterator[str]:
     """Yield the data of OpenAI's events: each sentence once it is cited, all citations, and `[DONE]`.
 
     An error is an event of its own: the status was sent before.
@@ -210,30 +204,23 @@ async def _stream(context: RequestContext, question: Question, *, with_usage: bo
     head, sent = _head(question), ""
     yield _chunk(head, {"role": "assistant", "content": ""})
     try:
-        async with aclosing(events(context, question)) as arriving:
+        async with aclosing(events(context, question, asking)) as arriving:
             async for event in arriving:
                 if isinstance(event, SentencesCited) and event.text != sent:
                     yield _chunk(head, {"content": event.text.removeprefix(sent)})
                     sent = event.text
                 elif isinstance(event, AnswerFinished):
-                    shape = await run_in_threadpool(answer_out, context, question, event.answer)
-                    yield _last_chunk(context, head, event.answer, shape, sent=sent)
+                    answer = event.answer
+                    shape = await run_in_threadpool(answer_out, context, question, answer)
+                    rest = shape.answer[len(sent) :] if shape.answer.startswith(sent) else ""
+                    notes = [one.model_dump() for one in _annotations(context, answer, shape.answer)]
+                    delta, whole = {"content": rest, "annotations": notes}, shape.model_dump(mode="json")
+                    yield _chunk(head, delta, finish_reason=_finish_reason(answer), athena=whole)
                     if with_usage:
-                        yield _chunk(head, None, usage=_usage(event.answer).model_dump())
+                        yield _chunk(head, None, usage=_usage(answer).model_dump())
     except AthenaError as error:
         yield error_out(error).model_dump_json()
     yield DONE
-
-
-def _last_chunk(
-    context: RequestContext, head: dict[str, Any], answer: Answer, shape: AnswerOut, *, sent: str
-) -> str:
-    """Return the last chunk with a delta: the rest of the text, the citations, and the whole answer."""
-    text = shape.answer
-    cited = [one.model_dump() for one in _annotations(context, answer, text)]
-    rest = text[len(sent) :] if text.startswith(sent) else ""
-    delta = {"content": rest, "annotations": cited}
-    return _chunk(head, delta, finish_reason=_finish_reason(answer), athena=shape.model_dump(mode="json"))
 
 
 def _head(question: Question) -> dict[str, Any]:
@@ -250,17 +237,32 @@ def _chunk(
 
 
 def _annotations(context: RequestContext, answer: Answer, text: str) -> list[Annotation]:
+    """Return a citation for each number of each marker in the text; code has no markers."""
+    cited = {str(citation.marker): citation for citation in answer.citations}
+    code = [match.span() for match in CODE.finditer(text)]
     return [
         Annotation(
             url_citation=UrlCitation(
-                start_index=start,
-                end_index=end,
-                title=" › ".join([citation.file, *citation.heading_path]),
-                url=citation_url(context, citation),
+                start_index=match.start(),
+                end_index=match.end(),
+                title=" › ".join([cited[number].file, *cited[number].heading_path]),
+                url=_url(context, cited[number]),
             )
         )
-        for citation, start, end in marked_citations(answer, text)
+        for match in MARKER.finditer(text)
+        if not any(start <= match.start() < end for start, end in code)
+        for number in match[1].replace(",", " ").split()
+        if number in cited
     ]
+
+
+def _url(context: RequestContext, citation: Citation) -> str:
+    """Return where a citation can be read: on the page at its span, or as a document of the API."""
+    base = context.base_url.rstrip("/")
+    if not context.page:
+        return f"{base}/api/documents/{quote(citation.source)}"
+    span = {"source": citation.source, "start": citation.start, "end": citation.end}
+    return f"{base}/documents?{urlencode(span)}"
 
 
 def _finish_reason(answer: Answer) -> Literal["stop", "length"]:

@@ -6,6 +6,7 @@ AthenaError
 │   ├── StoreDamaged          what is stored cannot be read, or is not what was written
 │   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
 │   ├── DiskFull              no room is left where something was to be written
+│   ├── NothingIndexed        no document was ever indexed
 │   ├── ManifestMismatch      the index was made with another model, splitter or version
 │   ├── MemoriesChanged       somebody else wrote to a user's memories meanwhile
 │   ├── TurnChanged           a turn is gone, or its words are, of which something was to be kept
@@ -60,6 +61,10 @@ class StoreUnavailable(StoreError):
 
 class DiskFull(StoreError):
     """No room is left where something was to be written."""
+
+
+class NothingIndexed(StoreError):
+    """No document was ever indexed."""
 
 
 class ManifestMismatch(StoreError):

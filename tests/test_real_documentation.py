@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from athena import Athena, load_settings, open_athena
-from athena.events import IngestReport
+from pipeline.ingest import IngestReport
 
 Files = Mapping[str, str | bytes]
 Open = Callable[[Files], tuple[Athena, IngestReport]]

@@ -12,7 +12,7 @@ import pytest
 
 import athena as package
 from athena import Athena, AthenaError, load_settings, open_athena
-from athena.events import TokenArrived
+from pipeline.steps.events import TokenArrived
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fake_llm import FakeLLM
 
@@ -49,9 +49,7 @@ def test_every_block_of_the_page_runs(
 
 
 def test_each_name_can_be_imported() -> None:
-    assert all(getattr(package, name) for name in [*package.__all__, "__version__"])
-    assert set(package.__all__) == set(package._HOME)
-    assert set(dir(package)) == {*package.__all__, "__version__"}  # what a prompt completes
+    assert all(getattr(package, name) for names in package._NAMES.values() for name in names)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = package.nothing
 
@@ -92,8 +90,12 @@ def test_a_model_that_fails_raises_from_the_text(fan: Athena) -> None:
 def test_a_cancelled_task_stops_the_answer(fan: Athena) -> None:
     llm = FakeLLM(["Breaker B7 feeds the cabin fan [1]. " * 500], pause_s=0.01, repeat=True)
 
+    async def listen() -> None:
+        async for _ in fan.astream(QUESTION, llm=llm, private=True):
+            pass
+
     async def cancelled() -> None:
-        asking = asyncio.ensure_future(fan.astream(QUESTION, llm=llm, private=True).answer())
+        asking = asyncio.ensure_future(listen())
         while not llm.messages:
             await asyncio.sleep(0.01)
         asking.cancel()

@@ -78,8 +78,8 @@ def test_every_tool_is_listed_with_its_effect_and_can_be_called(athena: Athena) 
         }
         assert all(tool.description and tool.output_schema for tool in listed.values())
         found = await get(client, "search", query="What feeds the cabin fan?", limit="3", path="systems")
-        assert found["verdict"] == "answered"
-        assert "inverter" in await get(client, "read", id=found["results"][0]["id"])
+        assert found["answerable"]["verdict"] == "answered"
+        assert "inverter" in await get(client, "read", id=found["results"][0]["section_id"])
         answered = await get(client, "ask", question="What feeds the cabin fan?")
         assert "inverter of bus A" in answered["citations"][0]["quote"]
         assert await get(client, "list_documents") == ["parts.md", "systems/fan.md"]
