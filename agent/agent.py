@@ -70,9 +70,10 @@ class Agent:
         turn.notices += tuple(self.servers.problems)
         private = parts.memory is None or isinstance(parts.conversations, PrivateConversations)
         own = OwnTools(turn, parts.hybrid_search, self.athena.memory_of(parts.user))
-        tools = [*own.listed(private=private), *self.functions.values(), *self.servers.tools]
-        by_name = {tool.name: tool for tool in reversed(tools)}  # a name belongs to the first that has it
-        run = AgentRun(turn, parts, own, [*reversed(by_name.values())], self.consent, emit, keep)
+        tools = dict[str, AgentTool]()
+        for tool in (*own.listed(private=private), *self.functions.values(), *self.servers.tools):
+            tools.setdefault(tool.name, tool)  # a name belongs to the first that has it
+        run = AgentRun(turn, parts, own, [*tools.values()], self.consent, emit, keep)
         if why := _why_it_ended(run):
             turn.notices += (GAVE_UP.format(why=why),)
             return None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from athena import reading, warming
+from athena import reading
 from athena.components import (
     NO_BUDGET,
     Components,
@@ -20,7 +20,7 @@ from athena.components import (
     user_memory,
     with_settings,
 )
-from athena.lazy import Lazy
+from athena.lazy import Lazy, run_ahead, shorten_pauses
 from athena.loading import load_settings, options_of
 from athena.models import Given, Models, is_remote
 from athena.settings import Settings
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
     from pipeline.answering.turns import ChatAgent
     from pipeline.chat import ChatRecipe
-    from pipeline.errors import AthenaError
     from pipeline.ingest import IngestReport, Progress
     from pipeline.llamaindex.retriever import HybridRetriever
     from pipeline.messages import Message
@@ -223,30 +222,6 @@ class Athena:
         finally:
             self._ingesting.pop()
 
-    def watch(
-        self,
-        paths: Path | str | Iterable[Path | str],
-        *,
-        stop: threading.Event,
-        on_report: Callable[[IngestReport], None],
-        on_error: Callable[[AthenaError], None],
-    ) -> None:
-        """Ingest the documents at and below `paths` now and after every change, until `stop` is set.
-
-        `on_report` gets the report of each ingest that changed the index or met a new problem; `on_error`
-        gets an error once, while the ingest is repeated.
-        """
-        from athena.folder_watch import watch_folders
-
-        watch_folders(
-            [Path(path) for path in _listed(paths)],
-            ingest=lambda changed: self.ingest(changed, should_stop=stop.is_set),
-            data_dir=self.settings.data_dir,
-            stop=stop,
-            on_report=on_report,
-            on_error=on_error,
-        )
-
     def delete_with_file(self, source: str) -> bool:
         """Remove a document from the index, and its file where it was uploaded; return whether a file was.
 
@@ -269,10 +244,10 @@ class Athena:
         `serving`, also counts the words of the documents, by which spelling is corrected.
         """
         if self.models.given.encoder is None and not is_remote(self.settings):
-            warming.run_ahead(lambda: self.encoder.encode_query(""))
+            run_ahead(lambda: self.encoder.encode_query(""))
         if serving:
-            warming.serve_many()
-            warming.run_ahead(lambda: self.store.sentences.vocabulary("a"))
+            shorten_pauses()
+            run_ahead(lambda: self.store.sentences.vocabulary("a"))
 
     # -- finding ------------------------------------------------------------------------------------
 

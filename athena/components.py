@@ -20,6 +20,7 @@ from memory.options import MemoryOptions
 from pipeline.answering.persona import Persona, load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.options import PriceOptions, RetrievalOptions
+from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
     from pipeline.stores.base import Store
-    from pipeline.stores.private import PrivateConversations
 
 HYDE_TIMEOUT_S = 20.0
 MODEL_TIMEOUT_S = 60.0  # for what the memory asks of a language model
@@ -64,7 +64,7 @@ def build_components(settings: Settings, given: Given) -> Components:
         settings=settings,
         models=models,
         store=store,
-        private_conversations=Lazy(_private_conversations),
+        private_conversations=Lazy(PrivateConversations),
         persona=Lazy(lambda: load_persona(settings.persona)),
         tracer=Lazy(lambda: _tracer(settings)),
         memory_indexes=_memory_indexes(store, models),
@@ -118,12 +118,6 @@ def _hypothesizer(llm: LLM) -> Hypothesize:
         return complete(llm, hypothesis_prompt(question), timeout_s=HYDE_TIMEOUT_S, stop=stop)
 
     return write
-
-
-def _private_conversations() -> PrivateConversations:
-    from pipeline.stores.private import PrivateConversations
-
-    return PrivateConversations()
 
 
 def _tracer(settings: Settings) -> TurnTracer | None:

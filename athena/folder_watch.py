@@ -4,65 +4,58 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
+    from athena import Athena
     from pipeline.ingest import IngestReport
 
 REST_MS = 500  # without another change, before what changed is ingested: a burst of files is one ingest
 LONGEST_WAIT_MS = 60_000  # for such a rest
 RETRY_MS = 1_000  # after which an ingest that failed is repeated: another process may have been writing
 
-Ingest: TypeAlias = "Callable[[Sequence[Path]], IngestReport]"
-
 
 def watch_folders(
-    paths: Sequence[Path],
+    athena: Athena,
+    paths: Sequence[Path | str],
     *,
-    ingest: Ingest,
-    data_dir: Path,
     stop: threading.Event,
     on_report: Callable[[IngestReport], None],
     on_error: Callable[[AthenaError], None],
 ) -> None:
     """Ingest the paths now and after every change, until `stop` is set.
 
-    `on_report` gets the report of each ingest that changed the index or met a new problem, with the new
-    problems alone. `on_error` gets an error once; the ingest is repeated until it succeeds. Changes in hidden
-    folders and in `data_dir` are ignored.
+    `on_report` gets the report of each ingest that changed the index or met a problem, `on_error` an error
+    once: the ingest is repeated until it succeeds. Hidden folders and the data folder are ignored.
     """
     from watchfiles import watch
 
-    known: set[tuple[str, str]] = set()
-    failure = ""
+    data_dir, failure = athena.settings.data_dir.resolve(), ""
 
     def bring_up_to_date() -> None:
-        nonlocal known, failure
+        nonlocal failure
         try:
-            report = ingest(paths)
+            report = athena.ingest(paths, should_stop=stop.is_set)
         except AthenaError as error:
             if str(error) != failure:
                 on_error(error)
             failure = str(error)
             return
         failure = ""
-        new = [problem for problem in report.problems if (problem.source, problem.reason) not in known]
-        known = {(problem.source, problem.reason) for problem in report.problems}
-        if report.added or report.changed or report.deleted or new:
-            on_report(replace(report, problems=new, left_out=[]))
+        if report.added or report.changed or report.deleted or report.problems:
+            on_report(report)
 
-    folders = [path.resolve() for path in paths if path.exists()]
+    folders = [path.resolve() for path in map(Path, paths) if path.exists()]
     if not folders:
         bring_up_to_date()
         return
     first = True
     for changes in watch(  # it watches before the first ingest, so that no change is missed
         *folders,
-        watch_filter=lambda _, path: _matters(Path(path), folders, data_dir.resolve()),
+        watch_filter=lambda _, path: _matters(Path(path), folders, data_dir),
         debounce=LONGEST_WAIT_MS,
         step=REST_MS,
         stop_event=stop,

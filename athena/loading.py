@@ -32,7 +32,6 @@ KEY, KEY_SERVER = "openai_api_key", "openai_base_url"
 OLLAMA_KEY, OLLAMA_SERVER = "OLLAMA_API_KEY", "ollama_url"
 
 NEAR = 0.8  # similarity of two names of which one is probably a slip
-SETTINGS_LIST = "docs/settings.md lists all settings."
 CORRECT_IT = "Correct it in the environment, in .env or on the command line."
 
 
@@ -44,7 +43,9 @@ def load_settings(**flags: Any) -> Settings:
     """
     for name in flags:
         if name not in Settings.model_fields:
-            raise ConfigurationError(f"There is no setting '{name:.80}'.{_meant(name)}", SETTINGS_LIST)
+            raise ConfigurationError(
+                f"There is no setting '{name:.80}'.{_meant(name, '')}", "docs/settings.md lists all."
+            )
     origins = _read_origins(flags)
     settings = _validated(flags, origins, fix=CORRECT_IT)
     choices = read_choices(settings.data_dir)
@@ -94,17 +95,14 @@ def _read_origins(flags: Mapping[str, Any]) -> dict[str, Origin]:
         with suppress(FileNotFoundError):
             check_given(Path(str(Settings.model_config["env_file"])))
         env_file = DotEnvSettingsSource(Settings)
-        _refuse_slips({*os.environ, *env_file.env_vars})
-        origins: dict[str, Origin] = dict.fromkeys(env_file(), ".env")
     except UnicodeDecodeError as error:
-        raise ConfigurationError(
-            f"Cannot read '.env': not UTF-8 (byte 0x{error.object[error.start]:02X} at {error.start:,}).",
-            "Save it as UTF-8.",
-        ) from error
+        where = f"byte 0x{error.object[error.start]:02X} at {error.start:,}"
+        raise ConfigurationError(f"Cannot read '.env': not UTF-8 ({where}).", "Save it as UTF-8.") from error
     except OSError as error:
-        raise ConfigurationError(
-            f"Cannot read '.env': {error.strerror or error}.", "Make it readable, or start elsewhere."
-        ) from error
+        problem = f"Cannot read '.env': {error.strerror or error}."
+        raise ConfigurationError(problem, "Make it readable, or start elsewhere.") from error
+    _refuse_slips({*os.environ, *env_file.env_vars})
+    origins: dict[str, Origin] = dict.fromkeys(env_file(), ".env")
     origins |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
     return origins | dict.fromkeys(flags, "command line")
 
@@ -128,18 +126,15 @@ def _refuse_slips(variables: set[str]) -> None:
     """Raise for a variable whose name is nearly a setting's; other names may belong to other programs."""
     for variable in sorted(variables):
         prefix, _, name = variable.lower().partition("_")
-        if prefix != "athena" or name.startswith("test_") or name in Settings.model_fields:
-            continue
-        if meant := _meant(name, prefix="ATHENA_"):
+        known = name in Settings.model_fields or name.startswith("test_")
+        if prefix == "athena" and not known and (meant := _meant(name, "ATHENA_")):
             raise ConfigurationError(f"There is no setting {variable.upper():.80}.{meant}", CORRECT_IT)
 
 
-def _meant(name: str, *, prefix: str = "") -> str:
+def _meant(name: str, prefix: str) -> str:
     """Return the setting that was probably meant, as a question; "" where none is near."""
     near = get_close_matches(name.lower(), Settings.model_fields, n=1, cutoff=NEAR)
-    if not near:
-        return ""
-    return f" Did you mean {prefix}{near[0].upper()}?" if prefix else f" Did you mean '{near[0]}'?"
+    return f" Did you mean '{prefix}{near[0].upper() if prefix else near[0]}'?" if near else ""
 
 
 # -- settings.json ------------------------------------------------------------------------------------------
@@ -154,38 +149,32 @@ def read_choices(data_dir: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise ConfigurationError(
-            f"Cannot read '{path}': {error.strerror or error}.", "Make it readable for the user of Athena."
-        ) from error
+        problem = f"Cannot read '{path}': {error.strerror or error}."
+        raise ConfigurationError(problem, "Make it readable for the user of Athena.") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ConfigurationError(
-            f"Cannot read '{path}': it is not as the Settings page writes it.",
-            "Correct it, or delete it and choose again.",
-        ) from error
+        problem = f"Cannot read '{path}': it is not as the Settings page writes it."
+        raise ConfigurationError(problem, "Correct it, or delete it and choose again.") from error
 
 
 def write_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
     """Write these choices in place of all others; raise `ConfigurationError` where that is impossible."""
     path = data_dir / FILE_NAME
-    text = json.dumps({"values": dict(values)}, ensure_ascii=False, indent=1) + "\n"
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(  # readable by its owner alone
-            "w", dir=data_dir, prefix=f".{FILE_NAME}-", encoding="utf-8", delete=False
-        ) as file:
-            try:
-                file.write(text)
+        handle, written = tempfile.mkstemp(dir=data_dir, prefix=f".{FILE_NAME}-")  # its owner's alone
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"values": dict(values)}, file, ensure_ascii=False, indent=1)
                 file.flush()
-                os.fsync(file.fileno())
-                Path(file.name).replace(path)
-            except OSError:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+                os.fsync(handle)
+            Path(written).replace(path)
+        except OSError:
+            Path(written).unlink(missing_ok=True)
+            raise
     except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write '{path}': {error.strerror or error}.",
-            "Make the data folder writable, or set ATHENA_DATA_DIR to one that is.",
-        ) from error
+        problem = f"Cannot write '{path}': {error.strerror or error}."
+        fix = "Make the data folder writable, or set ATHENA_DATA_DIR to one that is."
+        raise ConfigurationError(problem, fix) from error
 
 
 def can_be_written(data_dir: Path) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -24,6 +24,7 @@ from pipeline.options import (
     PriceOptions,
     SearchOptions,
     ServerOptions,
+    is_server_address,
 )
 from readers.formats import formats_named
 
@@ -127,6 +128,14 @@ class Settings(
     doors: Literal["none", "api", "mcp", "all"] = Field(
         "none", description="what other programs may use: api (HTTP and OpenAI's protocol), mcp, all or none"
     )
+
+    @field_validator("ollama_url", "openai_base_url")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        """Return the address; raise where it can be none."""
+        if url and not is_server_address(url):
+            raise PydanticCustomError("address", "It is no address, such as http://localhost:8000/v1")
+        return url
 
     _origins: Mapping[str, Origin] = PrivateAttr(default_factory=dict)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from athena.folder_watch import watch_folders
 from pipeline.errors import AthenaError
 from pipeline.notices import notices
 
@@ -34,7 +35,7 @@ def indexing(find_athena: Callable[[], Athena], *, ingest: bool, watch: bool) ->
         athena = find_athena()
         corpus = [athena.settings.corpus]
         if watch:
-            athena.watch(corpus, stop=stop, on_report=_report, on_error=_failed)
+            watch_folders(athena, corpus, stop=stop, on_report=_report, on_error=_failed)
             return
         try:
             _report(athena.ingest(corpus, should_stop=stop.is_set))

@@ -13,7 +13,7 @@ import typer
 from athena.cli import ask, ingest, mission, search, serving, upkeep
 from athena.cli.memory import app as memory
 from athena.cli.running import err
-from athena.warming import collect_garbage_rarely
+from athena.lazy import shorten_pauses
 from pipeline.notices import NOTICES
 from pipeline.redaction import guard_output
 from pipeline.words import harmless
@@ -75,7 +75,7 @@ def show_notices() -> None:
 
 def main() -> None:
     """Run the command line."""
-    collect_garbage_rarely()
+    shorten_pauses()
     guard_output()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # arguments and input may hold bytes that are no text

@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, counter, err, opened, say_error, show
+from athena.folder_watch import watch_folders
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
         changed = replace(report, unchanged=[])
         show(as_json, changed, lambda: ingest_text(changed))
 
-    athena.watch(paths, stop=stop, on_report=show_report, on_error=say_error)
+    watch_folders(athena, paths, stop=stop, on_report=show_report, on_error=say_error)
 
 
 def ingest_text(report: IngestReport) -> Group:

@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Resource, ToolAnnotations
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
@@ -56,7 +56,7 @@ Limit = Annotated[int, Field(ge=1, le=50)]
 class Answered(Shape):
     """An answer with the exact text of each citation; where it abstains, the nearest passages."""
 
-    answer: str = Field(validation_alias="text")
+    answer: str = Field(validation_alias=AliasChoices("answer", "text"))
     verdict: str | None
     abstained: bool
     citations: list[CitationOut]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from athena import Athena, AthenaError, load_settings, open_athena
+from athena.folder_watch import watch_folders
 from pipeline.errors import StoreError
 from pipeline.ingest import IngestReport
 from tests.fakes import FakeEncoder
@@ -37,7 +38,9 @@ def watched(athena: Athena, *paths: Path) -> Iterator[News]:
     news: queue.Queue[IngestReport | AthenaError] = queue.Queue()
     stop = threading.Event()
     thread = threading.Thread(
-        target=athena.watch, args=(paths,), kwargs={"stop": stop, "on_report": news.put, "on_error": news.put}
+        target=watch_folders,
+        args=(athena, paths),
+        kwargs={"stop": stop, "on_report": news.put, "on_error": news.put},
     )
     thread.start()
     try:
@@ -49,33 +52,24 @@ def watched(athena: Athena, *paths: Path) -> Iterator[News]:
     assert news.empty()
 
 
-def report(news: News) -> tuple[list[str], list[str], list[str], list[str]]:
+def report(news: News) -> tuple[list[str], list[str], list[str]]:
     found = news()
     assert isinstance(found, IngestReport)
-    problems = [problem.source for problem in found.problems]
-    return sorted(found.added), list(found.changed), sorted(found.deleted), problems
+    return sorted(found.added), list(found.changed), sorted(found.deleted)
 
 
 def test_new_changed_renamed_and_deleted_files_are_indexed(athena: Athena, docs: Path) -> None:
     (docs / "a.md").write_text("# A\n\nOne.\n")
     with watched(athena, docs) as news:
-        assert report(news) == (["a.md"], [], [], [])  # it was there before
+        assert report(news) == (["a.md"], [], [])  # it was there before
         (docs / "a.md").write_text("# A\n\nThe quokka sleeps.\n")
-        assert report(news) == ([], ["a.md"], [], [])
+        assert report(news) == ([], ["a.md"], [])
         assert "quokka" in athena.search("quokka").passages[0].text
         (docs / "new").mkdir()
         (docs / "a.md").rename(docs / "new" / "b.md")
-        assert report(news) == (["new/b.md"], [], ["a.md"], [])
+        assert report(news) == (["new/b.md"], [], ["a.md"])
         (docs / ".athenaignore").write_text("new/\n")
-        assert report(news) == ([], [], ["new/b.md"], [])
-
-
-def test_a_broken_file_is_reported_once(athena: Athena, docs: Path) -> None:
-    (docs / "broken.md").write_bytes(b"\xff")
-    with watched(athena, docs) as news:
-        assert report(news) == ([], [], [], ["broken.md"])
-        (docs / "a.md").write_text("# A\n\nOne.\n")
-        assert report(news) == (["a.md"], [], [], [])
+        assert report(news) == ([], [], ["new/b.md"])
 
 
 def test_a_failed_ingest_is_repeated(athena: Athena, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,4 +85,4 @@ def test_a_failed_ingest_is_repeated(athena: Athena, docs: Path, monkeypatch: py
     monkeypatch.setattr(athena, "ingest", busy)
     with watched(athena, docs) as news:
         assert isinstance(news(), StoreError)  # and not twice
-        assert report(news) == (["a.md"], [], [], [])
+        assert report(news) == (["a.md"], [], [])

@@ -57,7 +57,7 @@ def test_each_name_can_be_imported() -> None:
 @pytest.mark.parametrize("name", ["ATHENA_TOPK", "athena_openai_key"])
 def test_a_slip_in_the_environment_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "3")
-    with pytest.raises(AthenaError, match=r"Did you mean ATHENA_(TOP_K|OPENAI_API_KEY)\?"):
+    with pytest.raises(AthenaError, match=r"Did you mean 'ATHENA_(TOP_K|OPENAI_API_KEY)'\?"):
         load_settings()
 
 

@@ -356,7 +356,7 @@ def test_an_ingest_shows_its_stages(manual: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(cli.ingest, "err", Console(file=stream, force_terminal=True))
     assert run("ingest", str(manual), "--data-dir", str(tmp_path / "data")).exit_code == 0
     assert "Embedding" in stream.getvalue()
-    assert "11/11" in stream.getvalue()
+    assert "100%" in stream.getvalue()
 
 
 def test_serve_starts_the_app_with_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
