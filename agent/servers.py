@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Future, wait
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -106,33 +107,41 @@ def read_servers(path: Path | None) -> McpServers:
     return McpServers(servers)
 
 
+@asynccontextmanager
+async def _client_of(server: McpServer) -> AsyncIterator[Any]:
+    """Yield LlamaIndex's client of a server; each request of it is a session of its own."""
+    from llama_index.tools.mcp import BasicMCPClient
+
+    address = server.url or server.command
+    client = BasicMCPClient(address, args=server.args, env=server.env, headers=server.headers)
+    try:
+        yield client
+    finally:
+        await client.http_client.aclose()
+
+
 async def _tools_of(name: str, server: McpServer) -> list[AgentTool]:
-    """Return a server's tools; raises the SDK's exceptions where it is not reached within `CONNECT_S`.
+    """Return a server's tools; raises the SDK's exceptions where it is not reached within `CONNECT_S`."""
+    async with asyncio.timeout(CONNECT_S), _client_of(server) as client:
+        from llama_index.tools.mcp import McpToolSpec
 
-    Each request of LlamaIndex's client is a session of its own.
-    """
-    from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
-
-    client = BasicMCPClient(
-        server.url or server.command, args=server.args, env=server.env, headers=server.headers
-    )
-    async with asyncio.timeout(CONNECT_S):
         listed = (await client.list_tools()).tools[:MOST_TOOLS]
-    make_model = McpToolSpec(client).create_model_from_json_schema
-    return [_as_tool(name, client, tool, make_model(tool.input_schema, tool.name)) for tool in listed]
+        make_model = McpToolSpec(client).create_model_from_json_schema
+        return [_as_tool(name, server, tool, make_model(tool.input_schema, tool.name)) for tool in listed]
 
 
-def _as_tool(server: str, client: Any, tool: Any, parameters: type[BaseModel]) -> AgentTool:
+def _as_tool(server_name: str, server: McpServer, tool: Any, parameters: type[BaseModel]) -> AgentTool:
     """Return a server's tool; the user is asked before a call unless the server says that it only reads."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}_{tool.name}")[:64]
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server_name}_{tool.name}")[:64]
     description = " ".join((tool.description or tool.name).split())[:500]
 
     async def call(**arguments: Any) -> str:
-        result = await client.call_tool(tool.name, to_jsonable_python(arguments))
+        async with _client_of(server) as client:
+            result = await client.call_tool(tool.name, to_jsonable_python(arguments))
         text = "\n".join(getattr(block, "text", f"({block.type})") for block in result.content)
         if result.is_error:
             raise AthenaError(text[:500] or "The tool failed.")
         return text
 
     reads = bool(tool.annotations and tool.annotations.read_only_hint)
-    return AgentTool(name, description, parameters, call, writes=not reads, origin=server)
+    return AgentTool(name, description, parameters, call, writes=not reads, origin=server_name)
