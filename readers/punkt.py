@@ -10,15 +10,16 @@ import functools
 import re
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 from readers.dialects import FILL, code_spans
-from readers.split import Cut
 
+Cut = Callable[[str], Sequence[int]]
+"""Takes a text; returns the offsets, rising, where its parts end. The last one is the text's length."""
 _TRAINED = """
 cs:czech da:danish de:german el:greek en:english es:spanish et:estonian fi:finnish fr:french it:italian
 ml:malayalam nb:norwegian nl:dutch no:norwegian pl:polish pt:portuguese ru:russian sl:slovene sv:swedish

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readers.cutting import CELLS, CLAUSES, LINES, WORDS, TokenLimit, divide
 from readers.levels import document_id, sentence_id
-from readers.punkt import ABBREVIATIONS, WINDOW, mask_markup, sentence_ends
-from readers.split import CELLS, CLAUSES, LINES, WORDS, Cut, TokenLimit, divide
+from readers.punkt import ABBREVIATIONS, WINDOW, Cut, mask_markup, sentence_ends
 from tests.readers.oracle import count_words, leaves_of, read
 
 ends = sentence_ends("en")
