@@ -53,7 +53,7 @@ class Heard:
         """Whether the memory answers with the gold answer, word for word or with most of its terms."""
         if self.reply.answer.mode != "memory":  # a number in a manual proves no memory
             return False
-        text, gold = self.reply.text, self.asked.gold
+        text, gold = self.reply.text, self.asked.answer
         return has_span(text, gold) or has_terms(text, gold)
 
 
@@ -118,7 +118,7 @@ def _ask(athena: PlayedAthena, asked: Asked, *, user: str, ids: Ids) -> Heard:
 def _figures(heard: Sequence[Heard]) -> Figures:
     """The number of questions, and each share over the questions that it applies to."""
     to_find = [item for item in heard if not item.asked.never_said]
-    to_answer = [item for item in to_find if item.asked.gold]
+    to_answer = [item for item in to_find if item.asked.answer]
     never_said = [item for item in heard if item.asked.never_said]
 
     def over(items: Sequence[Heard], value: Callable[[Heard], float]) -> float | None:

@@ -24,14 +24,34 @@ _ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)", re.IGNORECASE)
 _SESSION = re.compile(r"session_(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+def repaired(evidence: Any) -> tuple[str, ...]:
+    """Return the turn ids in a question's evidence, also from "D1:3; D2:4", "D 1:3" and "D1:03"."""
+    ids = (match for text in _leaves(evidence) for match in _ID.findall(str(text)))
+    return tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield the values in nested lists and dicts in order, without None."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None:
+        yield value
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+
+class Asked(_Row):
     """One question with the ids of the turns that answer it, and the gold answer ("" if unknown)."""
 
     question: str
-    evidence: tuple[str, ...]
-    category: str
-    gold: str = ""
+    evidence: Annotated[tuple[str, ...], BeforeValidator(repaired)] = ()
+    category: str = ""
+    answer: Annotated[str, BeforeValidator(lambda answer: " ".join(map(str, _leaves(answer))))] = ""
 
     @property
     def never_said(self) -> bool:
@@ -49,10 +69,6 @@ class Conversation:
     left_out: int  # questions whose evidence is missing
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
-
-
 Text = Annotated[str, BeforeValidator(lambda text: "" if text is None else text)]
 
 
@@ -68,17 +84,10 @@ class _Said(_Row):
         return f"{self.text} [{self.blip_caption}]".strip() if self.blip_caption else self.text
 
 
-class _Question(_Row):
-    question: str
-    evidence: Any = None
-    category: str = ""
-    answer: Any = None
-
-
 class _Sample(_Row):
     sample_id: str = ""
     conversation: dict[str, Any]
-    qa: list[_Question]
+    qa: list[Asked]
 
 
 _SAMPLES = TypeAdapter(list[_Sample])
@@ -112,12 +121,7 @@ def _sample(sample: _Sample, number: int) -> Conversation:
     turns = [turn for session in sessions for turn in _session(sample.conversation, f"session_{session}")]
     known = {turn.id for turn in turns}
     asked = [
-        Asked(
-            item.question,
-            tuple(turn for turn in repaired(item.evidence) if turn in known),
-            item.category,
-            " ".join(map(str, _leaves(item.answer))),
-        )
+        item.model_copy(update={"evidence": tuple(turn for turn in item.evidence if turn in known)})
         for item in sample.qa
     ]
     kept = tuple(item for item in asked if item.evidence or item.never_said)
@@ -131,26 +135,9 @@ def _session(held: dict[str, Any], name: str) -> Iterator[Turn]:
         yield Turn(id=turn_id, session=name, text=turn.seen, speaker=turn.speaker, at=at)
 
 
-def repaired(evidence: Any) -> tuple[str, ...]:
-    """Return the turn ids in a question's evidence, also from "D1:3; D2:4", "D 1:3" and "D1:03"."""
-    ids = (match for text in _leaves(evidence) for match in _ID.findall(str(text)))
-    return tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids))
-
-
 def seconds(date: str) -> float | None:
     """Return a local date ("1:56 pm on 8 May, 2023", ISO 8601) as seconds since the epoch, else None."""
     try:
         return float(parse(date).astimezone().timestamp())
     except (ParserError, OverflowError):
         return None
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """Yield the values in nested lists and dicts in order, without None."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    elif value is not None:
-        yield value

@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 from tests.loopback import LoopbackServer
+from tests.scripted_server import chunk, sse, told
 
 DIMENSIONS = 16
 Body = dict[str, Any]
@@ -108,7 +109,7 @@ class ModelServer(LoopbackServer):
         """Return the answer to a chat request that is not streamed."""
         raise NotImplementedError
 
-    def stream(self, reply: Reply, body: Body) -> list[bytes]:
+    def stream(self, reply: Reply, body: Body) -> Sequence[bytes]:
         """Return the lines of a streamed answer: one a piece, then those that end it."""
         raise NotImplementedError
 
@@ -141,19 +142,22 @@ class OllamaServer(ModelServer):
         return None
 
     def whole(self, reply: Reply, body: Body) -> Body:
-        counts = {"prompt_eval_count": reply.prompt_tokens, "eval_count": len(reply.pieces)}
-        known = {key: value for key, value in counts.items() if value is not None}
-        return {**_message(body, "".join(reply.pieces)), "done": True, "done_reason": "stop", **known}
+        message = {"role": "assistant", "content": "".join(reply.pieces)}
+        return {
+            "model": body["model"],
+            "message": message,
+            "done": True,
+            "done_reason": "stop",
+            **_counts(reply),
+        }
 
-    def stream(self, reply: Reply, body: Body) -> list[bytes]:
-        pieces = [_message(body, piece) | {"done": False} for piece in reply.pieces]
-        end = self.whole(reply, body) | {"message": {"role": "assistant", "content": ""}}
-        return [json.dumps(event).encode() + b"\n" for event in [*pieces, end]]
+    def stream(self, reply: Reply, body: Body) -> Sequence[bytes]:
+        return told(({"content": piece} for piece in reply.pieces), **_counts(reply))
 
 
-def _message(body: Body, content: str) -> Body:
-    message = {"role": "assistant", "content": content}
-    return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "message": message}
+def _counts(reply: Reply) -> dict[str, int]:
+    counts = {"prompt_eval_count": reply.prompt_tokens, "eval_count": len(reply.pieces)}
+    return {key: value for key, value in counts.items() if value is not None}
 
 
 class OpenAIServer(ModelServer):
@@ -177,23 +181,14 @@ class OpenAIServer(ModelServer):
     def whole(self, reply: Reply, body: Body) -> Body:
         message = {"role": "assistant", "content": "".join(reply.pieces)}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return {**_completion(body), "choices": [choice], "usage": _usage(reply)}
+        own = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
+        return {**own, "choices": [choice], "usage": _usage(reply)}
 
-    def stream(self, reply: Reply, body: Body) -> list[bytes]:
-        deltas = [({"role": "assistant", "content": piece}, None) for piece in reply.pieces]
-        events = [
-            {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
-            for delta, reason in [*deltas, ({}, "stop")]
-        ]
-        if (body.get("stream_options") or {}).get("include_usage"):
-            events.append({"choices": [], "usage": _usage(reply)})  # type: ignore[dict-item]
-        own = _completion(body) | {"object": "chat.completion.chunk"}
-        lines = [b"data: " + json.dumps({**own, **event}).encode() + b"\n\n" for event in events]
-        return [*lines, b"data: [DONE]\n\n"]
-
-
-def _completion(body: Body) -> Body:
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
+    def stream(self, reply: Reply, body: Body) -> Sequence[bytes]:
+        pieces = (chunk({"role": "assistant", "content": piece}) for piece in reply.pieces)
+        wants_usage = (body.get("stream_options") or {}).get("include_usage")
+        usage = [{"choices": [], "usage": _usage(reply)}] if wants_usage else []
+        return sse(*pieces, chunk(reason="stop"), *usage)
 
 
 def _usage(reply: Reply) -> dict[str, int]:

@@ -71,7 +71,7 @@ def test_questions_without_evidence_are_left_out_and_counted(tmp_path: Path) -> 
     (found,) = load_conversations(written(tmp_path, [SAMPLE]))
     assert [asked.evidence for asked in found.asked] == [("D2:2", "D10:1"), (), ("D2:1", "D2:3")]
     assert [asked.never_said for asked in found.asked] == [False, True, False]
-    assert [asked.gold for asked in found.asked] == ["7", "", ""]
+    assert [asked.answer for asked in found.asked] == ["7", "", ""]
     assert found.left_out == 1
 
 

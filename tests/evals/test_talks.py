@@ -21,8 +21,6 @@ from pipeline.errors import DatasetError
 from pipeline.steps.records import Step as PipelineStep
 from tests.fakes import FakeEncoder
 
-TALKS = Path(__file__).parents[2] / "evals" / "data" / "memory" / "talks"
-
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Athena]:
@@ -107,13 +105,13 @@ def test_conversations_are_stored_at_their_time_and_asked(
 ) -> None:
     at = datetime(2024, 5, 8, tzinfo=UTC).timestamp()
     turns = (
-        Turn(id="1", session="a", text="I have a red boat.", role="user", at=at),
-        Turn(id="3", session="b", text="I sail.", speaker="Ann", at=at),
+        Turn(id="D1:1", session="a", text="I have a red boat.", role="user", at=at),
+        Turn(id="D1:3", session="b", text="I sail.", speaker="Ann", at=at),
     )
     asked = (
-        Asked("What colour?", ("1", "3"), "4", gold="red"),
-        Asked("Who sails?", ("3",), "4"),
-        Asked("Which car?", (), "5", gold="blue"),
+        Asked(question="What colour?", evidence=("D1:1", "D1:3"), category="4", answer="red"),
+        Asked(question="Who sails?", evidence=("D1:3",), category="4"),
+        Asked(question="Which car?", category="5", answer="blue"),
     )
 
     def ask(athena: PlayedAthena, question: str, *, user: str) -> Reply:
