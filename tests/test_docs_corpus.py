@@ -14,11 +14,12 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from evals.datasets import load_queries
 from mission.commands import Refused
 from mission.console import act
 from mission.ship import SHIP_FILE, the_ship
 from mission.state import sound_state
-from tests.manuals import CORPUS, DATA, PART_ID, qrels, queries, sections, sources
+from tests.manuals import CORPUS, DATA, PART_ID, QUESTIONS, qrels, queries, sections, sources
 
 ROOT = Path(__file__).resolve().parent.parent
 STRANGERS = ("manuals/dev", "manuals/test", "missions/dev", "missions/test", "missions/hurry")
@@ -242,6 +243,15 @@ def test_every_answer_is_a_string_of_a_relevant_section() -> None:
             assert all(any(answer in text for text in texts) for answer in wanted), row["_id"]
         else:
             assert "answer" not in row and row["_id"] not in relevant
+
+
+def test_the_spans_of_the_questions_hold_the_answers() -> None:
+    texts = {name: (CORPUS / name).read_text(encoding="utf-8") for name in sources()}
+    for question in load_queries(QUESTIONS):
+        spans = [texts[span.source][span.start : span.end] for span in question.spans]
+        golds = [gold.text for gold in question.gold if gold.text]
+        held = not golds or any(gold in span for gold in golds for span in spans)
+        assert all(spans) and held, question.id
 
 
 @pytest.mark.parametrize("name", ["alarms", *(f"strangers/{x}" for x in STRANGERS)])

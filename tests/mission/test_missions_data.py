@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from athena import load_settings, open_athena
+from athena import Athena, load_settings, open_athena
+from evals.indexing import index_of
 from evals.judging import contains, quotes_shown
-from evals.retrieval import evaluate_retrieval
 from mission.levels import all_levels
 from tests.manuals import qrels, queries, sections
 
@@ -53,31 +54,35 @@ def test_every_question_is_answered_by_sections_of_the_manuals() -> None:
     assert {section for found in relevant.values() for section in found} - sections().keys() == set()
 
 
-@pytest.mark.slow
-def test_an_answer_is_among_the_first_five_retrieved(tmp_path: Path) -> None:
-    """For every question, with the bundled model and no other: enough to win without a language model."""
-    ranking = tmp_path / "missions.run"
-    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", cross_encoder="none")
-    with closing(open_athena(settings)) as athena:
-        evaluate_retrieval(athena, DATA, run=ranking, corpus=MANUALS)
-    first: dict[str, set[str]] = {}
-    for line in ranking.read_text(encoding="utf-8").splitlines():
-        query, _, section, rank, *_ = line.split()
-        if int(rank) <= FIRST:
-            first.setdefault(query, set()).add(section)
-    relevant = {q: {section.replace(" ", "_") for section in found} for q, found in qrels(DATA).items()}
-    assert [query for query, found in relevant.items() if not found & first[query]] == []
+@pytest.fixture(scope="module")
+def athena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
+    """The manuals, by the bundled embedding model and no other."""
+    data_dir = tmp_path_factory.mktemp("data")
+    settings = load_settings(data_dir=data_dir, llm="none", hyde="off", cross_encoder="none")
+    with closing(open_athena(settings)) as opened:
+        opened.ingest([MANUALS])
+        yield opened
 
 
 @pytest.mark.slow
-def test_the_first_words_lead_to_a_quote_with_the_way_on(tmp_path: Path) -> None:
+def test_an_answer_is_among_the_first_five_retrieved(athena: Athena) -> None:
+    """For every question: enough to win without a language model."""
+    names, relevant = index_of(athena.store).names, qrels(DATA)
+    options = athena.options.but(top_k=FIRST, context_tokens=10**9, merge_up=False)
+
+    def found(question: str) -> set[str]:
+        passages = athena.hybrid_search.search(question, options=options).passages
+        return {names[passage.section.node_id] for passage in passages}
+
+    assert [row["_id"] for row in queries(DATA) if not relevant[row["_id"]] & found(row["text"])] == []
+
+
+@pytest.mark.slow
+def test_the_first_words_lead_to_a_quote_with_the_way_on(athena: Athena) -> None:
     """Without a language model, and without a click."""
-    settings = load_settings(data_dir=tmp_path / "data", llm="none", hyde="off", cross_encoder="none")
-    with closing(open_athena(settings)) as athena:
-        athena.ingest([MANUALS])
 
-        def says(typed: str, wanted: str) -> bool:
-            quotes = quotes_shown(athena, athena.hybrid_search.search(typed))
-            return any(contains(quote.text, wanted) for quote in quotes if not quote.folded)
+    def says(typed: str, wanted: str) -> bool:
+        quotes = quotes_shown(athena, athena.hybrid_search.search(typed))
+        return any(contains(quote.text, wanted) for quote in quotes if not quote.folded)
 
-        assert [typed for typed, wanted in FIRST_WORDS if not says(typed, wanted)] == []
+    assert [typed for typed, wanted in FIRST_WORDS if not says(typed, wanted)] == []
