@@ -80,13 +80,13 @@ def hear(athena: Athena, query: Question) -> Heard:
     A history without replies is asked turn by turn first. After an abstention, and for a generated answer,
     the quotes are those that an answer in quotes would show.
     """
-    said: Asking = {"private": True, "user": NOBODY}
+    asking: Asking = {"private": True, "user": NOBODY}
     history = [Message(turn.role, turn.text) for turn in query.history]
     if all(message.role == "user" for message in history):
         for message in history:
-            said["conversation_id"] = athena.ask(message.text, **said).conversation_id
+            asking["conversation_id"] = athena.ask(message.text, **asking).conversation_id
         history = []
-    stream = athena.stream(query.text, history=history or None, **said)
+    stream = athena.stream(query.text, history=history or None, **asking)
     found = next((event.retrieval for event in stream if isinstance(event, SourcesFound)), None)
     answer = stream.answer
     retrieval = found or athena.hybrid_search.search(query.text)

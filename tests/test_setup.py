@@ -35,7 +35,8 @@ esac
 PIP = """#!/bin/sh
 echo "pip $*" >>"{calls}"
 case "$*" in
-  *'-m pip install'*'-e .'*) echo "WARNING: chatter of a build tool"; touch .venv/bin/athena; chmod +x .venv/bin/athena ;;
+  *'-m pip install'*'-e .'*) echo "WARNING: chatter of a build tool"
+    touch .venv/bin/athena; chmod +x .venv/bin/athena ;;
 esac
 """
 SHIM = "#!/bin/sh\necho 'pyenv: {name}: command not found' >&2\nexit 127\n"
