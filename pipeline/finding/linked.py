@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.answer import Passage
-from pipeline.finding.names import bears_names, is_named, names
+from pipeline.finding.names import bears_names, names, opening_names
 from pipeline.stores.base import DocumentStore, SearchRequest
 from pipeline.stores.globs import Globs
 from pipeline.terms import content_terms, leaf_terms, share
@@ -16,7 +16,6 @@ from pipeline.terms import content_terms, leaf_terms, share
 READ_PASSAGES = 5  # passages whose sentences are read for codes
 LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names a code
 MOST_CODES = 3  # of one sentence: a list may name forty procedures
-MOST_WORDS = 6  # of a question that is little more than a name: "What does section 2.2.1 say?"
 CANDIDATES = 20  # sections that the search for the codes returns
 
 
@@ -27,8 +26,8 @@ def with_linked(
 
     Also read are sentences with all codes of the question, such as its row in a table. A linked section's
     score is its passage's (or the first one's) times the share of the question's content words in the
-    sentence. If nothing is linked, and the question is little more than the name of the first section,
-    passages without that name are left out. Raises `StoreError`.
+    sentence. If nothing is linked, and the first section's heading begins with the names of the question,
+    passages without them are left out. Raises `StoreError`.
     """
     terms, asked = content_terms(question), names(question)
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
@@ -43,9 +42,7 @@ def with_linked(
         for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
             scores[code] = max(score * coverage, scores.get(code, 0.0))
     if not scores:  # "section 2.2.1" is that section alone
-        is_alone = (
-            len(question.split()) <= MOST_WORDS and bool(passages) and is_named(question, passages[0].section)
-        )
+        is_alone = bool(asked and passages) and asked <= opening_names(passages[0].section)
         return [one for one in passages if not is_alone or bears_names(question, one.section)]
     hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
     known = {section_id for passage in passages for section_id in passage.section_ids}

@@ -46,6 +46,11 @@ def bears_names(question: str, section: Node) -> bool:
     return _nearness(section.metadata, names(question)) < NOWHERE
 
 
+def opening_names(section: Node) -> frozenset[str]:
+    """Return the names that the section's own heading begins with."""
+    return names("".join(section.metadata["heading_path"][-1:]).split(" ")[0])
+
+
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
     """Return the items in their order, except that sections with the names of the question come first.
 
