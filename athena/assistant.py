@@ -352,11 +352,6 @@ class Athena:
         shown = replace(answer, text=filled_in(answer.text, texts))
         return shown, {known: texts[known] for known in (*answer.recalled, *answer.related) if known in texts}
 
-    def filled_in(self, text: str, *, user: str | None = None) -> str:
-        """Return a stored text with the present texts of the memories that it names."""
-        ids = memories_named(text)
-        return filled_in(text, self.memory_of(user).texts(ids)) if ids else text
-
     # -- ending -------------------------------------------------------------------------------------
 
     def finish(self) -> None:

@@ -63,10 +63,6 @@ class Games:
             return {}
         return _read(self._progress, _BEST_TIMES, "best times", fix="Delete the file.")
 
-    def forget_progress(self) -> None:
-        """Delete the best times."""
-        self._progress.unlink(missing_ok=True)
-
     def _path(self, level: str) -> Path:
         return self.folder / f"{level}.json"
 

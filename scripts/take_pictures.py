@@ -126,7 +126,6 @@ def _mission(app: App, shoot: Callable[[str], None]) -> None:
     expect(app.page.locator(".st-key-levels")).to_be_visible()
     shoot("mission-levels")
     app.open("/mission?level=co2-race")
-    app.page.get_by_role("button", name="Begin").click()
     line = app.page.get_by_role("textbox", name="Command")
     for number, command in enumerate(("list systems", "show AIR-CTRL"), start=1):
         line.fill(command)

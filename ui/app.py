@@ -1,4 +1,4 @@
-"""The app: its frame, its navigation, the conversations beside it, and the page that was asked for."""
+"""The app: its navigation, the sidebar with the conversations, and the page in the address."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ import streamlit as st
 from streamlit.navigation.page import Page
 
 from athena.missions import has_mission
+from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError
 from ui.conversation.sidebar import sidebar
 from ui.pages import PAGES, PageEntry
-from ui.shared import brand, components, dialogs, links, messages, process, state
+from ui.shared import brand, components, dialogs, links, messages, process
 from ui.shared.brand import is_the_ships
 
 log = logging.getLogger(__name__)
 
 
 def show() -> None:
-    """Show the page that was asked for."""
+    """Show the page in the address."""
     called = brand.name()
     # A ":material/…:" page icon would be fetched from another host; a file of our own is not.
     st.set_page_config(page_title=called, page_icon=str(brand.ICON), layout="wide")
-    st.logo(brand.logo(called), icon_image=str(brand.ICON), size="large")
+    logo = brand.LOGO if called == Persona().name else brand.ICON
+    st.logo(str(logo), icon_image=str(brand.ICON), size="large")
     pages = offered_pages()
     links.offer(pages)
     st.navigation(list(pages.values())).run()
 
 
 def offered_pages() -> dict[str, Page]:
-    """Return the pages in order; the mission only where its manuals are what is read."""
+    """Return the pages in order; the mission only if its manuals are the corpus."""
     return {
         entry.key: st.Page(
             partial(draw, entry), title=entry.title, icon=entry.icon, url_path=entry.key,
@@ -43,7 +45,7 @@ def offered_pages() -> dict[str, Page]:
 
 
 def _is_playable() -> bool:
-    """Return whether the mission can be played: not where documents are indexed, and none is the ship's."""
+    """Return whether the mission can be played: its manuals are the corpus, and are or will be indexed."""
     if not has_mission(process.settings()):
         return False
     try:
@@ -54,8 +56,8 @@ def _is_playable() -> bool:
 
 
 def draw(entry: PageEntry) -> None:
-    """Draw a page; an expected error is shown with its advice, without a traceback."""
-    state.come_to(entry.key)
+    """Draw a page; an expected error is shown with its fix."""
+    dialogs.come_to(entry.key)
     components.whole_page()
     try:
         sidebar(entry.key)

@@ -1,9 +1,8 @@
-"""Who may talk to the app, and what its pages may load.
+"""Refuse requests that come from other sites, and tell browsers to load nothing from elsewhere.
 
-A page on another site can have its host name resolve to this machine (DNS rebinding), open a WebSocket from
-its own origin, or show our pages in a frame. Each request is therefore checked for the name that it was sent
-to and the page that it comes from, before Streamlit sees it; and browsers are told to load nothing from
-elsewhere and to frame nothing of ours.
+Another site can make its host name resolve to this machine (DNS rebinding), open a WebSocket from its own
+origin, or show our pages in a frame. Each request is checked for its `Host` and `Origin` before Streamlit
+sees it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -36,48 +34,33 @@ STANDARD_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """The names that the app answers to.
+    """The host names that requests may be sent to, besides loopback addresses."""
 
-    Loopback and the address that it listens on; where that is every address, any address written as a number,
-    which nobody can rebind, and this machine's own name. `names` are added: those of a reverse proxy.
-    """
-
-    listens_on: str
-    names: frozenset[str] = frozenset()
+    names: frozenset[str]
+    proxies: frozenset[str]  # those of other machines: their pages may be at any port
+    every_address: bool  # the app listens on every address: any number is allowed, as nobody can rebind it
 
     @classmethod
     def of(cls, settings: Settings) -> AllowedHosts:
-        """Those of the settings."""
-        names = (name.strip().lower().rstrip(".") for name in settings.allowed_hosts.split(","))
-        return cls(settings.host.strip("[]").lower(), frozenset(filter(None, names)))
+        """Return the names of this machine, of the address listened on, and of the settings.
+
+        Loopback names are never proxies: other programs have pages at other ports of this machine.
+        """
+        listed = {name.strip().lower().rstrip(".") for name in settings.allowed_hosts.split(",")} - {""}
+        host = settings.host.strip("[]").lower()
+        every = host in EVERY_ADDRESS
+        own = socket.gethostname().lower() if every else host
+        proxies = frozenset(name for name in listed - {"localhost"} if not _is_loopback(name))
+        return cls(frozenset({*listed, own, "localhost"}), proxies, every)
 
     def __contains__(self, name: str) -> bool:
-        if name in self._known:
-            return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return address.is_loopback or self.listens_on in EVERY_ADDRESS
-
-    @cached_property
-    def proxies(self) -> frozenset[str]:
-        """Names that other machines answer to: their pages may be at any port, as requests come through them.
-
-        This machine's own are none, whoever lists them: other programs have pages at its other ports.
-        """
-        return frozenset(name for name in self.names - {"localhost"} if not _is_loopback(name))
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        own = {socket.gethostname().lower()} if self.listens_on in EVERY_ADDRESS else {self.listens_on}
-        return self.names | own | {"localhost"}
+        return name in self.names or _is_loopback(name) or (self.every_address and _address(name) is not None)
 
 
 class Guard:
-    """An ASGI middleware that refuses strangers and adds the headers of `security_headers`."""
+    """ASGI middleware that refuses requests from other sites, and adds `headers` to every response."""
 
     def __init__(self, app: ASGIApp, *, hosts: AllowedHosts, headers: Iterable[tuple[str, str]]) -> None:
         self._app = app
@@ -85,7 +68,7 @@ class Guard:
         self._headers = tuple(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what may come in."""
+        """Pass a request on, or refuse it with 403."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -106,7 +89,7 @@ class Guard:
             await PlainTextResponse(refusal, FORBIDDEN)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> str:
-        """Why a request is refused; "" where it is not."""
+        """Return why a request is refused; "" if it is not."""
         headers = Headers(scope=scope)
         host = _authority(f"//{headers.get('host', '')}")
         if host is None or host[0] not in self._hosts:
@@ -125,7 +108,7 @@ class Guard:
 
 
 def security_headers(page: str) -> list[tuple[str, str]]:
-    """The headers of every response; the scripts that stand in the `page` itself may run."""
+    """Return the headers of every response; scripts inside the HTML `page` may run."""
     inline = INLINE_SCRIPT.findall(page)
     policy = {
         "default-src": "'self'",
@@ -135,7 +118,6 @@ def security_headers(page: str) -> list[tuple[str, str]]:
         "font-src": "'self' data:",
         "media-src": "'self' blob:",
         "worker-src": "'self' blob:",
-        "connect-src": "'self'",
         "object-src": "'none'",
         "base-uri": "'self'",
         "form-action": "'self'",
@@ -143,7 +125,6 @@ def security_headers(page: str) -> list[tuple[str, str]]:
     }
     return [
         ("Content-Security-Policy", "; ".join(f"{name} {value}" for name, value in policy.items())),
-        ("X-Frame-Options", "DENY"),
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
         ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -152,7 +133,7 @@ def security_headers(page: str) -> list[tuple[str, str]]:
 
 
 def _authority(url: str) -> tuple[str, int | None] | None:
-    """Host name and port of a URL; None where it has no plain ones."""
+    """Return host name and port of a URL; None if it has other parts, or none of these."""
     try:
         parts = urlsplit(url)
         name, port = parts.hostname, parts.port
@@ -166,11 +147,16 @@ def _authority(url: str) -> tuple[str, int | None] | None:
     return name.lower().rstrip("."), port or STANDARD_PORTS.get(parts.scheme)
 
 
-def _is_loopback(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return ipaddress.ip_address(name).is_loopback
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
+        return None
+
+
+def _is_loopback(name: str) -> bool:
+    address = _address(name)
+    return address is not None and address.is_loopback
 
 
 def _hash(script: str) -> str:

@@ -1,8 +1,10 @@
-"""How Streamlit is started: the same options whether from the repository or from an installed package."""
+"""Start the app: Streamlit's options, the check of the port, and the API without the pages."""
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -15,16 +17,16 @@ from pipeline.answering.persona import load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.models.llm import require_model_name
 from ui.background import indexing
-from ui.ports import require_free, url_of
 
 NO_PAGE = "The chat in the browser needs Streamlit, which is not installed."
 INSTALL_PAGE = "Install it with: pip install 'athena-docs[page]'"
-LAST_WORDS_S = 5  # that answers are given when the doors close
+LAST_WORDS_S = 5  # for running requests to end when the API is stopped
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 (only compared with)
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
 
 
 def streamlit_options(settings: Settings) -> dict[str, Any]:
-    """Every option by its dotted name, those of the settings (address, port, upload size) included."""
+    """Return Streamlit's options by their dotted names, some of them from the settings."""
     options = dict(_flatten(tomllib.loads(OPTIONS_FILE.read_text(encoding="utf-8"))))
     options["server.address"] = settings.host
     options["server.port"] = settings.port
@@ -73,7 +75,7 @@ def serve(
 
 
 def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool, watch: bool) -> None:
-    """Serve the doors alone, without Streamlit."""
+    """Serve the API without the pages and without Streamlit."""
     if settings.doors == "none":
         raise ConfigurationError(
             "Without its page there is nothing to serve: no door is open.",
@@ -98,6 +100,28 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool,
                 server_header=False,
                 timeout_graceful_shutdown=LAST_WORDS_S,
             )
+
+
+def require_free(host: str, port: int) -> None:
+    """Raise `ConfigurationError` if the app cannot listen at this address."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            problem = f"Port {port} is in use."
+            fix = f"Athena may be running already: open {url_of(host, port)}. Or choose another --port."
+        else:
+            problem = f"Cannot listen on {host}:{port}: {error.strerror or error}."
+            fix = "Choose another --host or --port."
+        raise ConfigurationError(problem, fix) from error
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the address that a browser on this machine opens."""
+    name = EVERY_ADDRESS.get(host, host)
+    if ":" in name:
+        name = f"[{name}]"
+    return f"http://{name}:{port}"
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

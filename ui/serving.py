@@ -5,15 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import streamlit
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import HTMLResponse
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from athena import load_settings
@@ -22,14 +19,12 @@ from doors import PATHS, open_api
 from pipeline.redaction import guard_output
 from ui.background import indexing
 from ui.guard import AllowedHosts, Guard, security_headers
-from ui.pages import PAGES
 from ui.shared import process
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
-SERVER = "window.__streamlit = { BACKEND_BASE_URL: new URL('./', window.location.href).href };"
 SESSION_LOG = "streamlit.runtime.scriptrunner_utils.script_run_context"
 APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
@@ -38,22 +33,23 @@ class Serving(TypedDict):
     """What `streamlit.App` takes besides the script."""
 
     middleware: list[Middleware]
-    routes: list[Route]
     lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]]
 
 
 def serving(settings: Settings | None = None, *, ingest: bool = False, watch: bool = False) -> Serving:
-    """The guard, by these settings or those of the environment, and the address that names the program.
+    """Return the middleware and the lifespan of the app.
 
-    With `ingest` the corpus is indexed as soon as the app listens, with `watch` after every change, too.
+    Without `settings`, those of the environment are used. `ingest` indexes the corpus once the app listens;
+    `watch` indexes it again after every change of its files.
     """
     settings = settings or load_settings()
     guard_output()
-    guard = Middleware(Guard, hosts=AllowedHosts.of(settings), headers=security_headers(index_html()))
+    guard = Middleware(
+        Guard, hosts=AllowedHosts.of(settings), headers=security_headers(INDEX.read_text("utf-8"))
+    )
     api = open_api(settings, process.opened, page=True) if settings.doors != "none" else None
     return {
         "middleware": [guard, Middleware(ApiFirst, api=api)],
-        "routes": page_routes(),
         "lifespan": partial(_serving, api=api, ingest=ingest, watch=watch),
     }
 
@@ -86,22 +82,3 @@ async def _serving(
             await stack.enter_async_context(api.router.lifespan_context(api))
         with indexing(process.opened, ingest=False, watch=watch):
             yield
-
-
-@cache
-def index_html() -> str:
-    """Streamlit's page, with a script of ours before its own that says where its server is.
-
-    Without it, a page that is opened by its own address looks for the server below that address first, where
-    there is none: `/mission/_stcore/health` is not found.
-    """
-    return INDEX.read_text(encoding="utf-8").replace("<head>", f"<head>\n    <script>{SERVER}</script>", 1)
-
-
-def page_routes() -> list[Route]:
-    """The addresses of all pages."""
-    return [Route(path, _page) for path in ("/", *(f"/{entry.key}" for entry in PAGES))]
-
-
-async def _page(_: Request) -> HTMLResponse:
-    return HTMLResponse(index_html(), headers={"Cache-Control": "no-cache"})

@@ -53,14 +53,6 @@ def shown(unit: Unit, citation: Citation) -> Excerpt:
     return _excerpt(unit.lead, citation.start, citation.start + len(citation.quote), citation)
 
 
-def whole(unit: Unit, citation: Citation) -> Excerpt | None:
-    """Return all of a unit; None where it is shown already, or where the citation does not have its text."""
-    start, end = unit.start - citation.section_start, unit.end - citation.section_start
-    if not unit.left_out or not 0 <= start < end <= len(citation.section_text):
-        return None
-    return _excerpt("", unit.start, unit.end, citation)
-
-
 def readers_quote(citation: Citation) -> str:
     """Return the quote as Markdown, without the marks that readers do not see."""
     return display(_masked(citation, citation.start, citation.start + len(citation.quote)))

@@ -20,7 +20,6 @@ from pipeline.stores.turns import (
     question_of,
     recallable_of,
     title_of,
-    turn_as_markdown,
     turn_of,
     turn_row,
     unknown_turn,
@@ -64,13 +63,6 @@ class Conversation:
 
     info: ConversationInfo
     turns: tuple[Turn, ...]
-
-    def as_markdown(self) -> str:
-        """The conversation as Markdown, citations as footnotes."""
-        parts = [f"# {self.info.title or 'Conversation'}"]
-        for number, turn in enumerate(self.turns, start=1):
-            parts += turn_as_markdown(turn, number)
-        return "\n\n".join(parts) + "\n"
 
 
 class Conversations:

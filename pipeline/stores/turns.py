@@ -11,12 +11,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pipeline.answer import Answer
-from pipeline.answering.citations import escaped_markers, renamed_markers, without_markers
+from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import looked_up
 from pipeline.errors import UnknownConversation
 from pipeline.redaction import redacted
 from pipeline.steps.records import data_of
-from pipeline.stores.globs import as_scope, written
+from pipeline.stores.globs import as_scope
 from pipeline.stores.rows import Row
 
 TITLE_CHARACTERS = 60
@@ -177,23 +177,6 @@ def unknown_turn(turn_id: str) -> UnknownConversation:
     return UnknownConversation(
         f"No answer '{turn_id}' is stored; its conversation may have been deleted.", "Start a new one."
     )
-
-
-def turn_as_markdown(turn: Turn, number: int) -> list[str]:
-    """Return the paragraphs of an exported turn, citations as footnotes; `number` counts turns from 1."""
-    answer = turn.answer
-    # Footnotes count through the whole document.
-    text = renamed_markers(answer.text, lambda marker: f"[^{number}-{marker}]")
-    notes = [
-        f"[^{number}-{item.marker}]: {' › '.join([item.file, *item.heading_path])}, "
-        f"lines {item.start_line}-{item.end_line}: “{escaped_markers(' '.join(item.quote.split()))}”"
-        for item in answer.citations
-    ]
-    status = [] if answer.status == "complete" else [f"*This answer was {answer.status}.*"]
-    quoted = "\n".join(f"> {line}" for line in turn.question.splitlines())
-    globs = ", ".join(f"`{written(glob)}`" for glob in scope_of(answer))
-    scope = [f"Only in: {globs}"] if globs else []
-    return [f"## Question {number}", quoted, *scope, text or "*No answer.*", *status, *notes]
 
 
 @cache

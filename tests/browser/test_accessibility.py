@@ -70,7 +70,6 @@ def test_the_chat_has_no_serious_problem(talkative: str, open_app: Opener) -> No
 def test_no_page_has_a_serious_problem(talkative: str, open_app: Opener, path: str) -> None:
     app = open_app(talkative, path=path)
     if "level" in path:
-        app.page.get_by_role("button", name="Begin").click()
         expect(app.page.get_by_role("textbox", name="Command")).to_be_visible()
     assert not problems(app.page)
 

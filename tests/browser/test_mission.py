@@ -38,7 +38,6 @@ def output(app: App) -> Locator:
 def begin(app: App, level: str) -> None:
     """From the cards to the console."""
     app.page.locator(f".st-key-choose-{level} button").click()
-    app.page.get_by_role("button", name="Begin").click()
     expect(command(app)).to_be_focused()
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import WINDOWS, Opener, Window
 from tests.browser.looks import looked_at
-from tests.browser.pages import App, box
+from tests.browser.pages import box
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
 OUTSIDE = "Who won the football world cup in 1998?"
@@ -182,7 +182,7 @@ def test_what_is_remembered_is_listed_pinned_and_forgotten(quoting: str, open_ap
 def test_a_private_conversation_opens_in_no_other_window(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting, path="/?u=Fay")
     app.page.get_by_text("Private conversation").click()
-    expect(app.page.get_by_text("Nothing of a private conversation").first).to_be_visible()
+    expect(app.page.get_by_text("A private conversation is not stored").first).to_be_visible()
     app.ask(LN2)
     app.answered(1)
     assert "c=" not in app.page.url
@@ -201,4 +201,3 @@ def test_two_windows_and_a_second_question_lose_nothing(quoting: str, open_app: 
     app.answered(3)
     questions = app.page.locator(".question").all_inner_texts()
     assert [LN2 in questions[0], "oxygen" in questions[1], "C-105" in questions[2]] == [True] * 3
-    assert isinstance(app, App)

@@ -14,7 +14,7 @@ from pipeline.steps.records import Step
 from pipeline.stores.conversations import Conversation, ConversationInfo, Conversations
 from pipeline.stores.private import PrivateConversations
 from pipeline.stores.turns import RecallableTurn
-from tests.answers import answer, citing
+from tests.answers import answer
 from tests.contracts.conftest import BACKENDS, opened_store
 
 
@@ -160,23 +160,6 @@ class TestConversations:
         assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(-1, "wrong")]
         conversations.set_feedback(turn, None)
         assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(None, "")]
-
-    def test_export_has_footnotes_and_what_was_asked_alone_and_leaves_code_alone(
-        self, conversations: Conversations
-    ) -> None:
-        id_ = conversations.create("Fans").info.id
-        cites = replace(citing("The fan hums."), quote="The fan hums [2].")
-        settings = {"paths": ["engines/", "a[[]1].md"]}
-        cited = answer(text="Hums [1], `x[1]`.", citations=(cites,), settings=settings)
-        conversations.save_turn(id_, cited)
-        given = answer("And\nthen?", text="", status="failed", settings={"paths": None})
-        conversations.save_turn(id_, given)
-        text = conversations.get(id_).as_markdown()
-        only = "Only in: `engines/`, `a[1].md`"
-        assert text.startswith(f"# Fans\n\n## Question 1\n\n> Why?\n\n{only}\n\nHums [^1-1], `x[1]`.\n\n")
-        assert text.count("Only in") == 1
-        assert r"[^1-1]: fan.md › Fan, lines 3-3: “The fan hums \[2].”" in text
-        assert "> And\n> then?\n\n*No answer.*\n\n*This answer was failed.*" in text
 
     def test_several_threads_write_at_once(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id

@@ -171,5 +171,15 @@ def _walk(node: Any) -> Any:
 
 def texts(app: AppTest) -> str:
     """All texts that the page shows, a line each."""
-    kinds = (app.text, app.caption, app.markdown, app.header, app.warning, app.error, app.info, app.success)
+    kinds = (
+        app.text,
+        app.caption,
+        app.markdown,
+        app.header,
+        app.warning,
+        app.error,
+        app.info,
+        app.success,
+        app.toast,
+    )
     return "\n".join(str(element.value) for kind in kinds for element in kind)

@@ -47,15 +47,3 @@ def test_the_end_waits_until_the_ingest_has_stopped() -> None:
         assert begun.wait(10)
         assert not ended.is_set()
     assert ended.is_set()
-
-
-def test_with_watch_it_goes_on_watching() -> None:
-    watched: list[list[str]] = []
-
-    def watch(paths: list[str], *, stop: threading.Event, **_: object) -> None:
-        watched.append(paths)
-        stop.wait(10)
-
-    with indexing(athena_with(watch=watch), ingest=True, watch=True):
-        pass
-    assert watched == [["docs"]]

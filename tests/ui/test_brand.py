@@ -1,10 +1,9 @@
-"""Title, logo and navigation follow the persona and the corpus."""
+"""Title and navigation follow the persona and the corpus."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 import streamlit as st
@@ -25,20 +24,6 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Settings]]:
     st.cache_resource.clear()
     yield held
     st.cache_resource.clear()
-
-
-def test_the_logo_holds_the_name_as_text() -> None:
-    assert "Athena" in "".join(ET.fromstring(brand.logo("Athena")).itertext())
-    drawn = ET.fromstring(brand.logo("<Echo & Co>"))
-    assert "".join(drawn.itertext()).strip() == "<Echo & Co>"
-    assert int(drawn.attrib["width"]) == brand.LOGO_MARK + brand.LOGO_LETTER * len("<Echo & Co>")
-
-
-def test_the_name_is_the_personas(served: list[Settings], tmp_path: Path) -> None:
-    path = tmp_path / "persona.toml"
-    path.write_text('name = "Echo"\n', encoding="utf-8")
-    served[:] = [Settings(persona=path)]
-    assert brand.name() == "Echo"
 
 
 def test_a_persona_that_cannot_be_read_leaves_the_usual_name(served: list[Settings], tmp_path: Path) -> None:

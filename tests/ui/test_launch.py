@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import tomllib
 from pathlib import Path
@@ -16,7 +17,7 @@ from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from tests.contrast import LEAST_CONTRAST, channels, contrast
 from tests.server_processes import free_ports
-from ui.launch import OPTIONS_FILE, serve, streamlit_options
+from ui.launch import OPTIONS_FILE, require_free, serve, streamlit_options, url_of
 from ui.serving import APP_FILE, serving
 
 ROOT = Path(__file__).parents[2]
@@ -33,24 +34,20 @@ def test_the_scripts_folder_hides_no_package() -> None:
     assert not packages & {path.stem for path in APP_FILE.parent.iterdir()}
 
 
-def test_options_follow_the_settings() -> None:
-    options = streamlit_options(Settings(host="127.0.0.2", port=9000))
-    assert options["server.address"] == "127.0.0.2"
-    assert options["server.port"] == 9000
+def test_options_follow_the_settings_and_nothing_is_sent_or_looked_up_outside() -> None:
+    options = streamlit_options(Settings(port=9000))
+    assert (options["server.address"], options["server.port"]) == ("127.0.0.1", 9000)
     assert options["server.maxUploadSize"] == MAX_UPLOAD_MB
+    assert options["browser.gatherUsageStats"] is False and options["logger.hideWelcomeMessage"] is True
 
 
-def test_loopback_and_no_statistics_by_default() -> None:
-    options = streamlit_options(Settings())
-    assert options["server.address"] == "127.0.0.1"
-    assert options["browser.gatherUsageStats"] is False
-
-
-def test_options_are_known_to_streamlit() -> None:
-    from streamlit import config
-
-    known = config.get_config_options()
-    assert not [name for name in streamlit_options(Settings()) if name not in known]
+def test_a_port_in_use_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"Port {port} is in use"):
+            require_free("127.0.0.1", port)
+    require_free("127.0.0.1", port)
+    assert url_of("::", 80) == "http://[::1]:80"
 
 
 def test_without_streamlit_it_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +76,7 @@ def test_the_api_answers_beside_the_pages(empty_athena: Athena, monkeypatch: pyt
     pytest.importorskip("fastapi")
     monkeypatch.setattr("ui.shared.process.opened", lambda: empty_athena)
     served = serving(empty_athena.settings.model_copy(update={"doors": "api"}))
-    app = Starlette(routes=served["routes"], middleware=served["middleware"])
+    app = Starlette(middleware=served["middleware"])
     client = TestClient(app, "http://localhost", client=("127.0.0.1", 50_000))
     assert client.get("/api/documents").json() == []
     assert client.get("/api/documents/%00").json()["error"]["message"]
@@ -119,8 +116,3 @@ def test_streamlit_run_finds_the_guarded_app() -> None:
     found = discover_asgi_app(ROOT / "app.py")
     assert found.is_asgi_app
     assert found.import_string == "app:app"
-
-
-def test_no_address_is_looked_up_outside() -> None:
-    """Streamlit's banner asks an outside service for the address where the app listens on every one."""
-    assert streamlit_options(Settings())["logger.hideWelcomeMessage"] is True

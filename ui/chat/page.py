@@ -1,4 +1,4 @@
-"""The chat: one column of conversation, the evidence beside it, the question under it."""
+"""The chat: one column of conversation, the evidence beside it, the question below it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ui.conversation.talk import turns
 from ui.shared import links, messages, process, state
 from ui.shared.brand import is_the_ships
 from ui.shared.jobs import jobs
-from ui.shared.words import plain, unbroken
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.ingesting.uploads import UploadedFile
@@ -36,8 +36,8 @@ SUGGESTED = (  # for the manuals that come with Athena
     "How long does the oxygen last?",
     "What do I do when the CO2 in the cabin rises?",
 )
-LOOK_EVERY = 1.0  # seconds between two looks at what is being indexed
-NOT_COMPLETE = ":material/hourglass_top: Documents are being indexed. Only those read so far are searched."
+LOOK_EVERY = 1.0  # seconds between two looks while documents are being indexed
+NOT_COMPLETE = ":material/hourglass_top: Documents are being indexed. Answers use those that are ready."
 FIRST_DOCUMENTS = "The first documents are being indexed."
 
 
@@ -50,11 +50,12 @@ def page() -> None:
     documents = process.athena().store.sections.documents()
     current = conversation.info.id if conversation else ""
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
-        _indexing(process.athena().ingesting or jobs().working, bool(documents))
+        busy = _is_indexing()
+        st.fragment(_indexing, run_every=LOOK_EVERY if busy or not documents else None)(busy, bool(documents))
         if documents:
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="question-bar"):
                 scope_bar(conversation, documents)
-                agent_bar(conversation, working=working)
+                agent_bar(working=working)
         question_field(
             "Ask the documents" if documents else "Drop a file here, and ask about it",
             key="question",
@@ -63,7 +64,6 @@ def page() -> None:
             on_ask=partial(ask, conversation_id=current),
         )
     with st.container(key="chat"):
-        messages.show_notice(drawn_again=working)  # as soon as the answer is there
         if conversation is None or not (conversation.turns or run):
             _welcome(documents)
         else:
@@ -102,7 +102,7 @@ def ask(
     try:
         start_answer(question, conversation_id=conversation, verbatim=verbatim, instead_of=instead_of,
                      files=files, begins=not drawn)  # fmt: skip
-    finally:  # last: where the address changes, Streamlit breaks off a callback for the next click
+    finally:  # last: once the address changes, Streamlit may break off a callback for the next click
         if not drawn:
             state.open_conversation(conversation, in_address=not whose.is_kept_here(conversation))
         elif not instead_of:
@@ -113,7 +113,7 @@ def ask(
 
 
 def _welcome(documents: Sequence[DocumentInfo]) -> None:
-    """Draw the empty conversation: what this is, what can be asked, and what answers."""
+    """Draw an empty conversation: a greeting, questions to click, and the model that answers."""
     persona = process.athena().persona
     with st.container(key="welcome"):
         st.header("What do you need to know?", anchor=False)
@@ -138,18 +138,18 @@ def _nothing_indexed() -> None:
 def _suggestions(questions: Sequence[str]) -> None:
     for row in (questions[:2], questions[2:]):
         for column, question in zip(st.columns(2), row, strict=False):
-            column.button(plain(unbroken(question)), key=f"ask-{question}", width="stretch",
+            column.button(plain(question), key=f"ask-{question}", width="stretch",
                           on_click=_ask_first, args=(question,))  # fmt: skip
 
 
 def _ask_first(question: str) -> None:
-    """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
+    """Begin with a question; a second click before the page is drawn again is ignored."""
     if not runner().of(state.drawn_conversation_id()):
         ask(question)
 
 
 def _what_answers(documents: Sequence[DocumentInfo]) -> None:
-    """Draw how much is indexed and which model answers, with the way to connect one."""
+    """Draw how much is indexed and which model answers, or a link to connect one."""
     sections = counted(sum(info.sections for info in documents), "section")
     about = f"{counted(len(documents), 'document')}, {sections}"
     with st.container(horizontal=True, key="connection", vertical_alignment="center", gap="xsmall"):
@@ -160,17 +160,15 @@ def _what_answers(documents: Sequence[DocumentInfo]) -> None:
             links.link("settings", "Connect one", icon=":material/settings:")
 
 
-def _indexing(busy: bool, any_documents: bool) -> None:
-    """Say while documents are being indexed that others are missing; draw the page again when that ends."""
-    every = LOOK_EVERY if busy or not any_documents else None
-    st.fragment(_being_indexed, run_every=every)(busy, any_documents)
-
-
 @messages.shown
-def _being_indexed(busy: bool, any_documents: bool) -> None:
-    athena = process.athena()
-    now = athena.ingesting or jobs().working
-    if now != busy or (not any_documents and athena.store.sections.documents()):
+def _indexing(busy: bool, any_documents: bool) -> None:
+    """Warn while documents are being indexed; draw the page again at the end, and at the first document."""
+    now = _is_indexing()
+    if now != busy or (not any_documents and process.athena().store.sections.documents()):
         st.rerun()
     if busy and any_documents:
         st.caption(NOT_COMPLETE)
+
+
+def _is_indexing() -> bool:
+    return process.athena().ingesting or jobs().working

@@ -1,6 +1,6 @@
-"""Answer or Agent: the switch beside the question, and a tool that waits for the user's permission.
+"""The switch between Answer and Agent, and tool calls that wait for the user's permission.
 
-Nothing of `agent/` is imported before somebody switches to it.
+`agent/` is imported once somebody switches to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from agent import Agent, AgentTool
-    from pipeline.stores.conversations import Conversation
 
 ANSWER, AGENT = "Answer", "Agent"
 POLL_S = 0.2
@@ -33,14 +32,14 @@ LONGEST_WAIT_S = 600.0  # for the user's permission: the window may be closed
 
 @dataclass(slots=True)
 class Switched:
-    """Whether this session chose the agent, by conversation ("" = the next one)."""
+    """Whether this session asks the agent."""
 
-    on: dict[str, bool] = field(default_factory=dict)
+    on: bool = False
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A call that waits for the user's permission, which names it: another may have come in its place."""
+    """A call that waits for permission; the answer names its id, as another call may wait by then."""
 
     tool: AgentTool
     arguments: Mapping[str, Any]
@@ -51,12 +50,12 @@ class Waiting:
 
 @st.cache_resource(show_spinner=False)
 def _waiting() -> dict[str, Waiting]:
-    """Return the calls that wait, by conversation: any window of a conversation may answer."""
+    """Return the waiting calls by conversation: any window of it can answer."""
     return {}
 
 
 def consent_html(conversation_id: str) -> str:
-    """Return the question whether a call may be made; "" where none waits."""
+    """Return the question for permission as HTML; "" if no call waits."""
     asked = _waiting().get(conversation_id)
     if asked is None:
         return ""
@@ -72,7 +71,7 @@ def consent_html(conversation_id: str) -> str:
 
 
 def answer_consent(conversation_id: str, call: str, *, allow: bool) -> None:
-    """Allow the call of an id, or refuse it; do nothing where another one waits by now."""
+    """Allow or refuse the call of an id; do nothing if another one waits by now."""
     asked = _waiting().get(conversation_id)
     if asked and asked.id == call:
         del _waiting()[conversation_id]
@@ -83,7 +82,7 @@ def answer_consent(conversation_id: str, call: str, *, allow: bool) -> None:
 def _permitted(
     asked: Waiting, waiting: dict[str, Waiting], conversation_id: str, stop: threading.Event
 ) -> bool:
-    """Wait for the user's permission; False where the run is stopped or no word comes."""
+    """Wait for the user's permission; return False if the run is stopped or nobody answers."""
     deadline = time.monotonic() + LONGEST_WAIT_S
     while not asked.done.wait(POLL_S):
         if stop.is_set() or time.monotonic() >= deadline:
@@ -93,14 +92,8 @@ def _permitted(
 
 
 def agent_of_conversation(conversation_id: str) -> Agent | None:
-    """Return the agent of a conversation; None where it is not switched on or no model is connected.
-
-    What was chosen for the next conversation applies to this one where it begins.
-    """
-    chosen = kept(Switched)
-    if conversation_id not in chosen.on and "" in chosen.on:
-        chosen.on[conversation_id] = chosen.on.pop("")
-    if not (chosen.on.get(conversation_id) and answering_model()):
+    """Return the agent that answers in a conversation; None if it is off, or no model is connected."""
+    if not (kept(Switched).on and answering_model()):
         return None
     waiting = _waiting()
 
@@ -113,25 +106,14 @@ def agent_of_conversation(conversation_id: str) -> Agent | None:
     return replace(agent_of(process.athena()), consent=consent)
 
 
-def agent_bar(conversation: Conversation | None, *, working: bool) -> None:
-    """Draw the switch between an answer and an agent, where a model is connected."""
+def agent_bar(*, working: bool) -> None:
+    """Draw the switch between an answer and an agent, if a model is connected."""
     if not answering_model():
         return
-    current, chosen = conversation.info.id if conversation else "", kept(Switched)
-    last = conversation.turns[-1].answer if conversation and conversation.turns else None
-    on = chosen.on.get(current, bool(last and last.used_tools))
-    if conversation:
-        chosen.on.setdefault(current, on)
-    picked = st.segmented_control(
-        "Who answers",
-        [ANSWER, AGENT],
-        default=AGENT if on else ANSWER,
-        key=f"who-{current}-{on}",
-        disabled=working,
-        required=True,
-        label_visibility="collapsed",
-        help="The agent calls tools before it answers.",
-    )
-    if (picked == AGENT) != on:
-        chosen.on[current] = picked == AGENT
+    now = AGENT if kept(Switched).on else ANSWER
+    picked = st.segmented_control("Who answers", [ANSWER, AGENT], default=now, key=f"who-{now}",
+                                  required=True, disabled=working, label_visibility="collapsed",
+                                  help="The agent calls tools before it answers.")  # fmt: skip
+    if picked != now:
+        kept(Switched).on = picked == AGENT
         st.rerun()

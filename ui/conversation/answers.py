@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
+from types import MappingProxyType
 
-from memory.times import date_words
-from memory.turn_index import Turn as SaidTurn
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import escaped_markers, renamed_markers
 from pipeline.answering.recollection import FORGOTTEN, filled_in
@@ -30,56 +28,38 @@ STOPPED = "You stopped this answer."
 OTHERWISE = "Try the words that the documents use, or ask about one thing at a time."
 DOUBT = "The passage does not say this."
 SHOWN = 2_000  # characters of a tool's result
-LONGEST_SAID = 300  # characters of a remembered message
+LONGEST_SAID = 300  # characters of a memory, or of a quote beside a chip
 ICONS = {"tool": "build", "memory": "psychology", "documents": "search"}
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What a turn took from the memory, as it is now: texts by id, messages among them, replaced facts."""
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    said: Mapping[str, SaidTurn] = field(default_factory=dict)
-    replaced: Sequence[
-        tuple[str, str, Sequence[str], bool]
-    ] = ()  # id, text, the old texts, whether it was undone
-
-
-NOTHING_RECALLED = Recalled()
-
-
 def stored_html(
-    answer: Answer, recalled: Recalled = NOTHING_RECALLED, *, failure: RunFailed | None = None
+    answer: Answer, memories: Mapping[str, str] = MappingProxyType({}), *, failure: RunFailed | None = None
 ) -> str:
-    """Return the HTML of a finished turn; where it failed, its last notice says why."""
+    """Return the HTML of a finished turn, with the texts of its memories by id.
+
+    The last notice of a failed turn says why it failed.
+    """
     failed = answer.status == "failed" and bool(answer.notices)
     notices = answer.notices[:-1] if failed else answer.notices
-    from_memory = _recalled(answer, recalled)
-    thoughts = data_of(answer.steps, "generate").get("thinking", "")
-    body = tag(
-        "div",
-        _corrected(answer),
-        _body(answer),
-        *(_note("info", html_of(notice)) for notice in notices),
-        _note("stop_circle", STOPPED) if answer.status == "stopped" else "",
-        _failure(answer.notices[-1], failure.fix if failure else "") if failed else "",
-        class_=f"answer {kind_of(answer)}",
-    )
-    memory_first = kind_of(answer) in ("quotes", "abstained")
     parts = [
-        from_memory if memory_first else "",
-        _calls(answer.steps, recalled.texts),
-        _thoughts(thoughts),
-        body,
-        *_replaced(recalled, told=answer.mode == "memory"),
-        "" if memory_first else from_memory,
-        _related(answer, recalled),
+        _recalled(answer, memories),
+        _calls(answer.steps, memories),
+        _thoughts(data_of(answer.steps, "generate").get("thinking", "")),
+        tag(
+            "div",
+            _corrected(answer),
+            _body(answer),
+            *(_note("info", html_of(notice)) for notice in notices),
+            _note("stop_circle", STOPPED) if answer.status == "stopped" else "",
+            _failure(answer.notices[-1], failure.fix if failure else "") if failed else "",
+            class_=f"answer {kind_of(answer)}",
+        ),
     ]
     return _question(answer.question) + "".join(parts)
 
 
 def running_html(now: RunSnapshot, *, consent: str = "") -> str:
-    """Return the HTML of a turn that is being written, or that ended before it could be stored."""
+    """Return the HTML of a turn that is being written, or that could not be stored."""
     found = nearest_sections(now.found, {}) if now.working else ()
     text = _written(now.text, now.citations, now.support) if now.text else ""
     ended = "" if now.working or now.failure else _note("stop_circle", STOPPED)
@@ -109,9 +89,8 @@ def kind_of(answer: Answer) -> str:
 
 def _question(question: str) -> str:
     said = tag("span", "You asked: ", class_="sr")
-    return tag(
-        "div", said, escape(question), class_="question", tabindex="0" if len(question) > 500 else None
-    )
+    scrolls = "0" if len(question) > 500 else None
+    return tag("div", said, escape(question), class_="question", tabindex=scrolls)
 
 
 def _body(answer: Answer) -> str:
@@ -184,16 +163,15 @@ def _abstained(answer: Answer) -> str:
 
 
 def _card(at: int, citation: Citation, *, act: bool = True) -> str:
-    inside = crumbs(breadcrumb(citation).split(" › ")) + tag(
-        "span", escape(shortened(text_of(citation.quote), 180)), class_="snippet"
-    )
+    snippet = tag("span", escape(shortened(text_of(citation.quote), 180)), class_="snippet")
+    inside = crumbs(breadcrumb(citation).split(" › ")) + snippet
     if not act:
         return tag("div", inside, class_="card")
     return tag("button", inside, class_="card", data_act="open", data_kind="nearest", data_marker=str(at))
 
 
 def _corrected(answer: Answer) -> str:
-    """Return what was searched for instead of what was typed, with the way back."""
+    """Return the corrected question, with a button to search for the typed one."""
     if not answer.message_corrected:
         return ""
     back = tag("button", tag("em", escape(answer.question)), class_="verbatim", data_act="verbatim")
@@ -223,15 +201,12 @@ def _fold(name: str, label: str, *inside: str, is_open: bool = False, class_: st
 
 
 def _thoughts(thoughts: str) -> str:
-    return (
-        _fold("thoughts", "What the model thought", tag("pre", escape(thoughts), tabindex="0"))
-        if thoughts
-        else ""
-    )
+    text = tag("pre", escape(thoughts), tabindex="0")
+    return _fold("thoughts", "What the model thought", text) if thoughts else ""
 
 
 def _found(found: Sequence[Citation]) -> str:
-    """Return the passages that were found, shown while the answer is written from them."""
+    """Return the passages that were found, which are shown while the answer is written."""
     if not found:
         return ""
     cards = tag("div", *(_card(at, one, act=False) for at, one in enumerate(found)), class_="cards")
@@ -239,18 +214,17 @@ def _found(found: Sequence[Citation]) -> str:
 
 
 def _working(now: RunSnapshot) -> str:
-    """Return the line that says what is done at the moment, with the button that stops it."""
+    """Return the line with the current step and the Stop button."""
     step = "Stopping" if now.stopping else now.step.rstrip(" .…") or ("Writing" if now.text else "Starting")
     stop = tag("button", icon("stop_circle"), "Stop", class_="tool framed", data_act="stop",
                disabled=now.stopping, title="Stop (Esc)")  # fmt: skip
     pulse = tag("span", class_="pulse", aria_hidden="true")
-    return tag(
-        "div", pulse, tag("span", escape(step), " …", role="status", class_="step"), stop, class_="line"
-    )
+    now_doing = tag("span", escape(step), " …", role="status", class_="step")
+    return tag("div", pulse, now_doing, stop, class_="line")
 
 
 def _calls(steps: Sequence[Step], texts: Mapping[str, str] | None) -> str:
-    """Return what an agent called, a fold for each call; `texts` of memories are None where unknown."""
+    """Return a fold for each tool call of an agent; `texts` of memories are None while unknown."""
     made = [_call(step, texts) for step in steps if step.name == "tool"]
     return tag("div", *made, class_="calls") if made else ""
 
@@ -270,73 +244,22 @@ def _call(step: Step, texts: Mapping[str, str] | None) -> str:
 # -- memory ------------------------------------------------------------------------------------------------
 
 
-def _recalled(answer: Answer, recalled: Recalled) -> str:
-    """Return what was recalled for the answer: memory, not documents."""
-    if not answer.recalled:
+def _recalled(answer: Answer, memories: Mapping[str, str]) -> str:
+    """Return the memories that the answer used; a reply about the memory names them itself."""
+    if answer.mode == "memory" or not (answer.recalled or answer.related):
         return ""
-    items = tag("ul", *(_memory(known, recalled) for known in answer.recalled), class_="memories")
-    if answer.mode == "memory":  # the reply has said it
-        return _fold("recalled", "Change what is remembered", items, class_="fold recalled")
+    texts = [memories.get(known, FORGOTTEN) for known in answer.recalled]
+    texts += [memories[known] for known in answer.related if known in memories]
     label = tag("p", icon("psychology"), "From memory, not from the documents", class_="label")
+    items = tag("ul", *(tag("li", escape(shortened(one_line(text), LONGEST_SAID))) for text in texts))
     return tag("section", label, items, class_="recalled", aria_label="From memory")
 
 
-def _memory(memory_id: str, recalled: Recalled) -> str:
-    """Return a memory or a message that was recalled, as it is now; a forgotten one says so."""
-    text, turn = recalled.texts.get(memory_id), recalled.said.get(memory_id)
-    if text is None:
-        return tag("li", tag("span", FORGOTTEN, class_="remembered"), class_="gone")
-    shown = f"“{shortened(one_line(turn.text), LONGEST_SAID)}”" if turn else text
-    when = tag("span", escape(said_when(turn)), class_="when") if turn else ""
-    source = tag("button", escape(shown), class_="remembered", data_act="source", data_memory=memory_id,
-                 title="Where it comes from")  # fmt: skip
-    forget = tag("button", "Forget", class_="tool forget", data_act="forget", data_memory=memory_id,
-                 aria_label=f"Forget: {shown}")  # fmt: skip
-    return tag("li", when, source, forget)
-
-
-def said_when(turn: SaidTurn) -> str:
-    """Return the day of a message, and who wrote it where it was not the user."""
-    who = "the assistant" if turn.role == "assistant" else turn.speaker
-    return ", ".join(filter(None, [date_words(turn.at), who]))
-
-
-def _related(answer: Answer, recalled: Recalled) -> str:
-    texts = [recalled.texts[known] for known in answer.related if known in recalled.texts]
-    if not texts:
-        return ""
-    label = tag("p", icon("psychology"), "How it relates, from memory", class_="label")
-    items = (tag("li", tag("span", escape(text), class_="remembered")) for text in texts)
-    return tag(
-        "section", label, tag("ul", *items, class_="memories"), class_="recalled", aria_label="How it relates"
-    )
-
-
-def _replaced(recalled: Recalled, *, told: bool) -> list[str]:
-    """Return a line for each fact of this turn that took the place of others, with the way back."""
-    made = []
-    for memory_id, text, old, undone in recalled.replaced:
-        others = "; ".join(old)
-        story = "Not what you meant?" if told else f"Remembered: {text}. Instead of: {others}"
-        story = f"Undone. This holds again: {others}" if undone else story
-        undo = tag("button", icon("undo"), "Undo", class_="tool", data_act="undo", data_memory=memory_id)
-        made.append(
-            tag(
-                "div",
-                icon("history"),
-                tag("div", escape(story)),
-                "" if undone else undo,
-                class_="note changed",
-            )
-        )
-    return made
-
-
-# -- the line under it, and the copy -----------------------------------------------------------------------
+# -- the line below it, and the copy ----------------------------------------------------------------------
 
 
 def meta(answer: Answer) -> str:
-    """Return the quiet line under an answer: sources, what lacks support, model, time."""
+    """Return the line below an answer: sections, unsupported sentences, scope, model, time."""
     if answer.mode in ("reply", "memory"):
         return ""
     sources = len({(citation.source, citation.heading_path) for citation in answer.citations})
@@ -351,7 +274,7 @@ def meta(answer: Answer) -> str:
 
 
 def answer_markdown(answer: Answer) -> str:
-    """Return what is copied of an answer; only the sources that its text names are listed."""
+    """Return an answer as Markdown to copy, with footnotes for the sources that its text names."""
     text = renamed_markers(answer.text, lambda marker: f"[^{marker}]")
     asked = "\n".join(f"> {line}".rstrip() for line in answer.question.splitlines())
     named = [item for item in answer.citations if f"[^{item.marker}]" in text]
@@ -366,5 +289,5 @@ def _footnote(citation: Citation) -> str:
 
 
 def breadcrumb(citation: Citation) -> str:
-    """Return where a citation stands, in one line."""
+    """Return the file and the headings of a citation in one line."""
     return " › ".join([citation.file, *citation.heading_path])

@@ -1,16 +1,17 @@
-"""The evidence pane beside a conversation: a citation's section as it is now, the cited sentence marked."""
+"""The evidence pane: the section of a citation as it is now, with the cited passage marked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import Provenance, provenance
 from pipeline.errors import UnknownDocument
-from ui.shared import components, messages, process
+from ui.shared import components, process
 from ui.shared.markdown import Span, converted_from, crumbs, file_html, icon, tag
 from ui.shared.state import OpenEvidence, sent, shared
 
@@ -30,44 +31,30 @@ class CitationWalk:
 
     citations: tuple[Citation, ...]
     index: int
-    answering: tuple[int, int] | None = None  # offsets in the file, when it was cited, of what answers
+    answering: tuple[int, int] | None = None  # the part that answers, as offsets in the cited file
 
     @property
     def current(self) -> Citation:
-        """The one that the pane shows."""
+        """The citation that the pane shows."""
         return self.citations[self.index]
 
 
 def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
-    """The citations of an answer, at the opened one; None where the answer does not have it."""
+    """Return the citations of an answer, at the opened one; None if the answer does not have it."""
     if opened.kind == "nearest":
-        found = answer.nearest
-        index = opened.marker if 0 <= opened.marker < len(found) else None
-    else:
-        found = tuple(sorted(answer.citations, key=lambda citation: citation.marker))
-        index = next((i for i, citation in enumerate(found) if citation.marker == opened.marker), None)
-    if index is None:
-        return None
-    return CitationWalk(found, index, _answering(answer, found[index]) if opened.kind == "citation" else None)
+        return CitationWalk(answer.nearest, opened.marker) if opened.marker < len(answer.nearest) else None
+    found = tuple(sorted(answer.citations, key=lambda citation: citation.marker))
+    index = next((i for i, citation in enumerate(found) if citation.marker == opened.marker), None)
+    return None if index is None else CitationWalk(found, index, _answering(answer, found[index]))
 
 
 def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
-    """The sentence, row or step that answers, within a citation that has more."""
+    """Return the part of a citation that answers, if it is not all of it."""
     unit = next((unit for unit in answer.units if unit.marker == citation.marker), None)
     if answer.verdict != "answered" or unit is None or unit.answer_start is None or unit.answer_end is None:
         return None
     start, end = max(unit.answer_start, citation.start), min(unit.answer_end, citation.end)
     return (start, end) if start < end and (start, end) != (citation.start, citation.end) else None
-
-
-def step(answer: Answer, opened: OpenEvidence, *, position: int) -> OpenEvidence:
-    """The citation at a position, from 1 on; what was open where the answer has none there."""
-    at = walk(answer, opened)
-    if at is None or not 1 <= position <= len(at.citations):
-        return opened
-    index = position - 1
-    marker = index if opened.kind == "nearest" else at.citations[index].marker
-    return replace(opened, marker=marker, whole=False)
 
 
 def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionStore) -> View:
@@ -95,7 +82,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
 
 
 def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str:
-    """Return the section as it is now, below the passage as it was where that is not there any more."""
+    """Return the section as it is now; above it the passage as it was, if that was changed or is gone."""
     today = tag("h2", escape(title), class_="title") + now
     if fate.status not in ("changed", "gone"):
         return today
@@ -108,7 +95,7 @@ def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str
 
 
 def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
-    """Where the cited passage stands today, with what answers in it where the words are as they were."""
+    """Return the marks of the cited passage in today's file; of its answering part only if unchanged."""
     if fate.start is None or fate.end is None or fate.status == "gone":
         return []
     same = fate.end - fate.start == at.current.end - at.current.start
@@ -118,7 +105,7 @@ def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
 
 
 def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
-    """The cited passage as marks that do not overlap, the part that answers as one of its own."""
+    """Return the cited passage as marks without overlap; the answering part has its own."""
     start, end = at.current.start + moved, at.current.end + moved
     if at.answering is None:
         return [Span(start, end, "mark")]
@@ -140,15 +127,10 @@ def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *,
 
 
 def _around(document: StoredDocument, start: int, end: int) -> tuple[int, int]:
-    """Offsets of a passage with the whole of its sections; it may begin at a heading, which is in none."""
-    touched = [
-        section
-        for section in document.sections
-        if int(section.start_char_idx or 0) < max(end, start + 1) and start < int(section.end_char_idx or 0)
-    ]
-    first = min((int(section.start_char_idx or 0) for section in touched), default=start)
-    last = max((int(section.end_char_idx or 0) for section in touched), default=end)
-    return min(start, first), max(end, last)
+    """Return the offsets of a passage with all of its sections; a heading at its start is in no section."""
+    bounds = [(int(one.start_char_idx or 0), int(one.end_char_idx or 0)) for one in document.sections]
+    touched = [(first, last) for first, last in bounds if first < max(end, start + 1) and start < last]
+    return min([start, *(first for first, _ in touched)]), max([end, *(last for _, last in touched)])
 
 
 def _status_text(fate: Provenance, document: StoredDocument | None) -> str:
@@ -156,35 +138,27 @@ def _status_text(fate: Provenance, document: StoredDocument | None) -> str:
         case "same":
             return "The passage is as it was when this was answered."
         case "moved":
-            where = (
-                f" to line {_line(document.text, fate.start)}" if document and fate.start is not None else ""
-            )
-            return f"The same passage, moved{where} since this was answered."
+            return "The same passage, moved within its file since this was answered."
         case "changed":
             return "The passage was changed since this was answered."
+        case _ if document is None:
+            return "The file is no longer indexed."
         case _:
-            return (
-                "The file is no longer indexed." if document is None else "The passage is gone from the file."
-            )
+            return "The passage is gone from the file."
 
 
 def _lines(citation: Citation, fate: Provenance) -> str:
     if fate.status != "same":
         return ""
-    if citation.start_line == citation.end_line:
-        return f"Line {citation.start_line}"
-    return f"Lines {citation.start_line}-{citation.end_line}"
-
-
-def _line(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
+    first, last = citation.start_line, citation.end_line
+    return f"Line {first}" if first == last else f"Lines {first}-{last}"
 
 
 # -- the pane ------------------------------------------------------------------------------------------
 
 
 def evidence_pane(turns: Sequence[Turn], *, working: bool) -> None:
-    """Draw the pane where it is open on a citation of one of these turns."""
+    """Draw the pane if it is open on a citation of one of these turns."""
     opened = shared().evidence
     answer = next((turn.answer for turn in turns if opened and turn.id == opened.turn_id), None)
     at = walk(answer, opened) if answer and opened else None
@@ -194,8 +168,8 @@ def evidence_pane(turns: Sequence[Turn], *, working: bool) -> None:
         key=PANE,
         data=evidence_view(at, opened, sections=process.athena().store.sections) | {"working": working},
         on_close_change=_close,
-        on_step_change=lambda: _step(answer, opened),
-        on_whole_change=lambda: _whole(opened),
+        on_step_change=partial(_step, at, opened),
+        on_whole_change=partial(_whole, opened),
     )
 
 
@@ -203,10 +177,13 @@ def _close() -> None:
     shared().evidence = None
 
 
-@messages.noticed
-def _step(answer: Answer, opened: OpenEvidence) -> None:
-    if wanted := sent(PANE, "step"):
-        shared().evidence = step(answer, opened, position=int(wanted["position"]))
+def _step(at: CitationWalk, opened: OpenEvidence) -> None:
+    """Show the citation at the position that was sent, counting from 1."""
+    position = int(sent(PANE, "step").get("position", 0))
+    if 1 <= position <= len(at.citations):
+        index = position - 1
+        marker = index if opened.kind == "nearest" else at.citations[index].marker
+        shared().evidence = replace(opened, marker=marker, whole=False)
 
 
 def _whole(opened: OpenEvidence) -> None:

@@ -1,4 +1,4 @@
-"""Quotes as HTML: each with its lead, what answers marked, and what was left out to unfold."""
+"""Quotes as HTML: each below its breadcrumb, with the sentence that answers marked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from pipeline.answer import Answer, Citation, Unit
-from pipeline.answering.excerpts import Excerpt, shown, whole
+from pipeline.answering.excerpts import Excerpt, shown
 from pipeline.words import counted
 from ui.shared.markdown import Span, crumbs, html_of, tag
 
@@ -16,12 +16,12 @@ Quoted = tuple[Unit, Citation]
 
 
 def quotes_html(answer: Answer) -> str:
-    """Return the quotes of an answer in the order of its units; those that are folded stand behind a line."""
+    """Return the quotes of an answer in the order of its units; folded ones can be unfolded."""
     cited = {citation.marker: citation for citation in answer.citations}
     units = [(unit, cited.pop(unit.marker)) for unit in answer.units if unit.marker in cited]
     rest = [(Unit(one.marker, "paragraph", one.start, one.end, folded=True), one) for one in cited.values()]
     found = [*units, *rest]
-    marked = answer.verdict == "answered"  # what may be beside the point is not marked as the answer
+    marked = answer.verdict == "answered"  # passages that may not answer have no mark
     folded = [item for item in found if item[0].folded]
     first = _groups([item for item in found if not item[0].folded], marked=marked)
     if not folded:
@@ -40,20 +40,9 @@ def _groups(quoted: Sequence[Quoted], *, marked: bool) -> str:
 
 
 def _quote(unit: Unit, citation: Citation, *, marked: bool) -> str:
-    full = whole(unit, citation)
     before, after = (unit.more(number) for number in (unit.left_out_before, unit.left_out_after))
-    part = _excerpt(shown(unit, citation), unit, marked=marked)
-    if full is None:
-        inside = _line(before) + part + _line(after)
-    else:
-        less = tag("button", "Show less", class_="more", data_whole=True)
-        inside = tag("div", _more(before), part, _more(after), class_="part")
-        inside += tag("div", _excerpt(full, unit, marked=marked), less, class_="whole", hidden=True)
+    inside = _line(before) + _excerpt(shown(unit, citation), unit, marked=marked) + _line(after)
     return tag("blockquote", inside, class_=f"quote {unit.kind}")
-
-
-def _more(text: str) -> str:
-    return tag("button", text, class_="more", data_whole=True) if text else ""
 
 
 def _line(text: str) -> str:
@@ -61,7 +50,7 @@ def _line(text: str) -> str:
 
 
 def _excerpt(excerpt: Excerpt, unit: Unit, *, marked: bool) -> str:
-    """Return the HTML of an excerpt, its chip after what answers, else at its end."""
+    """Return the HTML of an excerpt, with its chip after the span that answers, else at its end."""
     spans = _answering(excerpt, unit) if marked else []
     html = html_of(excerpt.text, spans=spans)
     chip = f"<chip-{unit.marker}>"
@@ -76,7 +65,7 @@ def _excerpt(excerpt: Excerpt, unit: Unit, *, marked: bool) -> str:
 
 
 def _answering(excerpt: Excerpt, unit: Unit) -> list[Span]:
-    """Return the span that answers, where it is a part of what is shown and not all of it."""
+    """Return the span that answers, if it is a part of the excerpt and not all of it."""
     if unit.answer_start is None or unit.answer_end is None or unit.kind == "code":
         return []
     first, last = excerpt.place(unit.answer_start), excerpt.place(unit.answer_end)

@@ -1,22 +1,19 @@
-"""Answers being written: each in a thread of its own, into a buffer that outlives clicks and pages.
+"""Answers being written, each in a thread of its own.
 
-Streamlit reruns the page at every click, which would end a stream that ran in it. A `Run` collects the events
-instead, and any session may look at its `snapshot` at any time.
+Streamlit runs the page again at every click, which would end a stream that ran in it. A `Run` collects the
+events instead, and any session can draw its `snapshot`.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import streamlit as st
 
 from pipeline.answer import Answer, Citation, Passage, Support
-from pipeline.errors import AthenaError
 from pipeline.steps.events import (
     AnswerFinished,
     ChatEvent,
@@ -29,27 +26,19 @@ from pipeline.steps.events import (
     TokenArrived,
 )
 from pipeline.steps.records import Step
-
-log = logging.getLogger(__name__)
-
-UNEXPECTED = RunFailed(
-    "The answer ended unexpectedly.", "Ask again; the terminal that runs Athena shows what happened."
-)
+from ui.shared.jobs import Work
 
 ENDED_KEPT = 20
-"""Runs that ended and are kept, for the pages that still show them; the turns themselves are stored."""
+"""Ended runs that are kept for pages that still show them; their turns are stored."""
 
 
-class Engine(Protocol):
-    """What answers: `pipeline.chat.ChatRecipe`, or a fake."""
-
-    def run(self, message: str, *, stop: threading.Event | None = None) -> Iterator[ChatEvent]:
-        """Yield the events of one answer."""
+Answering = Callable[[threading.Event], Iterator[ChatEvent]]
+"""Yields the events of one answer, until the event that it gets is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """One moment of a run, safe to keep."""
+    """The state of a run at one moment."""
 
     question: str
     working: bool = True
@@ -65,46 +54,32 @@ class RunSnapshot:
     steps: tuple[Step, ...] = ()  # of an agent
 
 
-class Run:
+class Run(Work):
     """One question on its way to an answer."""
 
     def __init__(self, question: str, *, in_place_of: str = "") -> None:
+        super().__init__(question)
         self.question = question
         self.in_place_of = in_place_of  # id of the turn that gets another version; "" = none
         self.started = time.time()  # seconds since the epoch
-        self.stop = threading.Event()
-        self._done = threading.Event()
         self._now = RunSnapshot(question)  # written by the run's thread alone
 
-    def start(self, engine: Engine) -> None:
-        """Begin, in a thread that ends with the process."""
-        threading.Thread(target=self._work, args=(engine,), name="answer", daemon=True).start()
+    def answer(self, answer: Answering) -> None:
+        """Begin to answer."""
 
-    def _work(self, engine: Engine) -> None:
-        try:
-            for event in engine.run(self.question, stop=self.stop):
+        def work() -> None:
+            for event in answer(self.stop):
                 self._now = _after(event, self._now)
-        except AthenaError as error:
-            log.warning("answer failed: %s", error)
-            self._now = replace(self._now, failure=RunFailed(error.problem, error.fix, self._now.text, error))
-        finally:  # also after an unexpected error, which goes on to the log
-            ended = self._now.answer or self._now.failure or self.stop.is_set()
-            self._now = replace(self._now, step="", failure=self._now.failure if ended else UNEXPECTED)
-            self._done.set()
+
+        self.start(work)
 
     def snapshot(self) -> RunSnapshot:
-        """What there is so far."""
-        working = self.working
-        return replace(self._now, working=working, stopping=working and self.stop.is_set())
-
-    @property
-    def working(self) -> bool:
-        """True until the last event has arrived."""
-        return not self._done.is_set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the end; False where it did not come in time."""
-        return self._done.wait(seconds)
+        """Return the state so far."""
+        working, now, error = self.working, self._now, self.error
+        if not working and error and not (now.answer or now.failure or self.stop.is_set()):
+            now = replace(now, failure=RunFailed(error.problem, error.fix, now.text, error))
+        step = now.step if working else ""
+        return replace(now, step=step, working=working, stopping=working and self.stop.is_set())
 
 
 def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
@@ -132,16 +107,16 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
 
 
 class Runner:
-    """The runs of this process: the latest of each conversation, while it works and a while after."""
+    """The latest run of each conversation, while it works and a while after."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
         self._lock = threading.Lock()
 
     def ask(
-        self, engine: Engine, *, conversation_id: str, question: str, in_place_of: str = ""
+        self, answer: Answering, *, conversation_id: str, question: str, in_place_of: str = ""
     ) -> Run | None:
-        """Start answering; None where another answer is still being written in that conversation."""
+        """Start answering; return None if another answer is being written in that conversation."""
         with self._lock:
             running = self._runs.pop(conversation_id, None)
             if running and running.working:
@@ -149,7 +124,7 @@ class Runner:
                 return None
             run = self._runs[conversation_id] = Run(question, in_place_of=in_place_of)
             self._drop_ended()
-        run.start(engine)
+        run.answer(answer)
         return run
 
     def _drop_ended(self) -> None:
@@ -158,11 +133,11 @@ class Runner:
             del self._runs[conversation]
 
     def of(self, conversation_id: str) -> Run | None:
-        """The latest run of a conversation; None also where it ended long ago."""
+        """Return the latest run of a conversation, or None; ended runs are dropped after a while."""
         return self._runs.get(conversation_id)
 
     def forget(self, conversation_id: str) -> None:
-        """Stop and drop the run of a conversation, which was deleted."""
+        """Stop and drop the run of a deleted conversation."""
         with self._lock:
             run = self._runs.pop(conversation_id, None)
         if run:
@@ -171,5 +146,5 @@ class Runner:
 
 @st.cache_resource(show_spinner=False)
 def runner() -> Runner:
-    """The runs of all sessions: a reloaded page finds its own again."""
+    """Return the runs of all sessions, so that a reloaded page finds its own."""
     return Runner()

@@ -1,4 +1,4 @@
-"""The conversations beside every page: to open, search, pin, rename, export and delete."""
+"""The conversations beside every page: open, search, pin, rename and delete them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import groupby
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.errors import UnknownConversation
-from pipeline.words import harmless
 from ui.conversation import whose
-from ui.conversation.remembered import user_memory
 from ui.conversation.runner import runner
 from ui.shared import components, links, messages, process, state
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -26,28 +23,25 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation, ConversationInfo
 
 UNTITLED = "New conversation"
-RENAME, PIN, UNPIN, EXPORT, DELETE = "Rename …", "Pin", "Unpin", "Export …", "Delete …"
-UNDO_S = 10.0
+RENAME, PIN, UNPIN, DELETE = "Rename …", "Pin", "Unpin", "Delete …"
 SEARCH = "search-conversations"
-FEW = 5  # conversations that need no search
-PAGE = 60  # conversations that are listed at first, and once more each time that older ones are asked for
-PRIVATE = "Nothing of a private conversation is stored or remembered. It is gone when you close this page."
+PAGE = 60  # conversations that are listed at first, and that each click on "Older conversations" adds
+PRIVATE = "A private conversation is not stored and not remembered. It is gone when you close this page."
 
 
 @dataclass(slots=True)
 class Listed:
-    """How much of the list this session has asked for, and what it deleted last while that can be undone."""
+    """How many pages of the list this session shows, and the conversation that it deleted last."""
 
     pages: int = 1
     deleted: Conversation | None = None
-    until: float = 0.0  # by `monotonic`
 
 
 def sidebar(page: str) -> None:
     """Draw the sidebar of a page; a conversation that is chosen opens in the chat."""
     with st.sidebar:
         chosen = st.button("New conversation", icon=":material/edit_square:", width="stretch", key="new",
-                           on_click=state.open_conversation, args=("",))  # fmt: skip
+                           on_click=_open, args=("",))  # fmt: skip
         if whose.is_private():
             st.caption(PRIVATE)
         else:
@@ -62,16 +56,16 @@ def sidebar(page: str) -> None:
 
 
 def _conversations() -> bool:
-    """Draw the pinned conversations and the latest, or those that have the words of the search."""
+    """Draw the pinned and latest conversations, or those found; return whether one was clicked."""
     listed = kept(Listed)
     shown, words = PAGE * listed.pages, state.entered(SEARCH)
     store = process.athena().conversations
     pinned = store.list(user=whose.user(), pinned=True, words=words)
     others = store.list(user=whose.user(), pinned=False, words=words, limit=shown + 1)
-    if len(pinned) + len(others) >= FEW or words:
+    if pinned or others or words:
         st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
                       label_visibility="collapsed", icon=":material/search:")  # fmt: skip
-    st.fragment(_undoing, run_every=1.0 if listed.deleted else None)(listed.deleted is not None)
+    _undoing()
     chosen = False
     with st.container(key="conversations"):
         if not (pinned or others):
@@ -84,42 +78,42 @@ def _conversations() -> bool:
             for info in infos:
                 chosen = _row(info) or chosen
         if len(others) > shown:
-            st.button(
-                "Older conversations",
-                type="tertiary",
-                width="stretch",
-                on_click=_show,
-                args=(listed.pages + 1,),
-            )
+            st.button("Older conversations", type="tertiary", width="stretch", on_click=_show,
+                      args=(listed.pages + 1,))  # fmt: skip
     return chosen
 
 
 def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[tuple[str, list[ConversationInfo]]]:
-    """Return conversations with the day of their last use on this machine's clock, in their order."""
-    grouped = groupby(infos, key=lambda info: datetime.fromtimestamp(info.updated_at).astimezone().date())
-    return [(_day_name(day, today), list(group)) for day, group in grouped]
+    """Group conversations by the local day of their last use, in their order."""
 
+    def day(info: ConversationInfo) -> str:
+        used = datetime.fromtimestamp(info.updated_at).astimezone().date()
+        if today - used <= timedelta(days=1):
+            return "Today" if used >= today else "Yesterday"
+        return f"{used.day} {used:%B} {used.year}"
 
-def _day_name(day: date, today: date) -> str:
-    if today - day <= timedelta(days=1):
-        return "Today" if day >= today else "Yesterday"
-    return f"{day:%A}, {day.day} {day:%B}" + (f" {day.year}" if day.year != today.year else "")
+    return [(name, list(group)) for name, group in groupby(infos, key=day)]
 
 
 def _show(pages: int) -> None:
     kept(Listed).pages = pages
 
 
+def _open(conversation: str) -> None:
+    """Open a conversation; the last deletion cannot be undone after that."""
+    kept(Listed).deleted = None
+    state.open_conversation(conversation)
+
+
 def _row(info: ConversationInfo) -> bool:
     """Draw a conversation with its menu; return whether it was clicked."""
     state_of = "current" if info.id == state.conversation_id() else "other"
-    with st.container(
-        horizontal=True, key=f"{state_of}-{info.id}", gap=None, vertical_alignment="center", wrap=False
-    ):
+    with st.container(horizontal=True, key=f"{state_of}-{info.id}", gap=None, wrap=False,
+                      vertical_alignment="center"):  # fmt: skip
         clicked = st.button(plain(info.title or UNTITLED), key=f"open-{info.id}", type="tertiary",
-                            width="stretch", on_click=state.open_conversation, args=(info.id,))  # fmt: skip
-        pinning = UNPIN if info.pinned else PIN
-        st.menu_button(plain(f"Manage {info.title or UNTITLED}"), [RENAME, pinning, EXPORT, DELETE],
+                            width="stretch", on_click=_open, args=(info.id,))  # fmt: skip
+        acts = [RENAME, UNPIN if info.pinned else PIN, DELETE]
+        st.menu_button(plain(f"Manage {info.title or UNTITLED}"), acts,
                        icon=":material/more_horiz:", key=f"menu-{info.id}", type="tertiary",
                        on_click=_manage, args=(info,))  # fmt: skip
     return clicked
@@ -127,17 +121,14 @@ def _row(info: ConversationInfo) -> bool:
 
 @messages.noticed
 def _manage(info: ConversationInfo) -> None:
-    """Do what was chosen in a conversation's menu, or open the dialog for it."""
-    dialogs = {
-        RENAME: ("Rename this conversation", partial(_rename, info)),
-        EXPORT: ("Export this conversation", partial(_export, info)),
-        DELETE: ("Delete this conversation?", partial(confirm_deletion, info)),
-    }
-    wanted = state.entered(f"menu-{info.id}")
-    if wanted in dialogs:
-        open_dialog(*dialogs[wanted])
-    elif wanted:
-        process.athena().conversations.pin(info.id, pinned=wanted == PIN)
+    """Open the dialog that was chosen in a conversation's menu, or pin it."""
+    match state.entered(f"menu-{info.id}"):
+        case "Rename …":
+            open_dialog("Rename this conversation", partial(_rename, info))
+        case "Delete …":
+            open_dialog("Delete this conversation?", partial(confirm_deletion, info))
+        case "Pin" | "Unpin" as act:
+            process.athena().conversations.pin(info.id, pinned=act == PIN)
 
 
 def _rename(info: ConversationInfo) -> None:
@@ -149,38 +140,17 @@ def _rename(info: ConversationInfo) -> None:
     components.focus_first_field()
 
 
-def _export(info: ConversationInfo) -> None:
-    st.download_button("Export as Markdown", data=partial(markdown_of, info.id), width="stretch",
-                       file_name=f"{file_name(info.title)}.md", icon=":material/download:",
-                       on_click="ignore", key=f"export-{info.id}")  # fmt: skip
-
-
-def markdown_of(conversation_id: str) -> str:
-    """Return a conversation as Markdown, citations as footnotes; raises `UnknownConversation`."""
-    athena = process.athena()
-    found = athena.conversations.get(conversation_id)
-    return harmless(athena.filled_in(found.as_markdown(), user=found.info.user))
-
-
-def file_name(title: str) -> str:
-    """Return a title as a file's name, without its ending."""
-    kept_letters = "".join(c if c.isalnum() else "-" for c in title.lower())
-    return "-".join(part for part in kept_letters.split("-") if part)[:60] or "conversation"
-
-
 def confirm_deletion(info: ConversationInfo) -> None:
-    """Ask before a conversation is deleted, and whether what was remembered from it goes, too."""
-    st.text(
-        f"You delete “{info.title or UNTITLED}” and its answers. You can undo that for {UNDO_S:.0f} seconds."
-    )
+    """Ask before a conversation is deleted, and whether to forget its memories, too."""
+    st.text(f"You delete “{info.title or UNTITLED}” and its answers. You can undo that right afterwards.")
     remembered = _remembered_from(info.id)
-    label = f"Forget what was remembered from it, too ({len(remembered)})"
+    label = f"Also forget what was remembered from it ({len(remembered)})"
     forget = bool(remembered) and st.checkbox(label, key="forget-remembered")
     if messages.confirmed(no="Keep", yes="Delete", key="conversation"):
         runner().forget(info.id)
         _delete(info.id)
         if forget:
-            memory = user_memory()
+            memory = whose.user_memory()
             memory.forget(memory.forgetting(remembered))
         end_dialog()
 
@@ -190,7 +160,7 @@ def _remembered_from(conversation: str) -> list[str]:
         turns = {turn.id for turn in process.athena().conversations.get(conversation).turns}
     except UnknownConversation:  # deleted in another window
         return []
-    memories = user_memory().list()
+    memories = whose.user_memory().list()
     return [one.id for one in memories if any(source.turn_id in turns for source in one.sources)]
 
 
@@ -199,33 +169,26 @@ def _delete(conversation: str) -> None:
     try:
         listed.deleted = store.get(conversation)
         store.delete(conversation)
-        listed.until = monotonic() + UNDO_S
-    except UnknownConversation:  # deleted in another window, as was asked for
+    except UnknownConversation:  # deleted in another window
         st.toast("That conversation was already deleted.")
     if state.conversation_id() == conversation:
         state.open_conversation("")
 
 
-@messages.shown
-def _undoing(there: bool) -> None:
-    """Draw the button that undoes a deletion, while it can; `there` is what the page was drawn for."""
-    listed = kept(Listed)
-    if listed.deleted is not None and monotonic() >= listed.until:
-        listed.deleted = None
-    if listed.deleted is None:
-        if there:
-            st.rerun()  # a click or the time ended it: the list shows what came of it
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="undoing", wrap=False):
-        st.caption(plain(f"Deleted: {shortened(listed.deleted.info.title or UNTITLED, 24)}"))
-        st.button("Undo", icon=":material/undo:", key="undo-deletion", on_click=_undo)
+def _undoing() -> None:
+    """Draw the button that undoes the last deletion of this session."""
+    deleted = kept(Listed).deleted
+    if deleted is not None:
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", key="undoing", wrap=False
+        ):
+            st.caption(plain(f"Deleted: {shortened(deleted.info.title or UNTITLED, 24)}"))
+            st.button("Undo", icon=":material/undo:", key="undo-deletion", on_click=_undo, args=(deleted,))
 
 
 @messages.noticed
-def _undo() -> None:
-    """Write the deleted conversation as it was; what was forgotten with it stays forgotten."""
-    listed = kept(Listed)
-    if listed.deleted is not None:
-        process.athena().conversations.restore(listed.deleted)
-        state.open_conversation(listed.deleted.info.id)
-        listed.deleted = None
+def _undo(deleted: Conversation) -> None:
+    """Store the deleted conversation as it was; forgotten memories stay forgotten."""
+    process.athena().conversations.restore(deleted)
+    state.open_conversation(deleted.info.id)
+    kept(Listed).deleted = None

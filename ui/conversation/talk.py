@@ -1,8 +1,7 @@
-"""One conversation as it is shown: its turns, the one being written, and the evidence beside them."""
+"""One conversation: its finished turns, the one being written, and the evidence beside them."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,14 +14,12 @@ from pipeline.answering.replies import without_model_note
 from pipeline.asking.questions import check_length
 from pipeline.asking.suggestions import next_topics
 from pipeline.errors import UnknownConversation
-from pipeline.steps.records import data_of
 from pipeline.stores.turns import Turn
 from pipeline.words import well_formed
 from ui.conversation import whose
 from ui.conversation.agents import answer_consent, consent_html
-from ui.conversation.answers import Recalled, answer_markdown, kind_of, meta, running_html, stored_html
+from ui.conversation.answers import answer_markdown, kind_of, meta, running_html, stored_html
 from ui.conversation.evidence import evidence_pane
-from ui.conversation.remembered import ask_to_forget, show_source, user_memory
 from ui.conversation.runner import Run, runner
 from ui.shared import components, links, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -37,16 +34,13 @@ if TYPE_CHECKING:
 
 LONGEST_COMMAND = 200  # characters
 DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
-LOOK_AGAIN_EVERY = 1.0  # where something is still to be kept of it
-OFFERED_BEFORE = 4  # turns whose suggestions are not made again
-PENDING_S = 60.0  # after which nobody waits for that
 EDIT, AGAIN, OTHER = "Edit the question …", "Answer again", "Show another answer"
 IN_PLACE = ("open", "stop", "consent")  # acts after which the turn alone is drawn again
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """A console beside the answers: how its commands begin, and what takes one that is clicked."""
+    """The console beside the answers: the first words of its commands, and what takes a clicked one."""
 
     names: tuple[str, ...]
     put: Callable[[str, int], None]  # gets the command and a number that grows with each click
@@ -54,13 +48,12 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where turns are drawn: their conversation, and how another question is asked in it."""
+    """A conversation on a page, and how another question is asked in it."""
 
     conversation: Conversation
     on_ask: OnAsk
     working: bool  # an answer is being written: nothing else can be asked
     run: Run | None = None  # that is, or was, written last
-    pending: bool = False  # something is still to be kept of the last turn
     commands: Commands | None = None
 
     @property
@@ -77,9 +70,10 @@ def turns(
     on_ask: OnAsk,
     commands: Commands | None = None,
 ) -> None:
-    """Draw the finished turns, then the last one in a fragment that looks again while it is written.
+    """Draw the finished turns, then the last one in a fragment that runs again while it is written.
 
-    `working` is what the rest of the page was drawn for; once it changes, the fragment runs the whole page.
+    `working` is whether the page was drawn while an answer was written; once that changes, the fragment runs
+    the whole page.
     """
     stored = conversation.turns
     if run is not None and (working or not _is_stored(run, stored)):
@@ -89,23 +83,15 @@ def turns(
         )
     else:
         finished = stored[:-1]
-    place = Place(conversation, on_ask, working, run, _is_pending(stored), commands)
+    place = Place(conversation, on_ask, working, run, commands)
     for position, turn in enumerate(finished):
         _stored_turn(turn, place, position)
-    every = DRAIN_EVERY if working else LOOK_AGAIN_EVERY if place.pending else None
-    st.fragment(_last_turn, run_every=every)(place, len(finished))
+    st.fragment(_last_turn, run_every=DRAIN_EVERY if working else None)(place, len(finished))
     components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
 
 
-def _is_pending(stored: Sequence[Turn]) -> bool:
-    """Return whether something is still to be kept of the last turn, which its line then says."""
-    if not stored or time.time() - stored[-1].created_at > PENDING_S:
-        return False
-    return bool(data_of(stored[-1].answer.steps, "remember").get("pending"))
-
-
 def _looked_at(last: int, *, working: bool) -> int:
-    """Return the position of the turn at the top: the last one, or the one that the address names."""
+    """Return the position of the turn to show at the top: the one in the address, or the last one."""
     named = st.query_params.get(ANSWER, "")
     return int(named) - 1 if named.isdecimal() and 0 < int(named) <= last and not working else last
 
@@ -121,11 +107,11 @@ def _is_stored(run: Run, turns: Sequence[Turn]) -> bool:
 
 @messages.shown
 def _last_turn(place: Place, position: int) -> None:
-    """Draw the last turn and the pane: they change together, and without running the whole page."""
+    """Draw the last turn and the evidence pane, which change without running the whole page."""
     run = runner().of(place.id)
     working = run is not None and run.working
-    if messages.pending() or working != place.working:
-        st.rerun()  # an answer began or ended, or a callback found something wrong: the whole page changes
+    if working != place.working:
+        st.rerun()  # an answer began or ended: the whole page changes
     try:
         stored = () if place.working else whose.store_of(place.id).get(place.id).turns
     except UnknownConversation:  # deleted in another window: the page says so, and what to do
@@ -135,7 +121,7 @@ def _last_turn(place: Place, position: int) -> None:
         with st.container(key="last-turn"):
             _running_turn(now, place, position)
         shown = place.conversation.turns[:position]
-    elif len(stored) <= position or (place.pending and not _is_pending(stored)):
+    elif len(stored) <= position:
         st.rerun()
     else:
         with st.container(key="last-turn"):
@@ -146,9 +132,9 @@ def _last_turn(place: Place, position: int) -> None:
 
 
 def _running_turn(now: RunSnapshot, place: Place, position: int) -> None:
-    """Draw a turn that is being written, or that ended and could not be stored."""
+    """Draw a turn that is being written, or that could not be stored."""
     if now.answer and not now.working:
-        html = stored_html(now.answer, _recalled(now.answer, whose.user()))
+        html = stored_html(*process.athena().with_memories(now.answer, user=whose.user()))
     else:
         html = running_html(now, consent=consent_html(place.id))
     _turn(html, place, position, question=now.question)
@@ -162,48 +148,31 @@ def _stored_turn(
     failure: RunSnapshot | None = None,
     last: Sequence[Turn] = (),
 ) -> None:
-    """Draw a finished turn with its tools; below the `last` one, what can be asked next."""
-    answer, texts = process.athena().with_memories(turn.answer, user=place.conversation.info.user)
+    """Draw a finished turn with its tools; below the `last` turns, topics to ask next."""
+    answer, memories = process.athena().with_memories(turn.answer, user=place.conversation.info.user)
     answer = replace(answer, notices=without_model_note(answer.notices))
-    recalled = _recalled(turn.answer, place.conversation.info.user, texts)
-    html = stored_html(answer, recalled, failure=failure.failure if failure else None)
+    html = stored_html(answer, memories, failure=failure.failure if failure else None)
     _turn(html, place, position, question=turn.question, turn_id=turn.id)
-    _tools(turn, answer, place)
+    _tools(turn, answer, place, position)
     if last and not (place.working or place.commands) and (topics := _follow_ups(last)):
         key = f"next-{turn.id}-{len(turn.versions)}"
         st.pills("Ask next", topics, key=key, label_visibility="collapsed", format_func=plain,
                  on_change=_ask_next, args=(key, place.on_ask))  # fmt: skip
 
 
-def _recalled(answer: Answer, user: str, texts: Mapping[str, str] | None = None) -> Recalled:
-    """Return what an answer took from the memory, as it is now."""
-    memory = process.athena().memory_of(user)
-    known = memory.index.memories
-    ids = [item for item in data_of(answer.steps, "remember").get("replaced", ()) if item in known]
-    replaced = [(known[item], memory.replaced_by(item)) for item in ids]
-    return Recalled(
-        texts if texts is not None else memory.texts(answer.recalled),
-        memory.said(answer.recalled),
-        [(new.id, new.text, [one.text for one in old], not new.live) for new, old in replaced if old],
-    )
+# -- below an answer ---------------------------------------------------------------------------
 
 
-# -- what stands under an answer ---------------------------------------------------------------------------
-
-
-def _tools(turn: Turn, answer: Answer, place: Place) -> None:
+def _tools(turn: Turn, answer: Answer, place: Place, position: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"tools-{turn.id}"):
         if text := meta(answer):
             st.caption(plain(text), width="content")
-        if (
-            answer.steps
-            and answer.mode != "reply"
-            and st.button(
-                "How was this found?", icon=":material/account_tree:", type="tertiary", key=f"how-{turn.id}"
-            )
-        ):
-            shared().inspected = turn.id
-            links.go("inspector")
+        if answer.steps and answer.mode != "reply":
+            how = st.button("How was this found?", icon=":material/account_tree:", type="tertiary",
+                            key=f"how-{turn.id}")  # fmt: skip
+            if how:
+                named = {} if whose.is_kept_here(place.id) else {"c": place.id}
+                links.go("inspector", **named, **{ANSWER: str(position + 1)})
         components.copy(key=f"copy-{turn.id}", data={"text": answer_markdown(answer)}, width="content")
         if kind_of(answer) != "reply":
             rated = {1: 1, -1: 0}.get(turn.feedback or 0)
@@ -232,7 +201,7 @@ def _manage(turn: Turn, place: Place) -> None:
 def _edit(turn: Turn, place: Place) -> None:
     with st.form(f"edit-{turn.id}", border=False):
         question = st.text_area("Question", value=turn.question, max_chars=4000, height=120)
-        st.caption("The new question takes its place, and the questions after it are deleted.")
+        st.caption("Your new question replaces this one. The questions after it are deleted.")
         if st.form_submit_button("Ask", type="primary") and question.strip():
             check_length(question)
             place.on_ask(well_formed(question).strip(), instead_of=turn.id)
@@ -246,21 +215,14 @@ def _rate(turn_id: str, conversation_id: str) -> None:
 
 
 def _follow_ups(turns: Sequence[Turn]) -> list[str]:
-    """Return headings near what was cited last that were neither asked about nor offered shortly before."""
-    asked = [turn.question for turn in turns]
-    known, offered = list(asked), list[str]()
-    for turn in turns[-OFFERED_BEFORE:]:
-        known += offered
-        offered = _offered_after(turn.answer, without=known)
-    return offered or _offered_after(turns[-1].answer, without=asked)
-
-
-def _offered_after(answer: Answer, *, without: Sequence[str]) -> list[str]:
+    """Return headings near the passages that the last answer cites, without questions asked before."""
+    answer = turns[-1].answer
     if answer.status != "complete" or answer.verdict != "answered":
         return []
     folded = {unit.marker for unit in answer.units if unit.folded}
     cited = [citation for citation in answer.citations if citation.marker not in folded]
-    return next_topics(cited, process.athena().store.sections, without=without)
+    asked = [turn.question for turn in turns]
+    return next_topics(cited, process.athena().store.sections, without=asked)
 
 
 @messages.noticed
@@ -294,7 +256,7 @@ def _key(place: Place, position: int) -> str:
 
 @messages.noticed
 def _act(key: str, place: Place, *, question: str, turn_id: str) -> None:
-    """Do what was clicked in a turn; what asks waits for the answer that is being written."""
+    """Handle a click in a turn; while an answer is written, nothing can be asked or changed."""
     clicked = sent(key, "act")
     act = clicked.get("act")
     if act == "open":
@@ -316,9 +278,3 @@ def _change(clicked: Mapping[str, Any], place: Place, question: str) -> None:
         case "everywhere":
             whose.store_of(place.id).set_scope(place.id, ())
             place.on_ask(question)
-        case "forget":
-            ask_to_forget([str(clicked["memory"])])
-        case "source":
-            open_dialog("Where it comes from", partial(show_source, str(clicked["memory"])), width="medium")
-        case "undo":
-            user_memory().undo(str(clicked["memory"]))

@@ -1,33 +1,32 @@
-"""Whose conversations a session shows, and where they are kept: in the store, or private in this process."""
+"""The user of a session, and where their conversations are: in the store, or private in this process."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.errors import ConfigurationError, StoreError, UnknownConversation
+from pipeline.errors import ConfigurationError, UnknownConversation
 from ui.conversation.runner import runner
-from ui.shared import messages, process, state
+from ui.shared import links, messages, process, state
+from ui.shared.dialogs import close_dialog
 from ui.shared.state import entered, kept
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from memory.user_memory import UserMemory
     from pipeline.stores.conversations import Conversation, Conversations
 
 ADDRESS = "u"
 LONGEST_NAME = 60  # characters
-NOT_STORED = "This conversation is private now: it is gone when you close this page."
-NO_PROTECTION = "Names are no protection: anyone who opens this page can choose any of them."
-PICKER = "user"
+NO_PROTECTION = "Names do not protect anything: anyone who opens this page can choose any of them."
 
 
 @dataclass(slots=True)
 class Whose:
-    """The name picked in this session ("" = the settings'), and whether its conversations are private."""
+    """The name picked in this session ("" = the settings'), and its private conversations."""
 
     name: str = ""
     private: bool = False
@@ -35,29 +34,26 @@ class Whose:
 
 
 def user() -> str:
-    """Return the user of this session: whom a proxy names, else the one in the address, else the settings'.
+    """Return the user: from the proxy's header if one is set, else the address, the pick, or the settings.
 
-    Raises `ConfigurationError` where a proxy should name one and does not.
+    Raises `ConfigurationError` if the proxy sends no name.
     """
-    if header := process.settings().user_header:
-        return _named_by(header)
-    whose = kept(Whose)
-    whose.name = st.query_params.get(ADDRESS, "") or whose.name
-    return whose.name or process.settings().user
-
-
-def _named_by(header: str) -> str:
+    settings = process.settings()
+    if not settings.user_header:
+        whose = kept(Whose)
+        whose.name = st.query_params.get(ADDRESS, "") or whose.name
+        return whose.name or settings.user
     name = str(st.user.get(process.PROXY_USER) or "").strip()[:LONGEST_NAME]
     if not name:
         raise ConfigurationError(
-            f"The proxy in front of Athena did not say who you are: there is no header {header}.",
+            f"The proxy in front of Athena did not say who you are in the header {settings.user_header}.",
             "Open the page by the proxy's address, or unset ATHENA_USER_HEADER.",
         )
     return name
 
 
 def show_in_address() -> None:
-    """Keep a name that is not the settings' in the address, so that a reload finds it again."""
+    """Write a name other than the settings' into the address, so that a reload finds it again."""
     if user() != process.settings().user and not process.settings().user_header:
         st.query_params[ADDRESS] = user()
     else:
@@ -65,37 +61,41 @@ def show_in_address() -> None:
 
 
 def user_switch() -> None:
-    """Draw whose conversations these are, where there is more than one user; the name can be changed."""
+    """Draw the user that the proxy names, or a choice if several users have conversations or memories."""
     if process.settings().user_header:
         st.caption(plain(user()))
         return
     athena = process.athena()
     known = {user(), process.settings().user, *athena.conversations.users(), *athena.memories.users()}
     if len(known) > 1:
-        names = sorted(known, key=str.casefold)
-        st.selectbox("User", names, index=names.index(user()), key=f"{PICKER}-{user()}", help=NO_PROTECTION,
-                     on_change=_switch, args=(f"{PICKER}-{user()}",))  # fmt: skip
+        names, key = sorted(known, key=str.casefold), f"user-{user()}"
+        st.selectbox("User", names, index=names.index(user()), key=key, help=NO_PROTECTION,
+                     on_change=_switch, args=(key,))  # fmt: skip
 
 
 @messages.noticed
 def _switch(key: str) -> None:
     """Go on as another user, with a new conversation."""
-    name = entered(key)
-    if name and name != user():
+    if name := entered(key):
         set_private(on=False)
         kept(Whose).name = name
         st.query_params.pop(ADDRESS, None)
         state.open_conversation("")
 
 
+def user_memory() -> UserMemory:
+    """Return the memory of this session's user."""
+    return process.athena().memory_of(user())
+
+
 def is_private() -> bool:
-    """Return whether what is asked now is kept for this session alone."""
+    """Return whether new conversations are kept for this session alone."""
     return kept(Whose).private
 
 
 @messages.noticed
 def set_private(*, on: bool) -> None:
-    """Begin private conversations, or end them: then they are gone."""
+    """Begin private conversations, or delete them."""
     whose = kept(Whose)
     if on == whose.private:
         return
@@ -108,25 +108,14 @@ def set_private(*, on: bool) -> None:
 
 
 def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
-    """Begin a conversation of this session's user; return its id.
-
-    Where it cannot be stored, it is a private one.
-    """
+    """Begin a conversation of this session's user; return its id."""
     athena = process.athena()
-    if not is_private():
-        try:
-            return _begun(athena.conversations, title, assistant=assistant, scope=scope)
-        except StoreError as error:
-            messages.notify(f"{error} {NOT_STORED}")
-    made = _begun(athena.private_conversations, title, assistant=assistant, scope=scope)
-    kept(Whose).begun.append(made)
-    return made
-
-
-def _begun(store: Conversations, title: str, *, assistant: str, scope: Sequence[str]) -> str:
+    store = athena.private_conversations if is_private() else athena.conversations
     made = store.create(title, user=user(), assistant=assistant).info.id
     if scope:
         store.set_scope(made, scope)
+    if is_private():
+        kept(Whose).begun.append(made)
     return made
 
 
@@ -144,7 +133,7 @@ def store_of(conversation_id: str) -> Conversations:
 def get(conversation_id: str) -> Conversation:
     """Return a conversation of this session's user.
 
-    Raises `UnknownConversation`, also where it is another user's, or private to another session.
+    Raises `UnknownConversation`, also for another user's, and for one that is private to another session.
     """
     found = store_of(conversation_id).get(conversation_id)
     if is_kept_here(conversation_id) and conversation_id not in kept(Whose).begun:
@@ -156,3 +145,17 @@ def get(conversation_id: str) -> Conversation:
             f"That conversation belongs to “{found.info.user}”.", "Switch to that user."
         )
     return found
+
+
+def open_turn(turn_id: str) -> None:
+    """Go to a turn of this session's user in its conversation, from a dialog."""
+    conversations = process.athena().conversations
+    try:
+        conversation = get(conversations.conversation_of(turn_id))
+    except UnknownConversation:
+        st.text("That message was deleted.")
+        return
+    number = [turn.id for turn in conversation.turns].index(turn_id) + 1
+    close_dialog()
+    state.open_conversation(conversation.info.id)
+    links.go("chat", **{"c": conversation.info.id, state.ANSWER: str(number)})

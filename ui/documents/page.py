@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,11 +15,11 @@ from pipeline.stores.globs import literal
 from pipeline.words import counted
 from ui.conversation.scope import set_scope
 from ui.documents.adding import add_files
-from ui.documents.indexing import RUNNING, index_again, progress
+from ui.documents.indexing import RUNNING, finished, index_again
 from ui.shared import components, links, messages, process, state
 from ui.shared.collections import collections, documents_below, draw_tree, globs_of
 from ui.shared.dialogs import close_dialog, end_dialog, open_dialog
-from ui.shared.jobs import LOOK_EVERY, jobs
+from ui.shared.jobs import jobs, show_job
 from ui.shared.markdown import Span, converted_from, file_html, headings_of
 from ui.shared.state import kept, sent
 from ui.shared.uploading import is_upload
@@ -34,7 +35,7 @@ FIRST = "The first documents are being indexed."
 
 @dataclass(slots=True)
 class Chosen:
-    """The paths that are ticked in the tree, and the span that was opened last from the page's address."""
+    """The ticked paths, and the span that was opened last from the address."""
 
     paths: tuple[str, ...] = ()
     address: tuple[str, ...] = ()
@@ -45,7 +46,6 @@ def page() -> None:
     _open_cited()
     with st.container(key="page"):
         st.header("Documents", anchor=False)
-        messages.show_notice()
         documents = process.athena().store.sections.documents()
         busy = jobs().working
         if documents:
@@ -54,15 +54,15 @@ def page() -> None:
             messages.warn_of_outdated_index()
         else:
             st.text(FIRST if busy else NOTHING_YET)
-        with st.container(key="progress"):  # always there: nothing below it moves
-            st.fragment(progress, run_every=LOOK_EVERY if busy else None)(busy)
+        with st.container(key="progress"):  # always there, so that nothing below it moves
+            show_job(busy, on_end=finished)
         add_files(busy=busy, expanded=not documents)
         if documents:
             _listed(documents, busy=busy)
 
 
 def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
-    """Draw the search, what can be done with the ticked documents, and the tree."""
+    """Draw the search, the buttons for the ticked documents, and the tree."""
     chosen = kept(Chosen)
     ticked = documents_below(documents, chosen.paths)
     with st.container(horizontal=True, vertical_alignment="center", key="documents-bar"):
@@ -89,7 +89,7 @@ def _open(source: str) -> None:
 
 
 def _open_cited() -> None:
-    """Open the span that the address names, as that of a citation in another program does; once."""
+    """Open the span in the address once: citations in other programs link to it."""
     address = st.query_params.to_dict()
     source, start, end = (address.get(name, "") for name in ("source", "start", "end"))
     chosen = kept(Chosen)
@@ -100,18 +100,18 @@ def _open_cited() -> None:
 
 
 def read(source: str, spans: Sequence[Span] = ()) -> None:
-    """Draw one document with its headings; selected text can be asked about."""
+    """Draw one document with its headings; the reader can ask about selected text."""
     try:
         document = process.athena().store.sections.document(source)
     except UnknownDocument:
-        st.text("It is not indexed any more.")
+        st.text("This document is no longer indexed.")
         return
     if made := converted_from(source):
         st.caption(plain(f"{made}."))
     html = file_html(document.text, source=source, spans=spans)
     clicked = components.document(
         key=READER,
-        data={"html": html, "headings": headings_of(html), "can_ask": True},
+        data={"html": html, "headings": headings_of(html)},
         on_ask_change=lambda: None,
     )
     if clicked.ask and (asked := sent(READER, "ask")):
@@ -119,7 +119,7 @@ def read(source: str, spans: Sequence[Span] = ()) -> None:
 
 
 def _ask_about(globs: Sequence[str], text: str = "") -> None:
-    """Go to a new conversation that asks these documents alone, with a text in its field."""
+    """Go to a new conversation about these documents alone, with a text in its field."""
     close_dialog()
     state.open_conversation("")
     set_scope(None, globs)
@@ -134,22 +134,15 @@ def _ask_about(globs: Sequence[str], text: str = "") -> None:
 def confirm_deletion(documents: Sequence[DocumentInfo]) -> None:
     """Ask before documents are deleted."""
     athena = process.athena()
-    st.text(f"No answer will cite {'it' if len(documents) == 1 else 'them'} any more.")
+    st.text(f"Answers will no longer cite {'it' if len(documents) == 1 else 'them'}.")
     if any(not is_upload(athena, info) for info in documents):
-        st.text("Files in your folders stay where they are, and come back when you look for changes.")
+        st.text("The files in your folders stay. Look for changes to index them again.")
     if messages.confirmed(no="Keep", yes="Delete", key="documents"):
         if jobs().working:
             st.toast(RUNNING)
             return
         for info in documents:
-            delete(info.source)
+            with suppress(UnknownDocument):  # deleted in another window
+                athena.delete_with_file(info.source)
         kept(Chosen).paths = ()
         end_dialog()
-
-
-def delete(source: str) -> None:
-    """Delete a document, and its file where it was uploaded; do nothing where it is gone already."""
-    try:
-        process.athena().delete_with_file(source)
-    except UnknownDocument:
-        return

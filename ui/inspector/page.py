@@ -1,4 +1,4 @@
-"""The inspector: how an answer was found, what other settings find, and why a section is not in it."""
+"""The inspector: how an answer was found, what other settings find, and why a section was left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def page() -> None:
-    """Draw the page about the answer that led here, or that the address names."""
+    """Draw the page about one answer."""
     with st.container(key="page"):
         st.header("How this was found", anchor=False)
         turn = _inspected()
@@ -38,18 +38,15 @@ def page() -> None:
 
 
 def _inspected() -> Turn | None:
-    """Return the turn that was clicked, else the one that the address names, else the last; or None."""
+    """Return the turn that the address names, else the last one; None without turns."""
     try:
         turns = whose.get(state.conversation_id()).turns
     except UnknownConversation:
         return None
     number = st.query_params.get(state.ANSWER, "")
-    named = int(number) - 1 if number.isdecimal() and 0 < int(number) <= len(turns) else len(turns) - 1
-    clicked = state.shared().inspected
-    place = next((place for place, turn in enumerate(turns) if turn.id == clicked), named)
-    if turns:
-        st.query_params[state.ANSWER] = str(place + 1)
-    return turns[place] if turns else None
+    if number.isdecimal() and 0 < int(number) <= len(turns):
+        return turns[int(number) - 1]
+    return turns[-1] if turns else None
 
 
 def _found(turn: Turn) -> None:
@@ -61,7 +58,7 @@ def _found(turn: Turn) -> None:
     if ranks.columns["Fused"]:
         st.subheader("Ranks from list to list", anchor=False)
         st.caption(
-            "Each line is a section, each circle its rank in that list. Coloured: given to the answer."
+            "Each line is a section, each circle its rank in a list. Coloured sections went into the answer."
         )
         draw_chart(ranks, key="ranks")
 
@@ -77,7 +74,7 @@ def why_not(turn: Turn) -> None:
         key="expected",
     )
     if not source:
-        st.caption("You see how each list ranked a section of it, and which step dropped the section.")
+        st.caption("You will see the rank of a section in each list, and the step that left it out.")
         return
     try:
         paths = [section.metadata["heading_path"] for section in sections.document(source).sections]

@@ -1,8 +1,7 @@
-"""What if: the answer's search again with other settings, and both selections beside each other."""
+"""What if: repeat the search of an answer with other settings, and compare both selections."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,7 +11,6 @@ from pipeline.errors import AthenaError
 from pipeline.steps.records import data_of
 from ui.inspector.ranks import Ranks, draw_chart, ranks_of
 from ui.shared import process
-from ui.shared.state import kept
 from ui.shared.words import plain
 
 if TYPE_CHECKING:
@@ -22,39 +20,27 @@ if TYPE_CHECKING:
 BEFORE, AFTER = "As answered", "Your settings"
 
 
-@dataclass(slots=True)
-class Comparison:
-    """The last two searches of this session, and the turn that they are about."""
-
-    turn_id: str = ""
-    found: tuple[Retrieval, Retrieval] | None = None
-
-
 def what_if(turn: Turn) -> None:
-    """Draw four settings, and once they are searched with, the comparison."""
-    before, last = options_of(turn.answer), kept(Comparison)
+    """Draw four settings; a click searches with them and draws the comparison."""
+    before = options_of(turn.answer)
     with st.form("what_if_form"):
         options = _controls(before)
         searched = st.form_submit_button("Search again", type="primary", icon=":material/search:")
-    if searched:
-        try:
-            hypothesis = data_of(turn.answer.steps, "hyde").get("hypothesis", "")
-            found = (
-                _search(turn.answer, before, hypothesis),
-                _search(turn.answer, options, hypothesis or None),  # None: a new one, where HyDE is on
-            )
-        except AthenaError as error:
-            st.error(plain(str(error)))
-            return
-        last.turn_id, last.found = turn.id, found
-    if last.found is None or last.turn_id != turn.id:
-        st.caption("Change a setting and search again: you see both rankings. Nothing is stored.")
+    if not searched:
+        st.caption("Change a setting and search again to compare both rankings. Nothing is stored.")
         return
-    _compare(*last.found)
+    hypothesis = data_of(turn.answer.steps, "hyde").get("hypothesis", "")
+    try:
+        then = _search(turn.answer, before, hypothesis)
+        now = _search(turn.answer, options, hypothesis or None)  # None: a new one, if HyDE is on
+    except AthenaError as error:
+        st.error(plain(str(error)))
+        return
+    _compare(then, now)
 
 
 def options_of(answer: Answer) -> RetrievalOptions:
-    """Return the options that the answer was found with, as far as it stored them."""
+    """Return the options of the answer's search, as far as it stored them."""
     return process.athena().options.with_kept(answer.settings)
 
 
@@ -80,7 +66,7 @@ def _compare(before: Retrieval, after: Retrieval) -> None:
     then, now = ranks_of(before.steps), ranks_of(after.steps)
     verdicts = [found.answerability.verdict for found in (before, after)]
     if verdicts[0] != verdicts[1]:
-        st.info(f"The documents' verdict changes from “{verdicts[0]}” to “{verdicts[1]}”.")
+        st.info(f"The verdict changes from “{verdicts[0]}” to “{verdicts[1]}”.")
     if [*then.selected] == [*now.selected]:
         st.markdown("**Both select the same passages in the same order.**")
     both = Ranks(

@@ -1,4 +1,4 @@
-"""Memory: what is remembered about this session's user: one switch, one list, and the graph."""
+"""The memories about a user: a switch, a list to search and change, and a graph of names."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from athena.loading import can_be_written, changeable
+from memory.ids import ANSWER
 from memory.options import PRESETS
-from pipeline.steps.records import last_step
 from pipeline.words import counted
 from ui.conversation import whose
-from ui.conversation.remembered import ask_about, ask_to_forget, open_turn, show_source, user_memory
+from ui.conversation.whose import open_turn, user_memory
+from ui.memory.forgetting import ask_about, ask_to_forget
 from ui.memory.graph import graph_of
 from ui.shared import components, links, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -26,21 +27,19 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 SWITCH: Mapping[str, str] = {"Off": "none", "What I ask for": "inject", "What I say": "agent"}
-"""What is remembered, and the preset that does it; others can be set where the server is started."""
+"""The choices with their presets; other presets can be set where the server is started."""
 PAGE = 40  # memories that are listed at first, and more each time
-LATEST = 20  # conversations that the figures are of
 SEARCH = "memory-search"
 LONGEST = 4000  # characters of an edited memory
 SHOWN = 600  # characters of a message
 EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that …”."
-NOT_FOUND = "Nothing that is remembered is like that. Try other words."
-SOURCE, EDIT, PIN, UNPIN, FORGET = "Where it comes from", "Edit …", "Pin", "Unpin", "Forget …"
-OPEN = "Open the conversation"
+NOT_FOUND = "Nothing like that is remembered. Try other words."
+OPEN, EDIT, PIN, UNPIN, FORGET = "Open the conversation", "Edit …", "Pin", "Unpin", "Forget …"
 
 
 @dataclass(slots=True)
 class Shown:
-    """How many pages of the list this session shows, and the last edit, while it can be undone."""
+    """How many pages of the list this session shows, and the last edit, to undo it."""
 
     pages: int = 1
     edited: tuple[str, str] | None = None  # id and text before
@@ -51,7 +50,6 @@ def page() -> None:
     whose.show_in_address()
     with st.container(key="page"):
         st.header("Memory", anchor=False)
-        messages.show_notice()
         _switch()
         memory = user_memory()
         listed = [one for one in memory.list() if one.tier != "static"]
@@ -67,14 +65,13 @@ def page() -> None:
         else:
             _listed(listed)
         graph_of(memory)
-        figures()
 
 
 # -- the switch --------------------------------------------------------------------------------------------
 
 
 def _switch() -> None:
-    """Draw the choice of what is remembered, which holds for everybody who uses this server."""
+    """Draw the choice of what is remembered, for everybody who uses this server."""
     settings = process.settings()
     now = next((name for name, preset in SWITCH.items() if preset == settings.memory), settings.memory)
     names = list(dict.fromkeys([*SWITCH, now]))
@@ -92,7 +89,7 @@ def _choose(key: str) -> None:
     chosen = SWITCH.get(entered(key))
     if chosen:
         process.change_settings({"memory": chosen})
-        st.toast("Saved. It holds from the next message on.", icon=":material/check_circle:")
+        st.toast("Saved for the messages from now on.", icon=":material/check_circle:")
 
 
 # -- the list ----------------------------------------------------------------------------------------------
@@ -107,9 +104,8 @@ def _listed(listed: Sequence[Memory]) -> None:
     for memory in listed[: pages * PAGE]:
         _fact(memory)
     if len(listed) > pages * PAGE:
-        st.button(
-            f"Show more of {counted(len(listed), 'fact')}", key="more", on_click=_show, args=(pages + 1,)
-        )
+        label = f"Show more of {counted(len(listed), 'fact')}"
+        st.button(label, key="more", on_click=_show, args=(pages + 1,))
 
 
 def _show(pages: int) -> None:
@@ -117,7 +113,7 @@ def _show(pages: int) -> None:
 
 
 def _found(query: str) -> None:
-    """Draw the facts and the messages that a search finds."""
+    """Draw the facts and messages that a search finds."""
     memory = user_memory()
     facts = memory.search(query, limit=PAGE)
     said = memory.find_said(query, limit=PAGE)
@@ -133,45 +129,44 @@ def _found(query: str) -> None:
 
 
 def _fact(memory: Memory) -> None:
-    about = [local_time(memory.created_at), *memory.tags, *([memory.why] if memory.why else [])]
+    about = [local_time(memory.created_at), *memory.tags, memory.why]
+    about += [source.source for source in memory.sources if source.source]
+    turn = next((source.turn_id for source in memory.sources if source.turn_id), "")
     if memory.pinned:
         about.insert(0, ":material/push_pin: pinned")
     if not memory.trusted:
-        about.insert(0, ":material/gpp_maybe: reads like an instruction, never acted on")
-    acts = [SOURCE, EDIT, UNPIN if memory.pinned else PIN, FORGET]
-    _row(memory.id, memory.text, about, acts)
+        about.insert(0, ":material/gpp_maybe: reads like an instruction: not followed")
+    acts = [*([OPEN] if turn else []), EDIT, UNPIN if memory.pinned else PIN, FORGET]
+    _row(memory.id, memory.text, about, acts, turn=turn)
 
 
 def _message(found: FoundTurn, *, title: str) -> None:
     turn = found.turn
     who = {"you": "you", "assistant": "the assistant"}.get(turn.who, turn.speaker)
     about = [who, f"in “{title}”" if title else "", local_time(turn.at) if turn.at is not None else ""]
-    _row(turn.id, turn.text, list(filter(None, about)), [OPEN, FORGET])
+    _row(turn.id, turn.text, about, [OPEN, FORGET], turn=turn.id.removesuffix(ANSWER))
 
 
-def _row(known: str, text: str, about: Sequence[str], acts: Sequence[str]) -> None:
-    """Draw a fact or message with its menu."""
+def _row(known: str, text: str, about: Sequence[str | None], acts: Sequence[str], *, turn: str) -> None:
+    """Draw a fact or message with its menu; `turn` is the id of the turn that it comes from."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"memory-row-{known}", wrap=False):
         with st.container(gap=None):
             st.text(shortened(one_line(text), SHOWN))
-            st.caption(" · ".join(one if one.startswith(":material") else plain(one) for one in about))
-        st.menu_button("Manage", acts, key=f"menu-{known}",
-                       icon=":material/more_horiz:", type="tertiary",
-                       on_click=_manage, args=(known, text))  # fmt: skip
+            st.caption(" · ".join(one if one.startswith(":material") else plain(one) for one in about if one))
+        st.menu_button("Manage", acts, key=f"menu-{known}", icon=":material/more_horiz:", type="tertiary",
+                       on_click=_manage, args=(known, text, turn))  # fmt: skip
 
 
 @messages.noticed
-def _manage(known: str, text: str) -> None:
-    """Do what was chosen in the menu of a fact or message."""
+def _manage(known: str, text: str, turn: str) -> None:
+    """Handle a choice in the menu of a fact or message."""
     match entered(f"menu-{known}"):
-        case "Where it comes from":
-            open_dialog(SOURCE, partial(show_source, known), width="medium")
+        case "Open the conversation":
+            open_dialog(OPEN, partial(open_turn, turn))
         case "Edit …":
             open_dialog("Edit this memory", partial(edit, known, text))
         case "Forget …":
             ask_to_forget([known])
-        case "Open the conversation":
-            open_dialog(OPEN, partial(open_turn, known))
         case "Pin" | "Unpin" as act:
             user_memory().pin(known, pinned=act == PIN)
 
@@ -180,7 +175,7 @@ def edit(memory_id: str, text: str) -> None:
     """Draw the dialog that changes a memory's text."""
     with st.form(f"edit-{memory_id}", border=False):
         changed = st.text_area("Text", value=text, key=f"text-{memory_id}", max_chars=LONGEST)
-        st.caption("What you said in the conversation stays as it is.")
+        st.caption("Your message in the conversation stays as it is.")
         if st.form_submit_button("Save", type="primary") and changed.strip():
             edited = user_memory().edit(memory_id, changed)
             kept(Shown).edited = (edited.id, text)
@@ -189,40 +184,16 @@ def edit(memory_id: str, text: str) -> None:
 
 
 def _undo_edit() -> None:
-    """Draw the button that takes the last edit back."""
+    """Draw the button that undoes the last edit."""
     edited = kept(Shown).edited
     if edited:
         with st.container(horizontal=True, vertical_alignment="center", key="undo-edit"):
             st.caption(plain(f"Changed: {shortened(edited[1], 60)}"), width="content")
-            st.button(
-                "Undo", icon=":material/undo:", type="tertiary", key="undo", on_click=_undo, args=edited
-            )
+            st.button("Undo", icon=":material/undo:", type="tertiary", key="undo", on_click=_undo,
+                      args=edited)  # fmt: skip
 
 
 @messages.noticed
 def _undo(memory_id: str, text: str) -> None:
     kept(Shown).edited = None
     user_memory().edit(memory_id, text)
-
-
-def figures() -> None:
-    """Draw the figures, where an answer has looked anything up."""
-    recalls = recalled_lately()
-    if not recalls:
-        return
-    recalled = sum(map(bool, recalls))
-    with st.expander("How often it is used", icon=":material/bar_chart:"):
-        share = f"{recalled} of the last {counted(len(recalls), 'answer')} ({recalled / len(recalls):.0%})"
-        st.text(f"A fact was recalled in {share}.")
-        if relevance := [value for found in recalls for value in found]:
-            counts = [sum(int(10 * value) == tenth for value in relevance) for tenth in range(10)]
-            st.bar_chart({"facts": counts}, height=160, x_label="relevance in tenths", y_label="facts")
-
-
-def recalled_lately() -> list[list[float]]:
-    """Return the relevance of the recalled facts, by answer of this user's latest conversations."""
-    conversations = process.athena().conversations
-    latest = conversations.list(user=whose.user(), limit=LATEST)
-    turns = [turn for info in latest for turn in conversations.get(info.id).turns]
-    steps = (last_step(turn.answer.steps, "recall") for turn in turns)
-    return [[item["relevance"] for item in step.data.get("recalled", ())] for step in steps if step]

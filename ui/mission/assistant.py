@@ -1,4 +1,4 @@
-"""The assistant beside the console: one conversation for each game, silent while its computer is off."""
+"""The assistant beside the console: one conversation a game, silent while its computer is off."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTION = "mission-question"
 
 
 def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
-    """Draw the column: what was asked, and the field for a question; `put` takes a clicked command."""
+    """Draw the conversation and the field for a question; `put` takes a clicked command."""
     persona = mission_persona()
     conversation = _conversation(game)
     run = runner().of(conversation.info.id) if conversation else None
@@ -46,7 +46,7 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
         elif not silent:
             _greeting(game, persona)
     if conversation is not None and not silent:
-        agent_bar(conversation, working=working)
+        agent_bar(working=working)
     placeholder = f"{persona.name} does not answer" if silent else f"Ask {persona.name}"
     question_field(
         placeholder,
@@ -60,13 +60,13 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
 
 
 def _silence(persona: Persona, why: str) -> None:
-    """Draw why the assistant does not answer, and what still works."""
+    """Draw why the assistant does not answer, and where the manuals are."""
     with st.container(key="silent", border=True):
         st.markdown(f":material/power_off: **{plain(persona.name)} is silent**")
         st.text(f"{why}.")
         st.text(
-            f"{persona.name} runs on the ship’s computer. Until it runs again you have the console alone: "
-            "what was said before stays here, and you can read the manuals."
+            f"{persona.name} runs on the ship’s computer. Until that runs again you have the console, the "
+            "earlier answers and the manuals."
         )
         links.link("documents", "Read the manuals", icon=":material/library_books:")
 
@@ -78,32 +78,22 @@ def _greeting(game: Game, persona: Persona) -> None:
         with st.container(key="mission-suggestions"):
             for number, question in enumerate(persona.suggestions):
                 st.button(plain(question), key=f"mission-ask-{number}", width="stretch",
-                          on_click=_asked_first, args=(game.level.id, question))  # fmt: skip
-
-
-def _asked_first(level: str, question: str) -> None:
-    """Begin with a question; a second click, before the page is drawn anew, asks nothing more."""
-    game = mission_state.games().load(level)
-    conversation = _conversation(game) if game else None
-    if conversation is None or not runner().of(conversation.info.id):
-        _asked(level, question)
+                          on_click=_asked, args=(game.level.id, question))  # fmt: skip
 
 
 def _conversation(game: Game) -> Conversation | None:
     if not (wanted := game.conversation_id):
         return None
-    try:  # kept in this process, as the list of conversations and the memory have no part of a game
+    try:  # private to this process: a game is not listed and not remembered
         found = process.athena().private_conversations.get(wanted)
     except UnknownConversation:  # of an earlier process: the next question begins another
         return None
     return found if found.info.user == whose.user() else None
 
 
-@mission_state.noticed
+@messages.noticed
 def _asked(level: str, question: str, *, verbatim: bool = False, instead_of: str = "", **_: object) -> None:
-    game = mission_state.games().load(level)
-    if game is not None:
-        ask(game, question, verbatim=verbatim, instead_of=instead_of)
+    ask(mission_state.game(level), question, verbatim=verbatim, instead_of=instead_of)
 
 
 @messages.noticed

@@ -1,4 +1,4 @@
-"""The choice of a level, and its story before it begins."""
+"""The choice of a level."""
 
 from __future__ import annotations
 
@@ -30,23 +30,10 @@ def choice() -> None:
         with st.expander("Before the landing: how it began"):
             for paragraph in the_story().beginning:
                 st.text(paragraph)
-        messages.show_notice()
-        won = progress()
+        won = mission_state.games().progress()
         with st.container(key="levels"):
             for level in all_levels().values():
                 _card(level, won)
-
-
-def progress() -> BestTimes:
-    """The levels that were won; a file that cannot be read is shown as a warning, and counts for none."""
-    games = mission_state.games()
-    try:
-        return games.progress()
-    except MissionError as error:
-        st.warning(plain(mission_state.in_one_line(error)), icon=messages.ERROR_ICON)
-        st.button("Forget the best times", key="mission-forget",
-                  on_click=mission_state.noticed(games.forget_progress))  # fmt: skip
-        return {}
 
 
 def _card(level: Level, won: BestTimes) -> None:
@@ -63,33 +50,19 @@ def _card(level: Level, won: BestTimes) -> None:
 
 
 def _action(level: Level) -> tuple[str, Literal["primary", "secondary"]]:
-    """What the card's button says, and whether it stands out."""
+    """Return the label of a card's button, and its kind."""
     try:
         game = mission_state.games().load(level.id)
     except MissionError:
         return "The saved game cannot be read …", "secondary"
     if game is None:
-        return "Read the story", "secondary"
+        return "Begin", "secondary"
     if game.outcome is Outcome.RUNNING:
         return f"Continue at {game.clock}", "primary"
     return "See how it ended", "secondary"
 
 
-def briefing(level: Level) -> None:
-    """Draw the story of a level, and how to begin."""
-    with st.container(key="page"), st.container(key="briefing"):
-        st.caption(f"Level {level.number} · par {duration(level.par_seconds)}")
-        st.header(plain(level.title), anchor=False)
-        first = the_story().beginning if level.number == 1 else []
-        for paragraph in [*first, *level.story.splitlines()]:
-            st.text(paragraph)
-        with st.container(horizontal=True):
-            st.button("Begin", type="primary", on_click=begin, args=(level.id,), key="mission-begin",
-                      icon=":material/play_arrow:")  # fmt: skip
-            st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")
-
-
-@mission_state.noticed
+@messages.noticed
 def begin(level: str) -> None:
     """Begin a level from the start, in place of its saved game."""
     games = mission_state.games()

@@ -1,4 +1,4 @@
-"""A level in play: the strip, the console, the ship and the assistant; and how it ended."""
+"""A level in play: the strip, the console, the ship, the assistant, and the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mission.game import Game, Outcome
 from mission.story import Ending, ending
 from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
-from ui.mission.levels import begin, progress
+from ui.mission.levels import begin
 from ui.mission.view import NOTHING_TO_FILL, View, console_view, ship_view, strip_view
 from ui.shared import components, messages
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -32,7 +32,6 @@ def play(game: Game) -> None:
         components.strip(key="strip", data=strip_view(game))
     if game.outcome is not Outcome.RUNNING:
         _ended(game)
-    messages.show_notice()
     seen = _seen()
     with st.container(key=f"seen-{seen.lower()}"), st.container(key="bridge"):
         with st.container(key="console"):
@@ -65,7 +64,7 @@ def confirm_abandoning(level: str, title: str) -> None:
 
 
 def _seen() -> str:
-    """Which of the three views a phone shows; a wide screen shows all."""
+    """Return which of the three views a phone shows; a wide screen shows all."""
     with st.container(key="views"):
         begin_with(VIEW, VIEWS[0])
         picked = st.segmented_control("Show", VIEWS, required=True, key=VIEW, label_visibility="collapsed")
@@ -77,7 +76,7 @@ def _seen() -> str:
 
 @dataclass(slots=True)
 class ConsoleLine:
-    """The last console line that was run, by the page's own number for it; and what is put on the line."""
+    """The number of the last console line that was run, and the command to put on the line."""
 
     number: int = 0
     fill: View = field(default_factory=NOTHING_TO_FILL.copy)
@@ -96,9 +95,9 @@ def _put(line: str, number: int) -> None:
     choose(VIEW, VIEWS[0])
 
 
-@mission_state.noticed
+@messages.noticed
 def _typed(level: str) -> None:
-    """Run what was typed, once, and save the game."""
+    """Run a typed line once, and save the game."""
     typed, last = sent("console-panel", "command"), kept(ConsoleLine)
     if not typed or typed.get("level") != level or int(typed["seq"]) <= last.number:
         return
@@ -117,12 +116,9 @@ def run(level: str, line: str) -> None:
         questions.append(question)
         return ASKED.format(mission_persona().name)
 
-    games = mission_state.games()
-    game = games.load(level)
-    if game is None:
-        return
+    game = mission_state.game(level)
     game.run(line, ask=put)
-    games.save(game)
+    mission_state.games().save(game)
     for question in questions:
         ask(game, question)
         choose(VIEW, VIEWS[-1])  # a phone shows the answer
@@ -145,21 +141,20 @@ def _hints(game: Game) -> None:
             st.text("You took no hints.")
 
 
-@mission_state.noticed
+@messages.noticed
 def _hint(level: str, given: int) -> None:
     """Give the hint after those that were drawn; a second click gives no second one."""
-    games = mission_state.games()
-    game = games.load(level)
-    if game is not None and len(game.hints_given) == given:
+    game = mission_state.game(level)
+    if len(game.hints_given) == given:
         game.hint()
-        games.save(game)
+        mission_state.games().save(game)
 
 
 # -- the end ---------------------------------------------------------------------------------------------
 
 
 def _ended(game: Game) -> None:
-    end, level = ending(game, progress()), game.level
+    end, level = ending(game, mission_state.games().progress()), game.level
     with st.container(border=True, key="ended-won" if end.won else "ended-lost"):
         st.subheader(end.title, anchor=False)
         if end.reason:

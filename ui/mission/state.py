@@ -1,21 +1,16 @@
-"""What the mission keeps in a session: the open level."""
+"""The state of the mission in a session: the open level, and its game."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import ParamSpec
 
 import streamlit as st
 
 from athena.missions import mission_folder
-from mission.errors import MissionError
+from mission.game import Game
 from mission.games import Games
-from ui.shared import messages, process
+from ui.shared import process
 from ui.shared.state import kept, shared
-
-Given = ParamSpec("Given")
 
 ADDRESS = "level"  # of the page's address
 
@@ -28,12 +23,17 @@ class MissionState:
 
 
 def games() -> Games:
-    """The saved games of this Athena."""
+    """Return the saved games of this Athena."""
     return Games(mission_folder(process.athena().settings))
 
 
+def game(level_id: str) -> Game:
+    """Return the saved game of a level, or a new one; raises `MissionError` for a damaged one."""
+    return games().load(level_id) or Game.start(level_id)
+
+
 def level() -> str:
-    """The open level; the address wins, so that a reload finds it again."""
+    """Return the open level: the one in the address first, so that a reload finds it again."""
     from_address = st.query_params.get(ADDRESS, "")
     if from_address:
         kept(MissionState).level = from_address
@@ -41,29 +41,10 @@ def level() -> str:
 
 
 def open_level(wanted: str) -> None:
-    """Open a level ("" = the choice of levels); the notice and the evidence pane are closed."""
+    """Open a level ("" = the choice of levels), and close the evidence pane."""
     kept(MissionState).level = wanted
-    messages.notify("")
     shared().evidence = None
     if wanted:
         st.query_params[ADDRESS] = wanted
     else:
         st.query_params.clear()
-
-
-def in_one_line(error: MissionError) -> str:
-    """What went wrong in one line: details that checks found in a file are for the log."""
-    return error.problem.splitlines()[0].rstrip(":")
-
-
-def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
-    """The callback of a widget; an expected error of it, of the mission's or any other, becomes a notice."""
-
-    @wraps(callback)
-    def guarded(*args: Given.args, **given: Given.kwargs) -> None:
-        try:
-            callback(*args, **given)
-        except MissionError as error:
-            messages.notify(in_one_line(error))
-
-    return messages.noticed(guarded)

@@ -1,4 +1,4 @@
-"""A game as data for the components: console, ship, and the strip that is always in view."""
+"""A game as data for the components: console, ship, and strip."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mission.game import Game, Outcome
 from mission.parts import Quantity
 from mission.ship import Ship, the_ship
 from mission.status import statuses
+from mission.story import the_story
 from mission.text import HOW_TO_BEGIN, duration, marks
 from mission.views import Gauge, gauges
 
@@ -26,11 +27,12 @@ OVER = {Outcome.WON: "The level is won.", Outcome.LOST: "The level is lost."}
 
 
 def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL) -> View:
-    """The console: everything said so far, what helps to type, and what is put on its line."""
-    beginning = [] if game.transcript else ["", f"{game.clock}  {HOW_TO_BEGIN}"]
+    """Return the console: its lines so far, history and completions, and the command to put on its line."""
+    before = the_story().beginning if game.level.number == 1 else []
+    how = [] if game.transcript else ["", f"{game.clock}  {HOW_TO_BEGIN}"]
     return {
         "level": game.level.id,
-        "intro": [*game.level.story.splitlines(), *beginning],
+        "intro": [*before, *game.level.story.splitlines(), *how],
         "lines": [line_view(line, game.ship.names.prompt) for line in game.transcript],
         "prompt": game.ship.names.prompt,
         "history": game.history,
@@ -42,7 +44,7 @@ def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL)
 
 
 def line_view(line: str, prompt: str) -> View:
-    """A line with its coloured places and its kind."""
+    """Return a line with its kind and its coloured spans."""
     return {"text": line, "kind": _kind(line, prompt), "spans": [*map(list, marks(line))]}
 
 
@@ -56,7 +58,7 @@ def _kind(text: str, prompt: str) -> str:
 
 @cache
 def completions() -> dict[str, list[str]]:
-    """For each beginning of a command, in lower case, the words that may follow it."""
+    """Return the words that may follow each beginning of a command, by the beginning in lower case."""
     found: dict[str, list[str]] = {}
     _grow(the_ship(), [], found)
     return found
@@ -74,7 +76,7 @@ def _grow(ship: Ship, before: list[str], found: dict[str, list[str]]) -> None:
 
 
 def ship_view(game: Game) -> View:
-    """The ship: systems with their statuses, quantities with their limits."""
+    """Return the ship: systems with their statuses, quantities with their limits."""
     ship, found = game.ship, statuses(game.ship, game.state)
     return {
         "systems": [
@@ -95,7 +97,7 @@ def _quantity(game: Game, gauge: Gauge) -> Quantity:
 
 
 def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
-    """A gauge with its positions on the bar, in percent of the bar's length."""
+    """Return a gauge with its positions on the bar, in percent of the bar's length."""
     low, high = _scale(quantity)
 
     def place(value: float) -> float:
@@ -117,7 +119,7 @@ def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
 
 
 def _scale(quantity: Quantity) -> tuple[float, float]:
-    """The ends of a bar: a little beyond the limits, but not below 0 or above 100 %."""
+    """Return the ends of a bar: a little beyond the limits, but not below 0 or above 100 %."""
     low, high = quantity.min, quantity.max
     margin = (high - low) * MARGIN
     below = low - margin
@@ -127,7 +129,7 @@ def _scale(quantity: Quantity) -> tuple[float, float]:
 
 
 def strip_view(game: Game) -> View:
-    """What must never be out of sight: time, the crew's air, the alarms."""
+    """Return the strip above the console: time, the crew's air, the alarms."""
     co2 = next(gauge for gauge in gauges(game.ship, game.state) if gauge.key == "PPCO2")
     return {
         "clock": game.clock,
@@ -140,12 +142,12 @@ def strip_view(game: Game) -> View:
 
 
 def once(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """The alarms, each code and text once."""
+    """Return the alarms, each code and text once."""
     return list({(alarm.code, alarm.text): alarm for alarm in alarms}.values())
 
 
 def alarm_view(alarm: Alarm) -> View:
-    """An alarm for the banner."""
+    """Return an alarm for the banner."""
     return {
         "code": alarm.code,
         "title": alarm.title,

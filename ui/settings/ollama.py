@@ -1,27 +1,22 @@
-"""Ollama's models on the Settings page: what is installed, with sizes, and a pull with its progress."""
+"""Ollama on the Settings page: the installed models with their sizes, and the download of another."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 import streamlit as st
 
-from pipeline.errors import AthenaError
 from pipeline.models.llm import OTHER_MODEL, pull_model
 from ui.conversation.models import look_for_models
-from ui.shared import messages, process
+from ui.shared import process
+from ui.shared.jobs import Job, jobs, show_job
 from ui.shared.state import entered
 from ui.shared.words import plain
 
-if TYPE_CHECKING:
-    from pipeline.models.base import Pulling
-
-CONNECT_S, LIST_S = 3.0, 5.0  # for a connection to Ollama, and for its list of models
-LOOK_EVERY = 0.5
+CONNECT_S, LIST_S = 3.0, 5.0  # time limits for the connection to Ollama, and for its list of models
 GIGABYTE = 1e9
-FIELD = "pull-name"
+FIELD, PULLING = "pull-name", "pulling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,7 @@ class Installed:
 
 
 def installed_models(url: str) -> list[Installed] | None:
-    """Return Ollama's models that can chat, the smallest first; None where no Ollama answers there."""
+    """Return Ollama's models that can chat, the smallest first; None if no Ollama answers there."""
     import httpx
     import ollama
 
@@ -43,106 +38,51 @@ def installed_models(url: str) -> list[Installed] | None:
     try:
         found = ollama.Client(url, **options).list().models
     except (ollama.ResponseError, OSError, httpx.HTTPError, httpx.InvalidURL, ValueError):
-        return None  # the page says that Ollama does not answer, and what to do
-    named = [Installed(one.model, int(one.size or 0)) for one in found if one.model]
-    return sorted(
-        (one for one in named if not OTHER_MODEL.search(one.name)), key=lambda one: (one.size, one.name)
-    )
+        return None  # the page says that Ollama does not answer
+    models = [Installed(one.model, int(one.size or 0)) for one in found if one.model]
+    chatting = (one for one in models if not OTHER_MODEL.search(one.name))
+    return sorted(chatting, key=lambda one: (one.size, one.name))
 
 
-class Pull:
-    """The download of one model in a thread; its progress is kept for any page that looks."""
-
-    def __init__(self, name: str, url: str) -> None:
-        self.name = name
-        self._url = url
-        self.progress: Pulling | None = None
-        self.error: AthenaError | None = None
-        self._done = threading.Event()
-        threading.Thread(target=self._run, name="pull", daemon=True).start()
-
-    @property
-    def working(self) -> bool:
-        """Whether it goes on."""
-        return not self._done.is_set()
-
-    def _run(self) -> None:
-        try:
-            for progress in pull_model(self.name, url=self._url, connect_timeout_s=CONNECT_S):
-                self.progress = progress
-        except AthenaError as error:
-            self.error = error
-        finally:
-            self._done.set()
-
-
-@st.cache_resource(show_spinner=False)
-def _pulls() -> list[Pull]:
-    """Return the pull of this process, at most one."""
-    return []
-
-
-def ollama_models(*, can_change: bool) -> None:
+def ollama_models() -> None:
     """Draw Ollama's models with their sizes, and the field that pulls another."""
-    settings = process.settings()
+    url = process.settings().ollama_url
     st.markdown("**Models of Ollama**")
-    found = installed_models(settings.ollama_url)
+    found = installed_models(url)
     if found is None:
-        st.caption(plain(f"Ollama does not answer at {settings.ollama_url}. Install Ollama and start it."))
+        st.caption(plain(f"Ollama does not answer at {url}. Install Ollama and start it."))
         st.button("Look again", icon=":material/sync:", key="look-again", on_click=look_for_models)
         return
-    for model in found:
-        _row(model, in_use=settings.llm == f"ollama/{model.name}", can_change=can_change)
+    for one in found:
+        used = " · :material/check: in use" if process.settings().llm == f"ollama/{one.name}" else ""
+        st.markdown(f"{plain(one.name)} :small[{one.size / GIGABYTE:.1f} GB{used}]")
     if not found:
-        st.caption("No model is installed. Pull one: llama3.2 is a good start with 2 GB.")
-    pull = _pulls()[0] if _pulls() else None
-    working = pull is not None and pull.working
+        st.caption("No model is installed. Pull llama3.2 to start with: it has 2 GB.")
+    busy = jobs(PULLING).working
     with st.form("pull", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("Pull another model", key=FIELD, placeholder="llama3.2")
-        st.form_submit_button("Pull", icon=":material/download:", disabled=working, on_click=_start)
-    st.fragment(_progress, run_every=LOOK_EVERY if working else None)(working)
+        st.form_submit_button("Pull", icon=":material/download:", disabled=busy, on_click=_start, args=(url,))
+    show_job(busy, kind=PULLING, on_end=_pulled)
 
 
-def _row(model: Installed, *, in_use: bool, can_change: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.name}"):
-        st.markdown(plain(model.name), width="content")
-        st.caption(f"{model.size / GIGABYTE:.1f} GB", width="content")
-        if in_use:
-            st.caption(":material/check: in use", width="content")
-        elif can_change:
-            st.button("Use", key=f"use-{model.name}", type="tertiary", on_click=_use, args=(model.name,))
+def _start(url: str) -> None:
+    if name := entered(FIELD):
+        jobs(PULLING).start(Job(name), partial(_pull, url))
 
 
-@messages.noticed
-def _use(name: str) -> None:
-    process.change_settings({"llm": f"ollama/{name}"})
+def _pull(url: str, job: Job) -> None:
+    """Pull a model until it is there or the job is stopped; raises `AthenaError`."""
+    for now in pull_model(job.title, url=url, connect_timeout_s=CONNECT_S):
+        share = min(1.0, now.done / now.total) if now.total else 0.0
+        size = f" {now.done / GIGABYTE:.2f} of {now.total / GIGABYTE:.2f} GB" if now.total else ""
+        job.bars["pull"] = share, f"Pulling {job.title}: {now.status}{size}"
+        if job.stop.is_set():
+            return
     look_for_models()
-    st.toast(f"{name} writes the next answer.", icon=":material/check_circle:")
 
 
-def _start() -> None:
-    name, settings = entered(FIELD), process.settings()
-    if name and not (_pulls() and _pulls()[0].working):
-        _pulls()[:] = [Pull(name, settings.ollama_url)]
-
-
-@messages.shown
-def _progress(working: bool) -> None:
-    """Draw how far the pull is, or how it ended; `working` is what the page was drawn for."""
-    if not _pulls():
-        return
-    pull = _pulls()[0]
-    if working and not pull.working:
-        look_for_models()
-        st.rerun()  # the list has the model now
-    now = pull.progress
-    if pull.working:
-        share = now.done / now.total if now and now.total else 0.0
-        size = f" {now.done / GIGABYTE:.2f} of {now.total / GIGABYTE:.2f} GB" if now and now.total else ""
-        st.progress(
-            min(1.0, share), text=plain(f"Pulling {pull.name}: {now.status if now else 'starting'}{size}")
-        )
-    elif pull.error:
-        messages.show_error(pull.error.problem, pull.error.fix)
+def _pulled(job: Job) -> None:
+    if job.stop.is_set():
+        st.text(f"You stopped pulling {job.title}.")
     else:
-        st.success(plain(f"{pull.name} is ready."), icon=":material/check_circle:")
+        st.success(plain(f"{job.title} is ready. Choose it above."), icon=":material/check_circle:")

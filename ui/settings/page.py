@@ -14,11 +14,11 @@ from athena.settings import Settings
 from athena.settings_changes import drafted, try_connection
 from pipeline.errors import AthenaError
 from pipeline.redaction import without_password
-from ui.conversation.models import answering_model, chosen_model, look_for_models, offered_models
+from ui.conversation.models import answering_model, chosen_model, look_for_models
 from ui.settings.ollama import ollama_models
 from ui.settings.usage import usage
 from ui.shared import messages, process
-from ui.shared.state import kept, visit
+from ui.shared.state import kept
 from ui.shared.words import ORIGINS, plain, with_code
 
 LABELS = {
@@ -29,22 +29,18 @@ LABELS = {
 }
 VARIABLE = re.compile(r"ATHENA_([A-Z_]+)(?:=(\w+))?")
 AUTO, NONE = "auto", "none"
-FOR_EVERYBODY = "These settings are for everybody who uses this server, from the next question on."
-SAVED = "Saved. The next question uses it."
+FOR_EVERYBODY = "These settings are for everybody who uses this server. They apply to the next question."
 KEY_HELP = (
-    "The key goes along with every request to OpenAI, or to the server above. It is kept in the data folder, "
-    "for its owner alone, and never shown again. If you enter another address, enter the key again, too."
+    "The key is sent with every request to OpenAI, or to the server above. It is stored in the data folder, "
+    "and never shown again. If you change the address, enter the key again."
 )
 
 
 @dataclass(slots=True)
 class Form:
-    """How often the page itself emptied the fields, and the result of the last click in this visit."""
+    """How often the fields were saved in this session: after each time, they are new ones."""
 
     times: int = 0
-    done: str = ""
-    error: AthenaError | None = None
-    visit: object = None
 
 
 def page() -> None:
@@ -53,7 +49,6 @@ def page() -> None:
     open_to_change = changeable(settings) if can_be_written(settings.data_dir) else frozenset()
     with st.container(key="page"), st.container(key="settings"):
         st.header("Settings", anchor=False)
-        messages.show_notice()
         st.subheader("Language model", anchor=False)
         _what_answers()
         st.caption(FOR_EVERYBODY)
@@ -61,7 +56,7 @@ def page() -> None:
             text = f"You cannot change anything here: the data folder '{settings.data_dir}' can only be read."
             st.warning(plain(text), icon=":material/lock:")
         _model_form(settings, open_to_change)
-        ollama_models(can_change="llm" in open_to_change)
+        ollama_models()
         usage()
 
 
@@ -77,9 +72,8 @@ def _what_answers() -> None:
 
 
 def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
-    """Draw the fields of the model and its servers; what stands in them is tested or saved with one click."""
-    form = kept(Form)
-    with st.form(f"model-{form.times}", enter_to_submit=False):
+    """Draw the fields of the model and its servers, and the buttons that save or test them."""
+    with st.form(f"model-{kept(Form).times}", enter_to_submit=False):
         given = {"llm": _model_field(settings, open_to_change)}
         with st.expander("Servers and key", icon=":material/dns:"):
             for name in ("ollama_url", "openai_base_url"):
@@ -87,26 +81,22 @@ def _model_form(settings: Settings, open_to_change: frozenset[str]) -> None:
             given[KEY] = _key_field(settings, open_to_change)
         with st.container(horizontal=True, vertical_alignment="center"):
             save = st.form_submit_button("Save", type="primary", icon=":material/save:", key="save")
-            test = st.form_submit_button(
-                "Test connection", icon=":material/network_check:", key="test-connection"
-            )
+            test = st.form_submit_button("Test connection", icon=":material/network_check:",
+                                         key="test-connection")  # fmt: skip
     changes = _changed(given, settings, open_to_change)
-    if test or save or form.visit is not visit():
-        form.done, form.error, form.visit = "", None, visit()
-    if test:
-        _test(changes)
-    elif save and changes:
-        _save(changes)
-    with st.container(key="outcome"):  # always there: what stands below it stays as it is
-        if form.done:
-            st.success(with_code(form.done), icon=":material/check_circle:")
-        if form.error:
-            messages.show_error(in_labels(form.error.problem), in_labels(form.error.fix))
+    with st.container(key="outcome"):  # always there, so that nothing below it moves
+        try:
+            if test:
+                _test(changes)
+            elif save and changes:
+                _save(changes)
+        except AthenaError as error:
+            messages.show_error(in_labels(error.problem), in_labels(error.fix))
 
 
 def _model_field(settings: Settings, open_to_change: frozenset[str]) -> str:
     now = settings.llm
-    *offered, none = offered_models()
+    *offered, none = process.athena().models.language_models()
     options = list(dict.fromkeys([AUTO, *offered, now, none]))
     picked = st.selectbox(
         LABELS["llm"], options, index=options.index(now), key=f"llm-{kept(Form).times}",
@@ -119,11 +109,8 @@ def _model_field(settings: Settings, open_to_change: frozenset[str]) -> str:
 
 def _model_label(name: str) -> str:
     if name == AUTO:
-        return (
-            f"Automatic: {answering_model() or 'none found'}"
-            if process.settings().llm == AUTO
-            else "Automatic"
-        )
+        now = f": {answering_model() or 'none found'}" if process.settings().llm == AUTO else ""
+        return f"Automatic{now}"
     return "None: answer with quotes" if name == NONE else name
 
 
@@ -150,18 +137,18 @@ def _shown(name: str, settings: Settings) -> str:
 
 
 def _origin(name: str, settings: Settings) -> None:
-    """Say where a value comes from that cannot be changed here."""
+    """Say where a value was set if it cannot be changed here."""
     if name in changeable(settings):
         return
     origin = ORIGINS.get(settings.origin(name))
     if origin:
         st.caption(f"`ATHENA_{name.upper()}` was set by {origin}: change it there.")
     else:
-        st.caption("It belongs to the key, which was set where the server was started: change it there.")
+        st.caption("It belongs to the key, which was set with the server: change it there.")
 
 
 def _changed(given: Mapping[str, str], settings: Settings, open_to_change: frozenset[str]) -> dict[str, Any]:
-    """Return the settings that differ from what is in use; an emptied field takes a choice back."""
+    """Return the settings that were changed; None for an emptied field."""
     changed = {name: value for name, value in given.items() if name in open_to_change and name != KEY
                and value != _shown(name, settings)}  # fmt: skip
     key = {KEY: given[KEY]} if given[KEY] and KEY in open_to_change else {}
@@ -169,34 +156,21 @@ def _changed(given: Mapping[str, str], settings: Settings, open_to_change: froze
 
 
 def _test(changes: Mapping[str, Any]) -> None:
-    form = kept(Form)
-    try:
-        with st.spinner("Asking the model for a word …"):
-            form.done = try_connection(drafted(process.settings(), changes))
-    except AthenaError as error:
-        form.error = error
+    with st.spinner("Asking the model for a word …"):
+        said = try_connection(drafted(process.settings(), changes))
+    st.success(with_code(said), icon=":material/check_circle:")
 
 
 def _save(changes: Mapping[str, Any]) -> None:
-    form = kept(Form)
-    try:
-        change(changes)
-    except AthenaError as error:
-        form.error = error
-        return
-    form.times += 1  # fields that show what is in use now
-    form.done = SAVED
+    process.change_settings(changes)
+    look_for_models()
+    kept(Form).times += 1
+    st.toast("Saved. The next question uses it.", icon=":material/check_circle:")
     st.rerun()
 
 
-def change(changes: Mapping[str, Any]) -> None:
-    """Keep and use changed settings; raises `AthenaError`."""
-    process.change_settings(changes)
-    look_for_models()
-
-
 def in_labels(text: str) -> str:
-    """Return a message with the page's fields in the place of the environment variables that it names."""
+    """Replace the environment variables in a message by the labels of the page's fields."""
 
     def label(found: re.Match[str]) -> str:
         name, value = LABELS.get(found[1].lower()), found[2]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.stores.globs import literal
 from pipeline.words import counted
 from ui.shared import components, process
-from ui.shared.state import component_state, kept, sent
+from ui.shared.state import kept, sent
 from ui.shared.uploading import is_upload
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def collections(documents: Iterable[DocumentInfo]) -> Mapping[str, Sequence[Docu
 
 
 def tree_nodes(documents: Sequence[DocumentInfo], opened: Collection[str], *, query: str = "") -> list[View]:
-    """Return the tree's nodes: what is in a folder only where it is open; with a query, what it finds."""
+    """Return the tree's nodes, with the contents of open folders; with a query, those it finds."""
     if words := query.lower().split():
         texts = ((info, f"{info.source} {info.title}".lower()) for info in documents)
         found = [info for info, text in texts if all(word in text for word in words)]
@@ -58,7 +58,7 @@ def tree_nodes(documents: Sequence[DocumentInfo], opened: Collection[str], *, qu
 def _folder(
     path: str, name: str, inside: Sequence[DocumentInfo], opened: Collection[str], *, at: str
 ) -> View:
-    """Return a folder or collection; `at` is what the sources of its documents begin with."""
+    """Return a folder or collection; `at` is the path that its documents' sources begin with."""
     node: View = {"path": path, "name": name, "about": counted(len(inside), "document")}
     if path not in opened:
         return node
@@ -96,7 +96,7 @@ def draw_tree(
     on_tick: Callable[[Sequence[str]], None],
     on_open: Callable[[str], None] | None = None,
 ) -> None:
-    """Draw the tree; `on_tick` gets the ticked paths after a click, `on_open` a clicked document."""
+    """Draw the tree; `on_tick` gets all ticked paths, `on_open` the source of a clicked document."""
     named = collections(documents)
     opened = kept(Unfolded).paths.setdefault(
         key, {f"@{name}/" for name in named} if len(named) == 1 else set()
@@ -111,19 +111,19 @@ def draw_tree(
             on_open(path)
 
     def tick() -> None:
-        on_tick([str(path) for path in component_state(key).get("ticked") or ()])
+        if clicked := sent(key, "tick"):
+            on_tick([str(path) for path in clicked["paths"]])
 
     components.tree(
         key=key,
         data={"nodes": tree_nodes(documents, opened, query=query), "ticked": [*ticked]},
-        default={"ticked": [*ticked]},
-        on_ticked_change=tick,
+        on_tick_change=tick,
         on_act_change=act,
     )
 
 
 def documents_below(documents: Sequence[DocumentInfo], ticked: Iterable[str]) -> list[DocumentInfo]:
-    """Return the documents that ticked paths stand for, each once."""
+    """Return the documents at and below the ticked paths, each once."""
     named = collections(documents)
     found: dict[str, DocumentInfo] = {}
     for path in ticked:
@@ -140,7 +140,7 @@ def documents_below(documents: Sequence[DocumentInfo], ticked: Iterable[str]) ->
 
 
 def globs_of(documents: Sequence[DocumentInfo], ticked: Iterable[str]) -> tuple[str, ...]:
-    """Return the globs that ask the ticked paths alone; () where that is every document."""
+    """Return globs that match the documents at and below the ticked paths; () for every document."""
     paths = list(ticked)
     if len(documents_below(documents, paths)) == len(documents):
         return ()

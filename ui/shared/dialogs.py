@@ -1,8 +1,7 @@
-"""The dialog that is open: kept until it is closed, and drawn by every run of the page that it belongs to.
+"""The open dialog: kept until it is closed, and drawn by every run of its page.
 
-What a widget sends is known to one run of the page, which the next may cut short, and a run closes every
-dialog that it does not draw: what only a click drew would be lost with its run, and closed by the end of an
-answer or of an ingest.
+Streamlit closes each dialog that a run does not draw. One drawn only by the run after a click would be closed
+by the end of an answer or of an ingest.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Literal, NoReturn
 
 import streamlit as st
 
-from ui.shared.state import kept, visit
+from ui.shared.state import kept
 
 Draw = Callable[[], None]
 Width = Literal["small", "medium", "large"]
@@ -21,22 +20,29 @@ Width = Literal["small", "medium", "large"]
 
 @dataclass(slots=True)
 class OpenDialog:
-    """What this session has open, and in which visit of which page; `draw` is None where nothing is."""
+    """The page that is drawn, and the dialog that is open on it; `draw` is None without one."""
 
+    page: str = ""
     title: str = ""
     draw: Callable[[], None] | None = None
     width: Width = "small"
-    visit: object = None
+
+
+def come_to(page: str) -> None:
+    """Close the dialog if another page is drawn than before."""
+    dialog = kept(OpenDialog)
+    if dialog.page != page:
+        dialog.page, dialog.draw = page, None
 
 
 def open_dialog(title: str, draw: Callable[[], None], *, width: Width = "small") -> None:
-    """Open a dialog, in place of any other: for the callback of a widget, before the page is drawn."""
+    """Open a dialog in place of any other; also from a callback."""
     dialog = kept(OpenDialog)
-    dialog.title, dialog.draw, dialog.width, dialog.visit = title, draw, width, visit()
+    dialog.title, dialog.draw, dialog.width = title, draw, width
 
 
 def close_dialog() -> None:
-    """Let the next run of the page draw no dialog."""
+    """Draw no dialog in the next run of the page."""
     kept(OpenDialog).draw = None
 
 
@@ -47,10 +53,7 @@ def end_dialog() -> NoReturn:
 
 
 def show_dialog(guarded: Callable[[Draw], Draw]) -> None:
-    """Draw what is open on this page; what was opened before another one was gone to is not.
-
-    `guarded` catches the expected errors of what is drawn: a dialog also runs alone, without its page.
-    """
+    """Draw the open dialog; `guarded` shows its expected errors, as a dialog also runs without its page."""
     dialog = kept(OpenDialog)
-    if dialog.draw is not None and dialog.visit is visit():
+    if dialog.draw is not None:
         st.dialog(dialog.title, width=dialog.width, on_dismiss=close_dialog)(guarded(dialog.draw))()

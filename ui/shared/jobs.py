@@ -1,90 +1,95 @@
-"""Indexing in the background: one job at a time, its progress kept for any page that looks."""
+"""Work in threads, which outlives clicks and pages; jobs of a kind run one at a time, with progress."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.errors import AthenaError
-from ui.shared import process
+from ui.shared import messages, process
+from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.ingest import IngestReport, Progress
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.3  # seconds between two looks at the progress
+INDEXING = "indexing"
+LOOK_EVERY = 0.4  # seconds between two looks at the progress
 UNEXPECTED = AthenaError(
-    "It ended unexpectedly.", "Start it again. The terminal that runs Athena shows what happened."
+    "It ended unexpectedly.", "Try again. The terminal that runs Athena shows what happened."
 )
+STAGES = {
+    "renewing": "Embedding everything again, as the index is outdated:",
+    "reading": "Reading",
+    "embedding": "Embedding",
+    "storing": "Storing",
+    "indexing": "Making the search index",
+    "relating": "Reading names and relations",
+}
 
 
-class Job:
-    """Indexing in a thread, which can be cancelled; `work` is called with on_progress= and should_stop=."""
+class Work:
+    """Work in a thread: it should end once `stop` is set; its expected error is kept."""
 
-    def __init__(self, title: str, work: Callable[..., IngestReport]) -> None:
+    def __init__(self, title: str) -> None:
         self.title = title
-        self.progress: dict[str, Progress] = {}  # the last of each stage, in the order in which they began
-        self.report: IngestReport | None = None
-        self.error: AthenaError | None = None
-        self._work = work
-        self._stop = threading.Event()
+        self.error: AthenaError | None = UNEXPECTED
+        self.stop = threading.Event()
         self._done = threading.Event()
 
-    def start(self) -> None:
-        """Start working."""
-        threading.Thread(target=self._run, name="athena-job", daemon=True).start()
+    def start(self, work: Callable[[], None]) -> None:
+        """Begin, in a thread that ends with the process."""
+        threading.Thread(target=self._run, args=(work,), name="athena-work", daemon=True).start()
 
     @property
     def working(self) -> bool:
-        """Whether it goes on."""
+        """Whether the work goes on."""
         return not self._done.is_set()
 
-    @property
-    def stopping(self) -> bool:
-        """Whether it was asked to stop, and goes on."""
-        return self.working and self._stop.is_set()
-
-    def cancel(self) -> None:
-        """Ask it to stop; what is finished stays."""
-        self._stop.set()
-
     def wait(self, seconds: float) -> bool:
-        """Wait for the end; return False where it did not come in time."""
+        """Wait for the end; return False if it did not come in time."""
         return self._done.wait(seconds)
 
-    def _run(self) -> None:
+    def _run(self, work: Callable[[], None]) -> None:
         try:
-            self.report = self._work(on_progress=self._note, should_stop=self._stop.is_set)
+            work()
+            self.error = None
         except AthenaError as error:
-            log.warning("%s failed: %s", self.title, error)
+            log.warning("%s failed: %s", type(self).__name__, error)
             self.error = error
         finally:  # also after an unexpected error, which goes on to the log
-            self.error = self.error or (None if self.report else UNEXPECTED)
             self._done.set()
 
-    def _note(self, progress: Progress) -> None:
-        self.progress[progress.stage] = progress
+
+class Job(Work):
+    """Work with progress bars: share and text of each stage, in the order of their start."""
+
+    def __init__(self, title: str, *, notes: Sequence[str] = ()) -> None:
+        super().__init__(title)
+        self.notes = notes  # warnings that are shown at the end
+        self.bars: dict[str, tuple[float, str]] = {}
+        self.report: IngestReport | None = None
 
 
 class Jobs:
-    """One job at a time: a second one is refused."""
+    """The running job of a kind, or the last one until it is dismissed."""
 
     def __init__(self) -> None:
-        self.current: Job | None = None  # the running job, or the last one until it is dismissed
+        self.current: Job | None = None
         self._lock = threading.Lock()
 
-    def start(self, title: str, work: Callable[..., IngestReport]) -> bool:
-        """Start a job; return False where another is still running."""
+    def start(self, job: Job, work: Callable[[Job], None]) -> bool:
+        """Start a job, whose `work` gets it; return False if another is still running."""
         with self._lock:
             if self.working:
                 return False
-            self.current = Job(title, work)
-        self.current.start()
+            self.current = job
+        job.start(lambda: work(job))
         return True
 
     @property
@@ -99,16 +104,76 @@ class Jobs:
 
 
 @st.cache_resource(show_spinner=False)
-def jobs() -> Jobs:
-    """Return the indexing job of this process."""
-    return Jobs()
+def _all_jobs() -> dict[str, Jobs]:
+    return {}
+
+
+def jobs(kind: str = INDEXING) -> Jobs:
+    """Return this process's jobs of a kind."""
+    return _all_jobs().setdefault(kind, Jobs())
+
+
+def index(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[str] = ()) -> bool:
+    """Index in the background; return False if that is being done already."""
+
+    def work(job: Job) -> None:
+        def note(now: Progress) -> None:
+            share = min(1.0, now.done / now.total) if now.total else 0.0
+            name = f": {now.document}" if now.document and share < 1 else ""
+            text = f"{STAGES.get(now.stage, now.stage)} {now.done:,} of {now.total:,}{name}"
+            job.bars[now.stage] = share, text
+
+        job.report = ingest(on_progress=note, should_stop=job.stop.is_set)
+
+    return jobs().start(Job(title, notes=notes), work)
 
 
 def index_corpus() -> None:
-    """Index the corpus of the settings in the background, before anybody has opened a page."""
+    """Index the corpus of the settings, before anybody has opened a page."""
 
-    def work(**watched: object) -> IngestReport:
+    def ingest(**watched: object) -> IngestReport:
         athena = process.opened()
         return athena.ingest([athena.settings.corpus], **watched)  # type: ignore[arg-type]
 
-    jobs().start("Indexing the documents", work)
+    index("Indexing the documents", ingest)
+
+
+def show_job(busy: bool, *, on_end: Callable[[Job], None], kind: str = INDEXING) -> None:
+    """Draw the progress of a job of a kind, with a button to stop it, or its end by `on_end`.
+
+    `busy` is whether the page was drawn while a job ran: at its end, the whole page is drawn again.
+    """
+    every = LOOK_EVERY if busy else None
+    st.fragment(_progress, run_every=every)(busy, kind, on_end)
+
+
+@messages.shown
+def _progress(busy: bool, kind: str, on_end: Callable[[Job], None]) -> None:
+    job = jobs(kind).current
+    if busy and not jobs(kind).working:
+        st.rerun()
+    if job is None:
+        return
+    with st.container(border=True, key=f"job-{kind}"):
+        if job.working:
+            _bars(job)
+            st.button("Stop", icon=":material/stop_circle:", disabled=job.stop.is_set(), key=f"stop-{kind}",
+                      on_click=job.stop.set)  # fmt: skip
+            return
+        if job.error:
+            messages.show_error(job.error.problem, job.error.fix)
+        else:
+            on_end(job)
+        for note in job.notes:
+            st.warning(plain(note))
+        if st.button("Close", key=f"close-{kind}"):
+            jobs(kind).dismiss()
+            st.rerun()
+
+
+def _bars(job: Job) -> None:
+    if job.stop.is_set():
+        st.text("Stopping …")
+        return
+    for share, text in [*job.bars.values()] or [(0.0, f"{job.title} …")]:
+        st.progress(share, text=plain(text))

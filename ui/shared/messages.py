@@ -1,19 +1,18 @@
-"""What every page says in the same way: errors, notices of callbacks, the buttons before a deletion."""
+"""Errors and confirmations, which every page shows in the same way."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec
 
 import streamlit as st
 
+from mission.errors import MissionError
 from pipeline.errors import AthenaError, ManifestMismatch
 from pipeline.stores.base import check_manifest
 from ui.shared import dialogs, process
-from ui.shared.state import kept
 from ui.shared.words import with_code
 
 Given = ParamSpec("Given")
@@ -23,23 +22,15 @@ log = logging.getLogger(__name__)
 ERROR_ICON = ":material/error:"
 
 
-@dataclass(slots=True)
-class Notice:
-    """What a callback found wrong, until the page is drawn."""
-
-    text: str = ""
-    standing: str = ""  # shown already, and once more when the page is at rest
-
-
 def show_error(problem: str, fix: str) -> None:
-    """Show what went wrong, and what to do under it."""
+    """Show what went wrong, and below it what to do."""
     st.error(with_code(problem), icon=ERROR_ICON)
     if fix:
         st.markdown(with_code(fix))
 
 
 def warn_of_outdated_index() -> None:
-    """Say that the index cannot be searched as it is, and what mends it; nothing where it can."""
+    """Warn if the index was made with other settings, and say what to do."""
     athena = process.athena()
     try:
         check_manifest(athena.store.sections.statistics().manifest, athena.manifest)
@@ -48,41 +39,31 @@ def warn_of_outdated_index() -> None:
 
 
 def notify(text: str) -> None:
-    """Keep a notice for the next drawing of the page; "" takes it back."""
-    notice = kept(Notice)
-    notice.text, notice.standing = text, ""
+    """Show a message over the page until the reader closes it; also from a callback."""
+    st.toast(with_code(text), icon=ERROR_ICON, duration="infinite")
 
 
-def show_notice(*, drawn_again: bool = False) -> None:
-    """Show the kept notice, once; also next time where the page is `drawn_again` before it can be read."""
-    notice = kept(Notice)
-    text = notice.text or notice.standing
-    notice.text, notice.standing = "", text if drawn_again else ""
-    if text:
-        st.warning(with_code(text), icon=ERROR_ICON)
-
-
-def pending() -> bool:
-    """Whether a notice is kept that was not shown yet: a fragment runs the whole page for it."""
-    return bool(kept(Notice).text)
+def summary(error: AthenaError | MissionError) -> str:
+    """Return the first line of an error and its fix; further lines list details for the log."""
+    return f"{error.problem.splitlines()[0].rstrip(':')} {error.fix}".strip()
 
 
 def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
-    """The callback of a widget; an expected error of it becomes a notice, with what to do."""
+    """Wrap the callback of a widget: an expected error is shown over the page."""
 
     @wraps(callback)
     def guarded(*args: Given.args, **given: Given.kwargs) -> None:
         try:
             callback(*args, **given)
-        except AthenaError as error:
+        except (AthenaError, MissionError) as error:
             log.warning("not done: %s", error)
-            notify(str(error))
+            notify(summary(error))
 
     return guarded
 
 
 def shown(part: Callable[Given, object]) -> Callable[Given, None]:
-    """A part of a page that runs alone, as a fragment or dialog; an expected error is shown in its place."""
+    """Wrap a fragment or dialog: an expected error is shown in its place."""
 
     @wraps(part)
     def guarded(*args: Given.args, **given: Given.kwargs) -> None:
@@ -95,12 +76,9 @@ def shown(part: Callable[Given, object]) -> Callable[Given, None]:
     return guarded
 
 
-def confirmed(*, no: str, yes: str, key: str, ready: bool = True) -> bool:
-    """Draw a dialog's two buttons: whether `yes` was clicked, which it can be once all is `ready`.
-
-    `no` closes the dialog.
-    """
+def confirmed(*, no: str, yes: str, key: str) -> bool:
+    """Draw the two buttons of a dialog and return whether `yes` was clicked; `no` closes the dialog."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(no, key=f"keep-{key}"):
             dialogs.end_dialog()
-        return st.button(yes, type="primary", key=f"discard-{key}", disabled=not ready)
+        return st.button(yes, type="primary", key=f"discard-{key}")

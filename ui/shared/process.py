@@ -1,9 +1,8 @@
-"""What this process has one of: settings, Athena, persona."""
+"""The settings, the Athena and the persona of this process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from athena.settings_changes import Changes
 
 PROXY_USER = "athena_user"
-"""Where `st.user` has the name that a proxy's header gives."""
+"""The key in `st.user` of the name that a proxy's header gives."""
 
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with
 
@@ -35,7 +34,7 @@ def use_settings(settings: Settings) -> None:
 
 
 def change_settings(changes: Changes) -> None:
-    """Keep and use changed settings in every session of this process, from the next question on.
+    """Store changed settings and use them in every session, from the next question on.
 
     Raises `ConfigurationError`.
     """
@@ -47,12 +46,12 @@ def change_settings(changes: Changes) -> None:
 
 
 def athena() -> Athena:
-    """The Athena of this process, opened at first use, or the one that the session was given."""
+    """Return the Athena of this process, opened at first use, or the one given to the session."""
     return kept(GivenAthena).athena or opened()
 
 
 def settings() -> Settings:
-    """The settings of this process, without opening anything."""
+    """Return the settings without opening Athena."""
     given = kept(GivenAthena).athena
     return given.settings if given else _settings()
 
@@ -65,7 +64,7 @@ def _settings() -> Settings:
 
 @st.cache_resource(show_spinner="Opening the documents …")
 def opened() -> Athena:
-    """The Athena of this process, for what runs outside of any session."""
+    """Return the Athena of this process, also outside of a session."""
     from athena import open_athena
 
     athena = open_athena(_settings())
@@ -74,10 +73,5 @@ def opened() -> Athena:
 
 
 def persona() -> Persona:
-    """Who answers in the chat. Raises ConfigurationError where its file cannot be read."""
-    return _persona(settings().persona)
-
-
-@st.cache_resource(show_spinner=False)
-def _persona(path: Path | None) -> Persona:
-    return load_persona(path)
+    """Return the persona of the chat. Raises ConfigurationError if its file cannot be read."""
+    return load_persona(settings().persona)

@@ -1,4 +1,4 @@
-"""What a session remembers, as typed records: no page touches `st.session_state` itself."""
+"""The state of a session as typed records: no page reads or writes `st.session_state` itself."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import streamlit as st
 Record = TypeVar("Record")
 
 ANSWER = "answer"
-"""In the address: which answer of the conversation is looked at, counting from 1."""
+"""Parameter of the address: which answer of the conversation is shown, counting from 1."""
 
 
 def kept(record: type[Record]) -> Record:
-    """The session's one record of a class, made with its defaults at first use."""
+    """Return the session's one record of a class, made with its defaults at first use."""
     return cast("Record", st.session_state.setdefault(record.__name__, record()))
 
 
 @dataclass(slots=True)
 class Taken:
-    """When the last click of each trigger was made that was acted on, as the browser told it."""
+    """The browser's time of the last handled click, by component and trigger."""
 
     at: dict[tuple[str, str], object] = field(default_factory=dict)
 
 
 def sent(key: str, trigger: str) -> dict[str, Any]:
-    """What a component sent with a trigger; empty where it sent nothing, or that click was taken already."""
+    """Return what a component sent with a trigger; empty for nothing, and for a click handled before."""
     value = (st.session_state.get(key) or {}).get(trigger)
     taken = kept(Taken).at
     if not value or ("at" in value and taken.get((key, trigger)) == value["at"]):
@@ -37,17 +37,12 @@ def sent(key: str, trigger: str) -> dict[str, Any]:
 
 
 def entered(key: str) -> str:
-    """The text of a field, for the callback that its widget runs."""
+    """Return the value of a widget as text, for its callback."""
     return str(st.session_state.get(key) or "").strip()
 
 
-def component_state(key: str) -> dict[str, Any]:
-    """Return the state of a component, for its callback."""
-    return dict(st.session_state.get(key) or {})
-
-
 def submitted(key: str) -> tuple[str, Sequence[Any]]:
-    """Return the text and the files of a chat's field, for its callback."""
+    """Return the text and the files of a chat field, for its callback."""
     value = st.session_state.get(key)
     if isinstance(value, str) or value is None:
         return (value or "").strip(), ()
@@ -55,38 +50,18 @@ def submitted(key: str) -> tuple[str, Sequence[Any]]:
 
 
 def begin_with(key: str, value: str) -> None:
-    """A widget's first value, where it has none yet: before the widget is drawn."""
+    """Set the first value of a widget, before it is drawn."""
     st.session_state.setdefault(key, value)
 
 
 def choose(key: str, value: str) -> None:
-    """Set a widget's value: from a callback, before the widget is drawn."""
+    """Set the value of a widget, before it is drawn."""
     st.session_state[key] = value
-
-
-@dataclass(slots=True)
-class Visit:
-    """Which page is looked at, with a token for each time that it is come to."""
-
-    page: str = ""
-    token: object = field(default_factory=object)
-
-
-def come_to(page: str) -> None:
-    """Note which page is drawn; a reload is another session, and so another visit."""
-    last = kept(Visit)
-    if last.page != page:
-        last.page, last.token = page, object()
-
-
-def visit() -> object:
-    """What stands for this visit of the page, and no other."""
-    return kept(Visit).token
 
 
 @dataclass(frozen=True, slots=True)
 class OpenEvidence:
-    """What the evidence pane shows: which citation of which turn, and how much of its file."""
+    """The citation that the evidence pane shows, and whether with the whole file."""
 
     turn_id: str
     kind: Literal["citation", "nearest"]
@@ -96,20 +71,19 @@ class OpenEvidence:
 
 @dataclass(slots=True)
 class SharedState:
-    """What several pages look at."""
+    """State that several pages read."""
 
     conversation: str = ""  # "" = a new one
     evidence: OpenEvidence | None = None  # None = the pane is closed
-    inspected: str = ""  # the turn that the inspector opens with
 
 
 def shared() -> SharedState:
-    """What several pages look at in this session."""
+    """Return the state that several pages read."""
     return kept(SharedState)
 
 
 def conversation_id() -> str:
-    """The conversation to draw: the address wins, so that a reload finds it again."""
+    """Return the conversation to draw: the one in the address first, so that a reload finds it again."""
     from_address = st.query_params.get("c", "")
     if from_address:
         shared().conversation = from_address
@@ -117,7 +91,7 @@ def conversation_id() -> str:
 
 
 def drawn_conversation_id() -> str:
-    """The conversation that callbacks are about: for a moment, a browser sends the address that it had."""
+    """Return the conversation drawn last, for callbacks: the browser may still send an old address."""
     return shared().conversation
 
 

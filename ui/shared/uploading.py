@@ -1,4 +1,4 @@
-"""Files that a reader adds: where they are kept, which documents they are, and how they are indexed."""
+"""Uploaded files: keep them, index them, and tell their documents from others."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
 from pipeline.errors import AthenaError
 from pipeline.ingesting import uploads
 from pipeline.ingesting.documents import paths_of
-from pipeline.ingesting.uploads import UploadedFile
+from pipeline.ingesting.uploads import Accepted, UploadedFile
 from pipeline.stores.globs import literal
+from readers.formats import FORMATS
 
 if TYPE_CHECKING:
     from athena import Athena
     from pipeline.ingest import IngestReport
     from pipeline.stores.base import DocumentInfo
+
+
+TYPES = [suffix.removeprefix(".") for known in FORMATS for suffix in known.suffixes]
+"""Endings of files that can be added."""
 
 
 def uploads_folder(athena: Athena) -> Path:
@@ -29,18 +34,18 @@ def is_upload(athena: Athena, info: DocumentInfo) -> bool:
     return kept_in(athena.settings, info) is not None
 
 
-def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Sequence[str]:
-    """Keep files in the folder of the uploads, in the place of earlier ones; return their paths in it.
+def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Accepted:
+    """Store files in the folder of uploads, replacing earlier ones.
 
-    Raises `AthenaError` where none of them can be read.
+    Raises `AthenaError` if none of them can be read.
     """
     with changing_files:
         limits = upload_limits(athena.settings)
-        return uploads.accept(files, uploads_folder(athena), limits=limits, replace=True).paths
+        return uploads.accept(files, uploads_folder(athena), limits=limits, replace=True)
 
 
 def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> IngestReport:
-    """Index uploaded files, and delete those of these paths that cannot be read."""
+    """Index the uploaded files; delete the files of `paths` that cannot be read."""
     report = athena.ingest([uploads_folder(athena)], **watched)
     with changing_files:
         for problem in report.problems:
@@ -50,8 +55,8 @@ def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> Ingest
 
 
 def index_files(athena: Athena, files: Sequence[UploadedFile]) -> tuple[str, ...]:
-    """Keep and index files; return the globs of their documents. Raises `AthenaError` where none is one."""
-    kept = set(keep_files(athena, files))
+    """Store and index files; return the globs of their documents. Raises `AthenaError` if there are none."""
+    kept = set(keep_files(athena, files).paths)
     report = index_kept(athena, kept)
     documents = (info for info in athena.store.sections.documents() if is_upload(athena, info))
     found = [info.source for info in documents if kept & set(paths_of(info))]

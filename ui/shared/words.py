@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
 ORIGINS = {"environment": "the environment", ".env": "the file `.env`", "command line": "the command line"}
 """Where a setting comes from that a page cannot change."""
-UNBROKEN_HYPHEN = "\u2011"
 JOINER = "\u2060"  # neither seen nor broken at
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
@@ -17,11 +15,6 @@ def plain(text: str) -> str:
     """Text for a widget that reads Markdown, escaped so that it is shown as it is."""
     escaped = "".join(f"\\{character}" if character in SPECIAL else character for character in text)
     return escaped.replace("\\:material/", f"\\:{JOINER}material/")  # an icon's name is one escaped, too
-
-
-def unbroken(text: str) -> str:
-    """Text whose ids and codes stay on one line, for a label that nobody copies."""
-    return ID.sub(lambda found: found[0].replace("-", UNBROKEN_HYPHEN), text)
 
 
 def with_code(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Citation, Unit
-from pipeline.answering.excerpts import in_code, readers_quote, shown, table_header, whole
+from pipeline.answering.excerpts import in_code, readers_quote, shown, table_header
 from tests import made_answers as made
 
 
@@ -80,14 +80,6 @@ def test_quoted_lines_lose_the_mark_that_the_first_line_lacks(text: str, begins:
         made.SENTENCE, quote=text[start:], start=start, end=len(text), section_text=text, section_start=0
     )
     assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).text == shown_as
-
-
-def test_the_whole_is_all_of_the_unit_where_the_citation_has_its_text() -> None:
-    found = whole(made.ROWS_UNIT, made.ROWS)
-    assert found is not None
-    assert (found.text.count("| Code |"), found.lead) == (1, "")
-    assert whole(replace(made.ROWS_UNIT, end=made.ROWS.section_start + 9_999), made.ROWS) is None
-    assert whole(made.SENTENCE_UNIT, made.SENTENCE) is None
 
 
 def test_headers_and_fences_are_told() -> None:

@@ -43,15 +43,6 @@ def test_a_passage_that_was_changed_is_marked_as_a_whole() -> None:
     assert marked(opened(3), "# Another ship\n") == []
 
 
-def test_the_nearest_sections_and_earlier_turns_have_one_mark() -> None:
-    near = walk(made.ABSTAINED, OpenEvidence("t", "nearest", 0))
-    assert near is not None
-    assert near.answering is None
-    earlier = walk(replace(made.ANSWERED, units=()), OpenEvidence("t", "citation", 3))
-    assert earlier is not None
-    assert marked(earlier, made.MANUAL) == [("mark", made.PARAGRAPH.quote)]
-
-
 def test_a_passage_that_begins_at_a_heading_is_shown_with_all_of_its_sections(tmp_path: Path) -> None:
     """Its parent stands for its sections, and a heading is in none of these."""
     store = make_store(tmp_path, {made.SOURCE: made.MANUAL})

@@ -7,34 +7,26 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from tests.made_files import notebook
 from tests.ui.conftest import component_data, words
 from ui.documents import page
-from ui.shared import process
-from ui.shared.dialogs import OpenDialog
 from ui.shared.jobs import jobs
 from ui.shared.process import GivenAthena
 
 Run = Callable[..., AppTest]
 
 
-def chosen(app: AppTest, name: str, content: bytes) -> AppTest:
-    """Choose a file to upload."""
-    app.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
-    assert not app.exception
-    return app
-
-
 def added(app: AppTest, name: str, content: bytes) -> AppTest:
-    """Choose a file, add it, and wait until it is indexed."""
-    chosen(app, name, content).button(key="add-files").click().run()
+    """Add a file, and wait until it is indexed."""
+    app.file_uploader[0].set_value((name, content, "application/octet-stream"))
+    next(button for button in app.button if button.label == "Add").click().run()
     job = jobs().current
-    assert job is not None and job.wait(60)
-    app.run()
+    if job is not None:
+        assert job.wait(60)
+        app.run()
     assert not app.exception
     return app
 
@@ -60,7 +52,7 @@ def test_documents_are_a_tree_and_one_is_read_with_its_headings(athena: Athena, 
     assert [node["path"] for node in component_data(app, "tree")[0]["nodes"]] == ["valves.md"]
     read = dialog(athena, "from ui.documents.page import read\nread('valves.md')")
     [shown] = component_data(read, "document")
-    assert [heading[2] for heading in shown["headings"]] == ["Valves", "LN2 tank"] and shown["can_ask"]
+    assert [heading[2] for heading in shown["headings"]] == ["Valves", "LN2 tank"]
 
 
 def test_a_citations_address_opens_the_document_at_its_span(athena: Athena, run_app: Run) -> None:
@@ -75,10 +67,8 @@ def test_a_citations_address_opens_the_document_at_its_span(athena: Athena, run_
 def test_a_file_is_added_and_its_result_can_be_closed(athena: Athena, run_app: Run) -> None:
     app = added(run_app(athena, page="documents"), "pump.md", b"# Pump\n\nThe pump runs.\n")
     assert "1 document added" in words(app) and "pump.md" in sources(athena)
-    app.button(key="close-job").click().run()
+    app.button(key="close-indexing").click().run()
     assert "1 document added" not in words(app)
-    again = chosen(app, "pump.md", b"# Pump\n\nAnother.\n")
-    assert "You replace" in words(again)
 
 
 def test_a_notebook_is_converted(athena: Athena, run_app: Run) -> None:
@@ -96,14 +86,15 @@ def test_a_file_that_cannot_be_read_is_named_once_and_not_kept(athena: Athena, r
     assert not [*(athena.settings.data_dir / "uploads").rglob("bad.md")]
 
 
-def test_what_is_no_document_and_what_is_damaged_is_said_before(athena: Athena, run_app: Run) -> None:
+def test_no_documents_are_left_out_and_a_damaged_zip_is_refused(athena: Athena, run_app: Run) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a.md", "# A\n\nText.\n")
         archive.writestr("b.exe", "x")
-    app = chosen(run_app(athena, page="documents"), "all.zip", packed.getvalue())
-    assert "they are not documents: b.exe" in words(app) and app.button(key="add-files").label == "Add 1 file"
-    assert chosen(app, "all.zip", packed.getvalue()[:40]).error
+    app = run_app(athena, page="documents")
+    assert added(app, "all.zip", packed.getvalue()[:40]).error
+    assert "they are not documents: b.exe" in words(added(app, "all.zip", packed.getvalue()))
+    assert "a.md" in sources(athena)
 
 
 def test_documents_are_deleted_together_after_a_question(athena: Athena, run_app: Run) -> None:
@@ -112,19 +103,9 @@ def test_documents_are_deleted_together_after_a_question(athena: Athena, run_app
     app.run()
     assert "2 documents chosen" in words(app)
     app.button(key="delete-chosen").click().run()
-    assert "stay where they are" in words(app) and len(sources(athena)) == 2
+    assert "files in your folders stay" in words(app) and len(sources(athena)) == 2
     app.button(key="discard-documents").click().run()
     assert not app.exception and sources(athena) == []
-
-
-def test_ticked_documents_are_asked_alone(
-    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = run_app(athena, page="documents")
-    app.session_state[page.Chosen.__name__].paths = ("crew.md",)
-    app.run()
-    app.button(key="ask-chosen").click().run()
-    assert app.session_state["NextScope"].globs == ("crew.md",)
 
 
 def test_changes_are_looked_for_in_the_known_folders(athena: Athena, run_app: Run) -> None:
@@ -139,9 +120,3 @@ def test_changes_are_looked_for_in_the_known_folders(athena: Athena, run_app: Ru
 def test_nothing_indexed_says_how_to_add(empty_athena: Athena, run_app: Run) -> None:
     app = run_app(empty_athena, page="documents")
     assert "athena ingest" in words(app) and not component_data(app, "tree")
-
-
-def test_no_dialog_is_open_at_first(athena: Athena, run_app: Run) -> None:
-    app = run_app(athena, page="documents")
-    assert OpenDialog.__name__ not in app.session_state or app.session_state[OpenDialog.__name__].draw is None
-    assert process.PROXY_USER

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from pipeline.steps.records import LABELS, Step
-from ui.inspector.ranks import DEPTH, chart, duration, rank_rows, ranks_of, step_boxes
+from pipeline.steps.records import Step
+from ui.inspector.ranks import DEPTH, chart, rank_rows, ranks_of, step_boxes
 
 
 def hits(*sections: str) -> list[dict[str, Any]]:
@@ -42,16 +40,6 @@ def test_a_box_has_the_count_the_time_and_its_share() -> None:
     assert boxes["Select"]["count"] == "1 passages, 1,200 tokens"
     assert (boxes["Hyde"]["time"], boxes["Hyde"]["share"]) == ("skipped", 0.0)
     assert boxes["Hyde"]["count"] == "no language model is connected"
-
-
-def test_every_step_has_a_box_also_without_data() -> None:
-    boxes = step_boxes([Step(name) for name in (*LABELS, "of_a_later_version")])["steps"]
-    assert len({box["label"] for box in boxes}) == len(LABELS) + 1
-
-
-@pytest.mark.parametrize(("ms", "text"), [(1500.0, "1.5 s"), (12.4, "12 ms"), (1.26, "1.3 ms")])
-def test_a_time_is_shown_in_its_unit(ms: float, text: str) -> None:
-    assert duration(ms) == text
 
 
 def test_sections_are_ranked_in_each_list_that_found_something() -> None:
@@ -96,7 +84,3 @@ def test_low_ranks_stand_on_one_line_and_the_chart_is_as_high_as_its_rows() -> N
     spec = chart(rows, ["BM25 sections", "Fused", "Selected"])
     assert spec["data"]["values"] == rows
     assert spec["height"] > 30 * DEPTH
-
-
-def test_without_steps_there_is_no_chart() -> None:
-    assert rank_rows(ranks_of(())) == []

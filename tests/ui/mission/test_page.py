@@ -20,7 +20,6 @@ from mission.story import the_story
 from tests.mission.conftest import script
 from tests.ui.conftest import component_data, texts
 from ui.conversation.runner import Run, runner
-from ui.shared.process import GivenAthena
 
 RunApp = Callable[..., AppTest]
 
@@ -47,15 +46,6 @@ def saved(games: Games, *lines: str, level: str = "ln2-tank") -> Game:
     return game
 
 
-def test_another_corpus_has_no_mission(athena: Athena, run_app: RunApp, tmp_path: Path) -> None:
-    assert has_mission(athena.settings)
-    athena.use(Settings(data_dir=tmp_path / "data", llm="none", cross_encoder="none", corpus=tmp_path))
-    assert not has_mission(athena.settings)
-    app = run_app(athena, page="mission", level="ln2-tank")
-    assert "played with the manuals that come with Athena" in texts(app)
-    assert not component_data(app, "console")
-
-
 def test_a_copy_of_the_manuals_has_the_mission(tmp_path: Path) -> None:
     copy = tmp_path / "documents"  # as a container mounts them
     shutil.copytree(MANUALS, copy)
@@ -76,18 +66,17 @@ def test_every_level_is_a_card(athena: Athena, games: Games, run_app: RunApp) ->
     labels = {name: app.button(key=f"choose-{name}").label for name in all_levels()}
     assert labels["ln2-tank"] == "See how it ended"
     assert labels["radio-key"].startswith("Continue at ")
-    assert labels["mixture"] == "Read the story"
+    assert labels["mixture"] == "Begin"
 
 
-def test_a_level_begins_after_its_story(athena: Athena, games: Games, run_app: RunApp) -> None:
-    app = run_app(athena, page="mission", level="ln2-tank")
-    assert "you are alone aboard Halcyon" in texts(app)
-    app.button(key="mission-begin").click().run()
+def test_a_level_begins_with_its_story(athena: Athena, games: Games, run_app: RunApp) -> None:
+    app = run_app(athena, page="mission")
+    app.button(key="choose-ln2-tank").click().run()
     assert not app.exception
     (console,) = component_data(app, "console")
     assert (console["level"], console["lines"], console["over"]) == ("ln2-tank", [], "")
-    game = games.load("ln2-tank")
-    assert game is not None
+    story = "\n".join(console["intro"])
+    assert the_story().beginning[0] in story and "you are alone aboard Halcyon" in story
     (strip,) = component_data(app, "strip")
     assert strip["clock"] == "09:12"
     assert {alarm["code"] for alarm in strip["alarms"]} >= {"C-011", "C-112"}
@@ -129,30 +118,6 @@ def test_a_level_that_was_won(athena: Athena, games: Games, run_app: RunApp, lev
     assert again.outcome is Outcome.RUNNING
 
 
-TYPING = """
-import streamlit as st
-from ui.mission import play
-for line in st.session_state.lines:
-    play.run(st.session_state.level, line)
-"""
-
-
-def test_a_level_is_played_through(athena: Athena, run_app: RunApp) -> None:
-    level = "radio-key"
-    app = run_app(athena, page="mission", level=level)
-    app.button(key="mission-begin").click().run()
-    assert component_data(app, "console")[0]["over"] == ""
-    typing = AppTest.from_string(TYPING, default_timeout=60)
-    typing.session_state[GivenAthena.__name__] = GivenAthena(athena)
-    typing.session_state["level"], typing.session_state["lines"] = level, script(level)
-    assert not typing.run().exception
-    app = run_app(athena, page="mission", level=level)
-    assert "Crisis averted" in [heading.value for heading in app.subheader]
-    (console,) = component_data(app, "console")
-    assert console["over"] == "The level is won."
-    assert console["history"] == script(level)[: len(console["history"])]
-
-
 def test_a_level_that_was_lost(athena: Athena, games: Games, run_app: RunApp) -> None:
     saved(games, "wait 40h", "wait 40h")
     app = run_app(athena, page="mission", level="ln2-tank")
@@ -179,7 +144,7 @@ def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) ->
     app.button(key="discard-game").click().run()
     assert not app.exception
     assert games.load("ln2-tank") is None
-    assert app.button(key="choose-ln2-tank").label == "Read the story"
+    assert app.button(key="choose-ln2-tank").label == "Begin"
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", "another level"])
@@ -197,7 +162,7 @@ def test_a_game_that_cannot_be_played_says_so(
     assert [error for error in app.error if "saved game" in error.value.lower().replace("\\", "")]
     app.button(key="mission-anew").click().run()
     assert not app.exception
-    assert app.button(key="mission-begin")
+    assert component_data(app, "console")[0]["lines"] == []
 
 
 def app_says(app: AppTest, key: str) -> str:
@@ -208,16 +173,7 @@ def app_says(app: AppTest, key: str) -> str:
 def test_damaged_progress_says_so(athena: Athena, games: Games, run_app: RunApp) -> None:
     games.folder.mkdir(parents=True)
     (games.folder / "progress.json").write_text("[]", encoding="utf-8")
-    app = run_app(athena, page="mission")
-    assert "Cannot read the best times" in texts(app).replace("\\", "")
-    app.button(key="mission-forget").click().run()
-    assert not app.warning
-
-
-def test_an_unknown_level_says_so(athena: Athena, run_app: RunApp) -> None:
-    app = run_app(athena, page="mission", level="ln2-tonk")
-    assert "There is no level" in texts(app)
-    assert "Did you mean ln2-tank?" in texts(app).replace("\\", "")
+    assert "Cannot read the best times" in texts(run_app(athena, page="mission")).replace("\\", "")
 
 
 def test_each_game_has_its_conversation_which_is_not_listed(
@@ -254,17 +210,3 @@ def test_the_assistant_is_silent_without_its_computer(athena: Athena, games: Gam
     assert "Athena is silent" in texts(app).replace("\\", "")
     assert "CMP-CPU-1 is OFFLINE" in texts(app)
     assert app.chat_input[0].disabled
-
-
-def test_the_story_is_told_before_the_first_level(athena: Athena, run_app: RunApp) -> None:
-    opening = the_story().beginning[0]
-    assert opening in texts(run_app(athena, page="mission"))
-    assert opening in texts(run_app(athena, page="mission", level="ln2-tank"))
-    assert opening not in texts(run_app(athena, page="mission", level="radio-key"))
-
-
-def test_the_missions_persona_names_ship_and_crew() -> None:
-    persona = mission_persona()
-    assert "{" not in persona.system_header + persona.tone + persona.greeting
-    assert persona.ship in persona.system_header
-    assert persona.crew in persona.system_header

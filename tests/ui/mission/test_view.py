@@ -14,7 +14,6 @@ from mission.views import Gauge
 from ui.mission.view import (
     completions,
     console_view,
-    duration,
     gauge_view,
     line_view,
     ship_view,
@@ -36,12 +35,6 @@ def test_a_gauge_shows_a_quarter_beyond_its_limits() -> None:
     assert view["limits"] == "limits 20.0 to 24.0"
     assert gauge_view(gauge("99.0"), OXYGEN)["at"] == 100.0
     assert gauge_view(gauge("-"), OXYGEN)["at"] is None
-
-
-def test_a_share_ends_at_a_whole() -> None:
-    # 40 to 100 %, from 25 to 100
-    view = gauge_view(gauge("100", unit="%"), CHARGE)
-    assert (view["from"], view["at"], view["to"]) == (20.0, 100.0, 100.0)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +76,3 @@ def test_every_level_can_be_drawn(level: str) -> None:
     assert [(row["id"], row["depth"]) for row in ship_view(game)["systems"]][:2] == [("ECS", 0), ("ATM", 1)]
     strip = strip_view(game)
     assert strip["alarms"] or level == "headache" or not game.alarms()
-
-
-def test_times_in_words() -> None:
-    assert [duration(0), duration(600), duration(7500)] == ["0 min", "10 min", "2 h 05 min"]

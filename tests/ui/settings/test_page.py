@@ -20,9 +20,10 @@ from pipeline.models.base import Pulling
 from tests.servers import OpenAIServer
 from tests.ui.conftest import VALVES, answered, words
 from ui.settings import ollama
-from ui.settings.ollama import Installed, Pull
+from ui.settings.ollama import Installed
 from ui.settings.page import in_labels
 from ui.settings.usage import cells
+from ui.shared.jobs import jobs
 
 Run = Callable[..., AppTest]
 OLLAMA = [Installed("tiny:1b", 800_000_000), Installed("large:70b", 40_000_000_000)]
@@ -45,7 +46,7 @@ def open_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 def two_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ollama has two models."""
     names = [f"ollama/{one.name}" for one in OLLAMA] + ["none"]
-    monkeypatch.setattr("ui.settings.page.offered_models", lambda: names)
+    monkeypatch.setattr("athena.models.Models.language_models", lambda _: names)
     monkeypatch.setattr("ui.settings.ollama.installed_models", lambda *_, **__: OLLAMA)
 
 
@@ -77,7 +78,8 @@ def test_a_model_is_picked_from_those_of_ollama_with_their_sizes(
 ) -> None:
     app = run_app(open_to_change, page="settings")
     assert "0.8 GB" in words(app) and "40.0 GB" in words(app)
-    app.button(key="use-tiny:1b").click().run()
+    field(app, "selectbox", "llm").set_value("ollama/tiny:1b")
+    submit(app, "Save")
     assert open_to_change.settings.llm == "ollama/tiny:1b" and "in use" in words(app)
     field(app, "selectbox", "llm").set_value("none")
     submit(app, "Save")
@@ -140,21 +142,16 @@ def test_a_pull_shows_how_far_it_is_and_how_it_ended(
     app.run()
     assert "1.00 of 2.00 GB" in str([element.proto for element in app.get("progress")]).replace("\\", "")
     go_on.set()
-    assert _until(lambda: not ollama._pulls()[0].working)
-    assert "llama3.2 is ready" in words(app.run()) or app.success
+    assert _until(lambda: not jobs("pulling").working)
+    assert "llama3.2 is ready" in words(app.run())
     app.text_input(key="pull-name").set_value("wrong")
     submit(app, "Pull")
-    assert _until(lambda: not ollama._pulls()[0].working)
+    assert _until(lambda: not jobs("pulling").working)
     assert "Check its name" in words(app.run())
 
 
 def _until(holds: Callable[[], bool]) -> bool:
     return any(holds() or threading.Event().wait(0.05) for _ in range(200))
-
-
-def test_an_ollama_that_does_not_answer_is_named() -> None:
-    assert ollama.installed_models("http://127.0.0.1:9") is None
-    assert Pull("x", "http://127.0.0.1:9").name == "x"
 
 
 def test_usage_counts_and_says_what_is_not_known(athena: Athena, run_app: Run) -> None:

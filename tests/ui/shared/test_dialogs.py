@@ -7,14 +7,14 @@ from streamlit.testing.v1 import AppTest
 
 PAGE = """
 import streamlit as st
-from ui.shared import dialogs, messages, state
+from ui.shared import dialogs, messages
 
 def sure():
     st.text("Sure?")
     if st.button("Yes", key="yes"):
         dialogs.end_dialog()
 
-state.come_to(st.session_state.get("page", "documents"))
+dialogs.come_to(st.session_state.get("page", "documents"))
 st.button("Delete", key="delete", on_click=dialogs.open_dialog, args=("Delete it?", sure))
 dialogs.show_dialog(messages.shown)
 """

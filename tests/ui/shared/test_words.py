@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipeline.words import counted
 from ui.shared.words import JOINER, plain, shortened, with_code
 
 
@@ -20,8 +19,3 @@ def test_the_name_of_an_icon_stays_text() -> None:
 def test_a_text_is_cut_between_words() -> None:
     assert shortened("one two, three", 9) == "one two …"
     assert shortened("one two", 9) == "one two"
-
-
-def test_things_are_counted() -> None:
-    assert [counted(number, "file") for number in (0, 1, 1200)] == ["0 files", "1 file", "1,200 files"]
-    assert counted(2, "memory") == "2 memories"

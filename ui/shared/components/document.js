@@ -9,8 +9,8 @@ export default function (component) {
     const go = (id) => text.querySelector(`#${id}`)?.scrollIntoView({ block: "start" });
     const links = data.headings.map(([level, id, title]) => element("button", { class: `heading level-${level}`, onclick: () => go(id) }, title));
     const ask = element("button", { class: "tool ask", hidden: true }, icon("forum"), "Ask about this");
-    root.replaceChildren(links.length > 1 ? element("nav", { "aria-label": "Headings", tabindex: "0" }, links) : "", text, data.can_ask ? ask : "");
-    if (data.can_ask) offerToAsk(root, text, ask, send);
+    root.replaceChildren(links.length > 1 ? element("nav", { "aria-label": "Headings", tabindex: "0" }, links) : "", text, ask);
+    offerToAsk(root, text, ask, send);
     const marked = text.querySelector("mark");
     if (marked) requestAnimationFrame(() => marked.scrollIntoView({ block: "center" }));
   });

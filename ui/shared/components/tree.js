@@ -1,8 +1,8 @@
-// Collections, folders and documents as a tree with ticks: a tick on a folder holds for all that is in it.
-// What is in a folder comes from the server once the folder is opened.
+// Collections, folders and documents as a tree with ticks: a tick on a folder includes everything below it.
+// The server sends the contents of open folders only.
 
 export default function (component) {
-  const { data, parentElement, setStateValue } = component;
+  const { data, parentElement } = component;
   const send = sender(component);
   const ticked = (parentElement.ticked = new Set(data.ticked));
   const root = mounted(parentElement, "tree", data, (node) => {
@@ -15,7 +15,7 @@ export default function (component) {
     const { path } = event.target.dataset;
     for (const one of [...ticked]) if (one === path || one.startsWith(path.endsWith("/") ? path : `${path}\n`)) ticked.delete(one);
     if (event.target.checked) ticked.add(path);
-    setStateValue("ticked", [...ticked]);
+    send("tick", { paths: [...ticked] });
   };
 }
 

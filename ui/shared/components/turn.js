@@ -12,7 +12,6 @@ export default function (component) {
     node.append(element("div", { class: "tip", role: "tooltip", id: "tip", hidden: true }));
   });
   acting(root, send);
-  root.addEventListener("click", unfold);
   root.onmouseover = root.onfocusin = (event) => tip(root, event.target.closest(".chip, .unsupported"));
   root.onmouseleave = root.onfocusout = () => tip(root, null);
   showOpen(root, parentElement, data.open);
@@ -37,17 +36,6 @@ function showOpen(root, parent, open) {
   const opener = root.querySelector(`[data-act=open][data-kind="${before.kind}"][data-marker="${before.marker}"]`);
   opener?.focus({ preventScroll: true });
   tip(root, null);
-}
-
-// A line that says what is left out of a quote shows the whole, and takes it back.
-function unfold(event) {
-  const button = event.target.closest("[data-whole]");
-  if (!button) return;
-  const quote = button.closest(".quote");
-  const [part, whole] = quote.querySelectorAll(":scope > .part, :scope > .whole");
-  whole.hidden = !whole.hidden;
-  part.hidden = !whole.hidden;
-  quote.querySelector(`${whole.hidden ? ".part" : ".whole"} [data-whole]`)?.focus({ preventScroll: true });
 }
 
 // Commands of the console beside the chat: a click puts one on its line, and runs nothing.
