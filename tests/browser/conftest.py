@@ -12,8 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
 
 from athena.settings import Settings
-from pipeline.stores.conversations import Conversation, ConversationInfo
-from pipeline.stores.embedded import EmbeddedStore
 from tests.browser.pages import PATIENCE_MS, App
-from tests.ui.conftest import answered
 
 ROOT = Path(__file__).parents[2]
 MANUALS = (
@@ -155,34 +151,6 @@ def quoting_data(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def quoting(quoting_data: Path) -> Iterator[str]:
     """The address of an app without a language model, for all tests that leave its documents alone."""
     with serving(quoting_data, llm="none") as address:
-        yield address
-
-
-MANY = 5000
-OLDEST = "Where is the sextant kept?"
-
-
-@pytest.fixture(scope="session")
-def talkative(indexed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app with `MANY` conversations, an hour apart; titles come back each seventh one.
-
-    The last but one is pinned; only the last one has a turn.
-    """
-    data_dir = tmp_path_factory.mktemp("many") / "data"
-    shutil.copytree(indexed, data_dir)
-    with closing(EmbeddedStore(data_dir)) as store:
-        conversations = store.conversations
-        now = time.time()
-        for number in range(MANY):
-            at = now - 3600 * number
-            title = f"Conversation {number % 7}"
-            info = ConversationInfo(f"c{number}", title, at, at, 0, pinned=number == MANY - 2)
-            conversations.restore(Conversation(info, ()))
-        conversations.save_turn(f"c{MANY - 1}", answered(OLDEST))
-        oldest = conversations.get(f"c{MANY - 1}")
-        at = now - 3600 * MANY
-        conversations.restore(replace(oldest, info=replace(oldest.info, updated_at=at)))
-    with serving(data_dir, llm="none") as address:
         yield address
 
 

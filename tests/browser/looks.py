@@ -10,10 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.browser.pages import LOOK_EVERY_MS, App
-from tests.contrast import LEAST_CONTRAST, contrast
 
 SIZES = {"wide": (1280, 800), "narrow": (390, 844)}
 GROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(18, 22, 27)"}
@@ -51,19 +50,6 @@ CUT_OFF = """() => {
   return found;
 }"""
 """What is drawn outside of the window, or cut at an edge, where nothing scrolls to it."""
-COLOURS = """node => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const drawn = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return `rgb(${[...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).join(", ")})`;
-  };
-  let ground = node;
-  while (ground && getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)")
-    ground = ground.parentElement ?? ground.getRootNode().host;
-  return [drawn(getComputedStyle(ground).backgroundColor), drawn(getComputedStyle(node).color)];
-}"""
-"""The colours of a part's ground, its own or of what it stands in, and of its text."""
 
 
 def looked_at(app: App, name: str) -> None:
@@ -82,16 +68,6 @@ def looked_at(app: App, name: str) -> None:
     if before:
         app.page.set_viewport_size(before)
     app.ready()
-
-
-def can_be_read(app: App, *parts: Locator) -> None:
-    """Compare the colours of texts and their grounds in both themes; then the page is light."""
-    for theme in reversed(THEMES):
-        app.page.emulate_media(color_scheme=theme)
-        expect(app.page.locator(".stApp")).to_have_css("background-color", GROUNDS[theme])
-        for part in parts:
-            expect(part).to_be_visible()
-            app.until(lambda part=part: contrast(*part.evaluate(COLOURS)) >= LEAST_CONTRAST)  # type: ignore[misc]
 
 
 def _cut_off(app: App) -> list[str]:

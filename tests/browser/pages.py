@@ -113,12 +113,8 @@ class App:
 
     def open(self, path: str = "/") -> None:
         """Go to a page and wait until it stands."""
-        self.go_to(self.address + path)
-
-    def go_to(self, address: str) -> None:
-        """Go to an address and wait until its page stands."""
         self._runs.forget()
-        self.page.goto(address)
+        self.page.goto(self.address + path)
         self.ready()
 
     def reload(self) -> None:
@@ -242,19 +238,6 @@ class App:
         expect(field).to_be_enabled()
         if paths:
             field.set_input_files(list(paths))
-
-    def drop(self, *paths: Path) -> None:
-        """Drag files over the page and drop them where files are chosen, once nothing is being indexed."""
-        self.choose()
-        dropzone = self.page.get_by_test_id("stFileUploaderDropzone")
-        dropzone.hover(trial=True)  # waits until it stands still: the form unfolds
-        zone = box(dropzone)
-        place = {"x": zone["x"] + zone["width"] / 2, "y": zone["y"] + zone["height"] / 2}
-        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
-        mouse = self.page.context.new_cdp_session(self.page)
-        for kind in ("dragEnter", "dragOver", "drop"):
-            mouse.send("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
-        mouse.detach()
 
     def upload(self, *paths: Path) -> None:
         """Choose files to upload, and add them."""

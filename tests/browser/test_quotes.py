@@ -179,17 +179,6 @@ def test_what_is_remembered_is_listed_pinned_and_forgotten(quoting: str, open_ap
     expect(app.page.get_by_text("Nothing is remembered about you yet")).to_be_visible()
 
 
-def test_a_private_conversation_opens_in_no_other_window(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, path="/?u=Fay")
-    app.page.get_by_text("Private conversation").click()
-    expect(app.page.get_by_text("A private conversation is not stored").first).to_be_visible()
-    app.ask(LN2)
-    app.answered(1)
-    assert "c=" not in app.page.url
-    other = open_app(quoting, path="/?u=Fay")
-    expect(other.page.get_by_text("Your conversations will be listed here.")).to_be_visible()
-
-
 def test_two_windows_and_a_second_question_lose_nothing(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting, path="/?u=Gil")
     app.ask(LN2)

@@ -212,15 +212,14 @@ def test_conversations_are_listed_by_day_and_found_by_their_words(athena: Athena
     assert athena.conversations.get(tank).info.pinned
 
 
-def test_older_conversations_are_listed_when_asked_for(
+def test_only_the_latest_conversations_are_listed(
     athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.conversation.sidebar.PAGE", 1)
     for number in range(3):
         athena.conversations.create(f"Number {number}")
     app = run_app(athena)
-    next(button for button in app.button if button.label == "Older conversations").click().run()
-    assert len(titles(app)) == 2
+    assert len(titles(app)) == 1 and "Search for older" in words(app)
 
 
 def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:

@@ -121,7 +121,6 @@ def _welcome(documents: Sequence[DocumentInfo]) -> None:
         if not documents:
             _nothing_indexed()
             return
-        messages.warn_of_outdated_index()
         prepared = list(persona.suggestions[:QUESTIONS]) or list(SUGGESTED if is_the_ships(documents) else ())
         with st.container(key="suggestions"):
             _suggestions(prepared or first_topics(documents, limit=QUESTIONS))

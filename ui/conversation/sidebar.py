@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 UNTITLED = "New conversation"
 RENAME, PIN, UNPIN, DELETE = "Rename …", "Pin", "Unpin", "Delete …"
 SEARCH = "search-conversations"
-PAGE = 60  # conversations that are listed at first, and that each click on "Older conversations" adds
+PAGE = 100  # conversations that are listed
 PRIVATE = "A private conversation is not stored and not remembered. It is gone when you close this page."
 
 
 @dataclass(slots=True)
-class Listed:
-    """How many pages of the list this session shows, and the conversation that it deleted last."""
+class LastDeletion:
+    """The conversation that this session deleted last, to undo that."""
 
-    pages: int = 1
     deleted: Conversation | None = None
 
 
@@ -57,11 +56,10 @@ def sidebar(page: str) -> None:
 
 def _conversations() -> bool:
     """Draw the pinned and latest conversations, or those found; return whether one was clicked."""
-    listed = kept(Listed)
-    shown, words = PAGE * listed.pages, state.entered(SEARCH)
+    words = state.entered(SEARCH)
     store = process.athena().conversations
     pinned = store.list(user=whose.user(), pinned=True, words=words)
-    others = store.list(user=whose.user(), pinned=False, words=words, limit=shown + 1)
+    others = store.list(user=whose.user(), pinned=False, words=words, limit=PAGE + 1)
     if pinned or others or words:
         st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
                       label_visibility="collapsed", icon=":material/search:")  # fmt: skip
@@ -72,14 +70,13 @@ def _conversations() -> bool:
             st.caption(
                 "No conversation has these words." if words else "Your conversations will be listed here."
             )
-        days = by_day(others[:shown], today=datetime.now().astimezone().date())
+        days = by_day(others[:PAGE], today=datetime.now().astimezone().date())
         for name, infos in [*([("Pinned", pinned)] if pinned else []), *days]:
             st.caption(name)
             for info in infos:
                 chosen = _row(info) or chosen
-        if len(others) > shown:
-            st.button("Older conversations", type="tertiary", width="stretch", on_click=_show,
-                      args=(listed.pages + 1,))  # fmt: skip
+        if len(others) > PAGE:
+            st.caption("Search for older conversations.")
     return chosen
 
 
@@ -95,13 +92,9 @@ def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[tuple[str,
     return [(name, list(group)) for name, group in groupby(infos, key=day)]
 
 
-def _show(pages: int) -> None:
-    kept(Listed).pages = pages
-
-
 def _open(conversation: str) -> None:
     """Open a conversation; the last deletion cannot be undone after that."""
-    kept(Listed).deleted = None
+    kept(LastDeletion).deleted = None
     state.open_conversation(conversation)
 
 
@@ -165,9 +158,9 @@ def _remembered_from(conversation: str) -> list[str]:
 
 
 def _delete(conversation: str) -> None:
-    listed, store = kept(Listed), process.athena().conversations
+    last, store = kept(LastDeletion), process.athena().conversations
     try:
-        listed.deleted = store.get(conversation)
+        last.deleted = store.get(conversation)
         store.delete(conversation)
     except UnknownConversation:  # deleted in another window
         st.toast("That conversation was already deleted.")
@@ -177,7 +170,7 @@ def _delete(conversation: str) -> None:
 
 def _undoing() -> None:
     """Draw the button that undoes the last deletion of this session."""
-    deleted = kept(Listed).deleted
+    deleted = kept(LastDeletion).deleted
     if deleted is not None:
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", key="undoing", wrap=False
@@ -191,4 +184,4 @@ def _undo(deleted: Conversation) -> None:
     """Store the deleted conversation as it was; forgotten memories stay forgotten."""
     process.athena().conversations.restore(deleted)
     state.open_conversation(deleted.info.id)
-    kept(Listed).deleted = None
+    kept(LastDeletion).deleted = None

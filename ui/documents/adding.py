@@ -1,22 +1,32 @@
-"""Adding documents: choose files, add them, and see which were left out."""
+"""Adding documents: choose files, look for changes in the known folders, and the result of both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pipeline.errors import AthenaError
+from pipeline.ingest import left_out_summary
 from pipeline.ingesting.uploads import Accepted, UploadedFile
 from pipeline.words import counted
 from readers.formats import FORMATS, INSTALL, format_of
-from ui.documents.indexing import SHOWN, start_indexing
 from ui.shared import messages, process
-from ui.shared.uploading import TYPES, index_kept, keep_files
+from ui.shared.jobs import Job, index
+from ui.shared.uploading import TYPES, index_kept, keep_files, uploads_folder
+from ui.shared.words import plain
+
+if TYPE_CHECKING:
+    from pipeline.ingest import IngestReport
+    from pipeline.stores.base import DocumentInfo
 
 TITLES = [known.title for known in FORMATS]
 WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, or a zip of them"
+SHOWN = 20  # files, or messages, that are shown of many
+RUNNING = "Documents are still being indexed. Wait for the end, or stop it first."
 
 
 def add_files(*, busy: bool, expanded: bool) -> None:
@@ -54,3 +64,43 @@ def _left_out(kept: Accepted) -> Sequence[str]:
     if unreadable:
         notes.append(f"Left out: {', '.join(unreadable[:SHOWN])}. Their reader is not installed: {INSTALL}")
     return notes
+
+
+def start_indexing(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[str] = ()) -> None:
+    """Index in the background; say so if that is being done already."""
+    if not index(title, ingest, notes=notes):
+        st.toast(RUNNING)
+
+
+def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
+    """Draw the button that reads the known folders again."""
+    roots = {Path(info.root) for info in documents} | {uploads_folder(process.athena()).resolve()}
+    folders = sorted(root for root in roots if root.is_dir())
+    ingest = partial(process.athena().ingest, folders)
+    st.button("Look for changes", icon=":material/sync:", disabled=busy or not folders, key="reindex",
+              on_click=start_indexing, args=("Looking for changes", ingest))  # fmt: skip
+
+
+def finished(job: Job) -> None:
+    """Draw the result of an ingest."""
+    report = job.report
+    if report is None:
+        return
+    st.text(summary(report))
+    if left_out := left_out_summary(report.left_out):
+        st.text(f"Left out: {left_out}.")
+    for warning in report.warnings:
+        st.warning(plain(warning))
+    for problem in report.problems[:SHOWN]:
+        st.warning(plain(f"{problem.source}: {problem.reason}. {problem.fix}"), icon=":material/error:")
+
+
+def summary(report: IngestReport) -> str:
+    """Return the result of an ingest in one line."""
+    counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
+    parts = [f"{counted(len(sources), 'document')} {word}" for word, sources in counts.items() if sources]
+    done = ", ".join(parts) or "Nothing was new"
+    if report.stopped:
+        return f"Stopped. {done}. Look for changes to go on."
+    renewed = "Everything was embedded again. " if report.outdated else ""
+    return f"{renewed}{done}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s."

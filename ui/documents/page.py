@@ -14,8 +14,7 @@ from pipeline.errors import UnknownDocument
 from pipeline.stores.globs import literal
 from pipeline.words import counted
 from ui.conversation.scope import set_scope
-from ui.documents.adding import add_files
-from ui.documents.indexing import RUNNING, finished, index_again
+from ui.documents.adding import RUNNING, add_files, finished, index_again
 from ui.shared import components, links, messages, process, state
 from ui.shared.collections import collections, documents_below, draw_tree, globs_of
 from ui.shared.dialogs import close_dialog, end_dialog, open_dialog
@@ -51,7 +50,6 @@ def page() -> None:
         if documents:
             found = counted(len(collections(documents)), "collection")
             st.caption(f"{counted(len(documents), 'document')} in {found}")
-            messages.warn_of_outdated_index()
         else:
             st.text(FIRST if busy else NOTHING_YET)
         with st.container(key="progress"):  # always there, so that nothing below it moves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from memory.options import PRESETS
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.whose import open_turn, user_memory
-from ui.memory.forgetting import ask_about, ask_to_forget
 from ui.memory.graph import graph_of
 from ui.shared import components, links, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -23,12 +22,14 @@ from ui.shared.state import entered, kept
 from ui.shared.words import ORIGINS, local_time, one_line, plain, shortened
 
 if TYPE_CHECKING:
+    from memory.forgetting import Forgetting
     from memory.turn_index import FoundTurn
+    from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
 SWITCH: Mapping[str, str] = {"Off": "none", "What I ask for": "inject", "What I say": "agent"}
 """The choices with their presets; other presets can be set where the server is started."""
-PAGE = 40  # memories that are listed at first, and more each time
+PAGE = 100  # memories that are listed
 SEARCH = "memory-search"
 LONGEST = 4000  # characters of an edited memory
 SHOWN = 600  # characters of a message
@@ -36,12 +37,18 @@ EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that 
 NOT_FOUND = "Nothing like that is remembered. Try other words."
 OPEN, EDIT, PIN, UNPIN, FORGET = "Open the conversation", "Edit …", "Pin", "Unpin", "Forget …"
 
+IN_FILES = "You cannot undo this. Backups that you made keep it."
+IN_MONGODB = "You cannot undo this. MongoDB's journal and backups keep it until they are overwritten."
+NOTHING = "There is nothing to forget."
+PREVIEWED = 8  # facts and messages that a preview lists of each kind
+
+Preview = Callable[["UserMemory"], "Forgetting"]
+
 
 @dataclass(slots=True)
-class Shown:
-    """How many pages of the list this session shows, and the last edit, to undo it."""
+class LastEdit:
+    """The memory that this session edited last, to undo that."""
 
-    pages: int = 1
     edited: tuple[str, str] | None = None  # id and text before
 
 
@@ -100,16 +107,10 @@ def _listed(listed: Sequence[Memory]) -> None:
         st.text(EMPTY)
         links.link("chat", "Go to the chat", icon=":material/forum:")
         return
-    pages = kept(Shown).pages
-    for memory in listed[: pages * PAGE]:
+    for memory in listed[:PAGE]:
         _fact(memory)
-    if len(listed) > pages * PAGE:
-        label = f"Show more of {counted(len(listed), 'fact')}"
-        st.button(label, key="more", on_click=_show, args=(pages + 1,))
-
-
-def _show(pages: int) -> None:
-    kept(Shown).pages = pages
+    if len(listed) > PAGE:
+        st.caption(f"These are the latest of {counted(len(listed), 'fact')}. Search for others.")
 
 
 def _found(query: str) -> None:
@@ -178,14 +179,14 @@ def edit(memory_id: str, text: str) -> None:
         st.caption("Your message in the conversation stays as it is.")
         if st.form_submit_button("Save", type="primary") and changed.strip():
             edited = user_memory().edit(memory_id, changed)
-            kept(Shown).edited = (edited.id, text)
+            kept(LastEdit).edited = (edited.id, text)
             end_dialog()
     components.focus_first_field()
 
 
 def _undo_edit() -> None:
     """Draw the button that undoes the last edit."""
-    edited = kept(Shown).edited
+    edited = kept(LastEdit).edited
     if edited:
         with st.container(horizontal=True, vertical_alignment="center", key="undo-edit"):
             st.caption(plain(f"Changed: {shortened(edited[1], 60)}"), width="content")
@@ -195,5 +196,55 @@ def _undo_edit() -> None:
 
 @messages.noticed
 def _undo(memory_id: str, text: str) -> None:
-    kept(Shown).edited = None
+    kept(LastEdit).edited = None
     user_memory().edit(memory_id, text)
+
+
+# -- forgetting --------------------------------------------------------------------------------------------
+
+
+def ask_to_forget(memory_ids: Sequence[str]) -> None:
+    """Open the dialog that forgets memories and messages by their ids."""
+    ask_about(lambda memory: memory.forgetting(memory_ids))
+
+
+def ask_about(preview: Preview) -> None:
+    """Open the dialog that forgets the memories and messages of a preview."""
+    open_dialog("Forget this?", partial(confirm_forgetting, preview))
+
+
+def confirm_forgetting(preview: Preview) -> None:
+    """Show what would be forgotten, and forget it after a confirmation."""
+    memory = user_memory()
+    found = preview(memory)
+    if not found:
+        st.text(NOTHING)
+        return
+    _what_goes(found)
+    st.caption(IN_MONGODB if process.settings().store == "server" else IN_FILES)
+    if messages.confirmed(no="Keep", yes="Forget", key="memory"):
+        memory.forget(found)
+        end_dialog()
+
+
+def _what_goes(found: Forgetting) -> None:
+    """List the memories and messages to be deleted."""
+    by_turn = {turn.id.removesuffix(ANSWER): turn for turn in reversed(found.turns)}
+    said = sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))
+    facts = [memory.text for memory in found.memories]
+    counts = [counted(len(one), word) for one, word in ((facts, "fact"), (said, "message")) if one]
+    st.text(f"You delete {' and '.join(counts)} for good.")
+    _listed(facts)
+    if found.said_in:
+        st.text("The messages in which you said so are deleted, too.")
+    if said:
+        st.text("Messages are deleted with their answers:")
+        _listed([turn.text for turn in said])
+
+
+def _listed(found: Sequence[str]) -> None:
+    with st.container(gap="xsmall"):
+        for item in found[:PREVIEWED]:
+            st.text(f"· {shortened(one_line(item), 200)}")
+        if len(found) > PREVIEWED:
+            st.caption(f"and {len(found) - PREVIEWED:,} more")

@@ -18,7 +18,7 @@ from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
 from ui.conversation.runner import runner
 from ui.conversation.talk import Commands, turns
-from ui.mission import state as mission_state
+from ui.mission.levels import game_of, saved_games
 from ui.shared import links, messages, process
 from ui.shared.words import plain
 
@@ -93,7 +93,7 @@ def _conversation(game: Game) -> Conversation | None:
 
 @messages.noticed
 def _asked(level: str, question: str, *, verbatim: bool = False, instead_of: str = "", **_: object) -> None:
-    ask(mission_state.game(level), question, verbatim=verbatim, instead_of=instead_of)
+    ask(game_of(level), question, verbatim=verbatim, instead_of=instead_of)
 
 
 @messages.noticed
@@ -110,7 +110,7 @@ def ask(game: Game, question: str, *, verbatim: bool = False, instead_of: str = 
         private = process.athena().private_conversations
         found = private.create(game.level.title, user=whose.user(), assistant=persona.name)
         game.conversation_id = found.info.id
-        mission_state.games().save(game)
+        saved_games().save(game)
     start_answer(
         question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, instead_of=instead_of
     )

@@ -9,8 +9,7 @@ import streamlit as st
 from athena.missions import has_mission
 from mission.errors import MissionError
 from mission.levels import all_levels, level_of
-from ui.mission import state as mission_state
-from ui.mission.levels import choice
+from ui.mission.levels import ADDRESS, choice, game_of, open_level, opened_level, saved_games
 from ui.mission.play import play
 from ui.shared import messages, process
 
@@ -23,7 +22,7 @@ def page() -> None:
     if not has_mission(process.settings()):
         st.info("The mission is played with the manuals that come with Athena.")
         return
-    wanted = mission_state.level()
+    wanted = opened_level()
     try:
         _page(wanted)
     except MissionError as error:
@@ -32,8 +31,8 @@ def page() -> None:
         with st.container(horizontal=True):
             if wanted in all_levels():
                 st.button("Start this level again", type="primary", key="mission-anew", args=(wanted,),
-                          on_click=messages.noticed(mission_state.games().discard))  # fmt: skip
-            st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels")
+                          on_click=messages.noticed(saved_games().discard))  # fmt: skip
+            st.button("All levels", on_click=open_level, args=("",), key="mission-levels")
 
 
 def _page(wanted: str) -> None:
@@ -41,5 +40,5 @@ def _page(wanted: str) -> None:
         choice()
         return
     level = level_of(wanted)
-    st.query_params[mission_state.ADDRESS] = level.id
-    play(mission_state.game(level.id))
+    st.query_params[ADDRESS] = level.id
+    play(game_of(level.id))

@@ -11,9 +11,8 @@ from athena.missions import mission_persona
 from mission.console import LEAVE
 from mission.game import Game, Outcome
 from mission.story import Ending, ending
-from ui.mission import state as mission_state
 from ui.mission.assistant import ask, assistant
-from ui.mission.levels import begin
+from ui.mission.levels import begin, game_of, open_level, saved_games
 from ui.mission.view import NOTHING_TO_FILL, View, console_view, ship_view, strip_view
 from ui.shared import components, messages
 from ui.shared.dialogs import end_dialog, open_dialog
@@ -46,7 +45,7 @@ def _head(game: Game) -> None:
     with st.container(key="mission-head", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{game.level.number}. {plain(game.level.title)}**", width="content")
         _hints(game)
-        st.button("All levels", on_click=mission_state.open_level, args=("",), key="mission-levels",
+        st.button("All levels", on_click=open_level, args=("",), key="mission-levels",
                   type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
         if game.outcome is Outcome.RUNNING:
             st.button("Abandon …", key="mission-abandon", type="tertiary", icon=":material/logout:",
@@ -58,8 +57,8 @@ def confirm_abandoning(level: str, title: str) -> None:
     """Ask before a running game is deleted."""
     st.text(f"The game of “{title}” will be deleted. “All levels” leaves it and keeps it.")
     if messages.confirmed(no="Keep playing", yes="Abandon", key="game"):
-        mission_state.games().discard(level)
-        mission_state.open_level("")
+        saved_games().discard(level)
+        open_level("")
         end_dialog()
 
 
@@ -103,7 +102,7 @@ def _typed(level: str) -> None:
         return
     last.number, line = int(typed["seq"]), str(typed["line"])[:500]
     if line.strip().lower() in LEAVE:
-        mission_state.open_level("")
+        open_level("")
         return
     run(level, line)
 
@@ -116,9 +115,9 @@ def run(level: str, line: str) -> None:
         questions.append(question)
         return ASKED.format(mission_persona().name)
 
-    game = mission_state.game(level)
+    game = game_of(level)
     game.run(line, ask=put)
-    mission_state.games().save(game)
+    saved_games().save(game)
     for question in questions:
         ask(game, question)
         choose(VIEW, VIEWS[-1])  # a phone shows the answer
@@ -144,17 +143,17 @@ def _hints(game: Game) -> None:
 @messages.noticed
 def _hint(level: str, given: int) -> None:
     """Give the hint after those that were drawn; a second click gives no second one."""
-    game = mission_state.game(level)
+    game = game_of(level)
     if len(game.hints_given) == given:
         game.hint()
-        mission_state.games().save(game)
+        saved_games().save(game)
 
 
 # -- the end ---------------------------------------------------------------------------------------------
 
 
 def _ended(game: Game) -> None:
-    end, level = ending(game, mission_state.games().progress()), game.level
+    end, level = ending(game, saved_games().progress()), game.level
     with st.container(border=True, key="ended-won" if end.won else "ended-lost"):
         st.subheader(end.title, anchor=False)
         if end.reason:
@@ -173,4 +172,4 @@ def _ended(game: Game) -> None:
 def _next(end: Ending) -> None:
     if following := end.following:
         st.button(f"Next: {plain(following.title)}", type="primary", key="mission-next",
-                  on_click=mission_state.open_level, args=(following.id,))  # fmt: skip
+                  on_click=open_level, args=(following.id,))  # fmt: skip

@@ -10,9 +10,8 @@ from typing import ParamSpec
 import streamlit as st
 
 from mission.errors import MissionError
-from pipeline.errors import AthenaError, ManifestMismatch
-from pipeline.stores.base import check_manifest
-from ui.shared import dialogs, process
+from pipeline.errors import AthenaError
+from ui.shared import dialogs
 from ui.shared.words import with_code
 
 Given = ParamSpec("Given")
@@ -27,15 +26,6 @@ def show_error(problem: str, fix: str) -> None:
     st.error(with_code(problem), icon=ERROR_ICON)
     if fix:
         st.markdown(with_code(fix))
-
-
-def warn_of_outdated_index() -> None:
-    """Warn if the index was made with other settings, and say what to do."""
-    athena = process.athena()
-    try:
-        check_manifest(athena.store.sections.statistics().manifest, athena.manifest)
-    except ManifestMismatch as error:
-        st.warning(with_code(str(error)), icon=":material/sync_problem:")
 
 
 def notify(text: str) -> None:

@@ -36,7 +36,7 @@ def test_steps_and_ranks_of_an_answer_are_drawn(athena: Athena, run_app: Run) ->
 
 def test_what_if_compares_two_searches(athena: Athena, run_app: Run) -> None:
     asked(run_app(athena), QUESTION)
-    app = inspected(athena, "from ui.inspector.what_if import what_if\nwhat_if({turn})")
+    app = inspected(athena, "from ui.inspector.page import what_if\nwhat_if({turn})")
     app.slider[0].set_value(1.0)
     next(button for button in app.button if button.label == "Search again").click().run()
     assert not app.exception and app.get("vega_lite_chart")

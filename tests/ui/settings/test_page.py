@@ -21,8 +21,7 @@ from tests.servers import OpenAIServer
 from tests.ui.conftest import VALVES, answered, words
 from ui.settings import ollama
 from ui.settings.ollama import Installed
-from ui.settings.page import in_labels
-from ui.settings.usage import cells
+from ui.settings.page import cells, in_labels
 from ui.shared.jobs import jobs
 
 Run = Callable[..., AppTest]
