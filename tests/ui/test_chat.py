@@ -14,8 +14,6 @@ from athena import Athena
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
 from pipeline.steps.records import Step
-from pipeline.stores.memories import MemorySource
-from tests.contracts.memories import adding, applied, memory
 from tests.ui.conftest import VALVES, answered, asked, component_data, quoted, texts, words
 from ui.conversation import whose
 from ui.conversation.runner import runner
@@ -230,20 +228,12 @@ def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
     assert athena.conversations.list()[0].title == "Other"
 
 
-@pytest.mark.parametrize("forget", [True, False])
-def test_a_deletion_asks_can_be_undone_and_may_take_memories_along(
-    athena: Athena, run_app: Run, forget: bool
-) -> None:
-    conversation, turn = store(athena, answered())
-    source = MemorySource(turn_id=turn, end=3, quote="Why")
-    applied(athena.memories, "local", adding(memory("It is OFFLINE.", user="local", sources=(source,))))
+def test_a_deletion_asks_and_can_be_undone(athena: Athena, run_app: Run) -> None:
+    conversation, _ = store(athena, answered())
     other = athena.conversations.create("Sleep").info.id
     app = chosen_in(run_app(athena, c=other), f"menu-{conversation}", "Delete …")
-    assert app.checkbox(key="forget-remembered").label.endswith("(1)")
-    app.checkbox(key="forget-remembered").set_value(forget).run()
     app.button(key="discard-conversation").click().run()
     assert [info.id for info in athena.conversations.list()] == [other]
-    assert len(athena.memories.load("local").memories) == (0 if forget else 1)
     app.button(key="undo-deletion").click().run()
     assert len(athena.conversations.get(conversation).turns) == 1 and not app.exception
 
@@ -291,12 +281,3 @@ def test_a_proxys_header_names_the_user(
     monkeypatch.setattr(whose.st, "user", {PROXY_USER: "dora"})
     app = run_app(athena, u="eve")
     assert "dora" in texts(app) and "eve" not in texts(app) and not app.selectbox
-
-
-# -- scope -------------------------------------------------------------------------------------------------
-
-
-def test_a_scope_without_documents_says_so(athena: Athena, run_app: Run) -> None:
-    conversation = athena.conversations.create("Valves").info.id
-    athena.conversations.set_scope(conversation, ["gone/"])
-    assert "No document is there now" in words(run_app(athena, c=conversation))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.stores.globs import matches, only_in, written
+from pipeline.stores.globs import only_in, written
 from ui.conversation import whose
 from ui.shared import messages
 from ui.shared.collections import draw_tree, globs_of
@@ -19,8 +19,6 @@ from ui.shared.words import plain
 if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
     from pipeline.stores.conversations import Conversation
-
-NOTHING_THERE = "No document is there now. Ask everywhere, or choose others."
 
 
 @dataclass(slots=True)
@@ -60,8 +58,6 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
     if scope:
         st.button("Ask everywhere", type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
                   on_click=set_scope, args=(conversation, ()))  # fmt: skip
-        if not any(matches(info.source, scope) for info in documents):
-            st.caption(f":material/error: {NOTHING_THERE}")
 
 
 def _choose(

@@ -134,38 +134,20 @@ def _rename(info: ConversationInfo) -> None:
 
 
 def confirm_deletion(info: ConversationInfo) -> None:
-    """Ask before a conversation is deleted, and whether to forget its memories, too."""
+    """Ask before a conversation is deleted."""
     st.text(f"You delete “{info.title or UNTITLED}” and its answers. You can undo that right afterwards.")
-    remembered = _remembered_from(info.id)
-    label = f"Also forget what was remembered from it ({len(remembered)})"
-    forget = bool(remembered) and st.checkbox(label, key="forget-remembered")
+    st.text("Facts that were remembered from it stay. You can forget them on the Memory page.")
     if messages.confirmed(no="Keep", yes="Delete", key="conversation"):
         runner().forget(info.id)
-        _delete(info.id)
-        if forget:
-            memory = whose.user_memory()
-            memory.forget(memory.forgetting(remembered))
+        store = process.athena().conversations
+        try:
+            kept(LastDeletion).deleted = store.get(info.id)
+            store.delete(info.id)
+        except UnknownConversation:  # deleted in another window
+            st.toast("That conversation was already deleted.")
+        if state.conversation_id() == info.id:
+            state.open_conversation("")
         end_dialog()
-
-
-def _remembered_from(conversation: str) -> list[str]:
-    try:
-        turns = {turn.id for turn in process.athena().conversations.get(conversation).turns}
-    except UnknownConversation:  # deleted in another window
-        return []
-    memories = whose.user_memory().list()
-    return [one.id for one in memories if any(source.turn_id in turns for source in one.sources)]
-
-
-def _delete(conversation: str) -> None:
-    last, store = kept(LastDeletion), process.athena().conversations
-    try:
-        last.deleted = store.get(conversation)
-        store.delete(conversation)
-    except UnknownConversation:  # deleted in another window
-        st.toast("That conversation was already deleted.")
-    if state.conversation_id() == conversation:
-        state.open_conversation("")
 
 
 def _undoing() -> None:
