@@ -226,5 +226,5 @@ def cells(row: UsageRow) -> dict[str, str]:
         "Tokens in": tokens(row.tokens_in),
         "Tokens out": tokens(row.tokens_out),
         "Cost": UNKNOWN if row.cost is None else f"{row.cost:,.4f}",
-        "p95": UNKNOWN if row.p95_s is None else f"{row.p95_s:.1f} s",
+        "95 % within": UNKNOWN if row.p95_s is None else f"{row.p95_s:.1f} s",
     }

@@ -163,6 +163,6 @@ def test_usage_counts_and_says_what_is_not_known(athena: Athena, run_app: Run) -
     app = run_app(athena, page="settings")
     shown = {metric.label: metric.value for metric in app.metric}
     assert shown == {"Questions": "1", "Answered": "1", "Not answered": "0", "Tokens in": "~1,200",
-                     "Tokens out": "~30", "Cost": "–", "p95": "1.5 s"}  # fmt: skip
+                     "Tokens out": "~30", "Cost": "–", "95 % within": "1.5 s"}  # fmt: skip
     assert "1 of these asked" in words(app)
     assert cells(UsageRow(0, 0, 0, None, None, False, None, 0, None))["Tokens in"] == "–"
