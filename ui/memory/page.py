@@ -234,15 +234,15 @@ def _what_goes(found: Forgetting) -> None:
     facts = [memory.text for memory in found.memories]
     counts = [counted(len(one), word) for one, word in ((facts, "fact"), (said, "message")) if one]
     st.text(f"You delete {' and '.join(counts)} for good.")
-    _listed(facts)
+    _preview(facts)
     if found.said_in:
         st.text("The messages in which you said so are deleted, too.")
     if said:
         st.text("Messages are deleted with their answers:")
-        _listed([turn.text for turn in said])
+        _preview([turn.text for turn in said])
 
 
-def _listed(found: Sequence[str]) -> None:
+def _preview(found: Sequence[str]) -> None:
     with st.container(gap="xsmall"):
         for item in found[:PREVIEWED]:
             st.text(f"· {shortened(one_line(item), 200)}")
