@@ -3,8 +3,8 @@
 A document whose file has the hash it was indexed with is read no further, and no model is opened for it. In a
 changed document, text that reads the same as before keeps its vector, and so it does in one that moved.
 Each document is stored whole or not at all; if an ingest ends early, the next one completes it. A rebuild
-makes a new index beside the old one, which is searched until the new one is complete; it includes documents
-of folders that are not named this time, from their text in the index.
+makes everything anew, in place, also the documents of folders that are not named this time, from their text
+in the index; until it has reached a document, no search finds that.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ def ingest(
     """
     started, report = time.perf_counter(), IngestReport()
     report.outdated = "" if rebuild else why_outdated(store.sections.statistics().manifest, manifest)
-    report.rebuilt = rebuild or bool(report.outdated)
     with (
-        store.writing(manifest, rebuild=report.rebuilt) as writing,
+        store.writing(manifest, rebuild=rebuild or bool(report.outdated)) as writing,
         ThreadPoolExecutor(1, "athena-embed") as model,
     ):
         indexed = store.sections.documents()
@@ -69,7 +68,7 @@ def ingest(
                 vectors = model.submit(run.embed, batch)
                 run.store_batch(before, known)
                 before = batch
-            run.delete_and_publish()
+            run.delete_gone()
         except Stopped:
             report.stopped = True
     documents = store.sections.documents()

@@ -109,7 +109,7 @@ def everything(addresses: ServerAddresses) -> str:
 def leftovers(store: DocumentStore) -> list[str]:
     """The versions of which a server store has data though no document shows them; [] for embedded."""
     from pipeline.stores.server import ServerStore
-    from pipeline.stores.server.index import documents_of, read_index
+    from pipeline.stores.server.index import read_index
     from pipeline.stores.server.schema import collection_names
 
     if not isinstance(store, ServerStore):
@@ -119,9 +119,9 @@ def leftovers(store: DocumentStore) -> list[str]:
         index = read_index(database)
         if index is None:
             return []
-        shown = {record["version"] for record in documents_of(database, index.build).find({})}
-        stored = {record["_id"] for record in database[f"texts_{index.build}"].find({}, {"_id": 1})}
-        stored |= {row["version"] for row in database[f"sections_{index.build}"].find({}, {"version": 1})}
+        shown = {record["version"] for record in database["documents"].find({})}
+        stored = {record["_id"] for record in database["texts"].find({}, {"_id": 1})}
+        stored |= {row["version"] for row in database["sections"].find({}, {"version": 1})}
     names = collection_names(connections.addresses, index.build).values()
 
     def versions(client: WeaviateClient) -> set[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from pipeline.analysis import analyse, lexical_terms
-from pipeline.stores.embedded.lexical import create_index, open_searcher, search_index
+from pipeline.stores.embedded.lexical import open_searcher, search_index, write_index
 from training.data import Data, Pair
 
 FOUND = 30  # sections that BM25 brings for a question
@@ -57,7 +57,7 @@ def with_negatives(data: Data) -> Iterator[Asked]:
         with tempfile.TemporaryDirectory(prefix="athena-negatives-") as scratch:
             index = Path(scratch) / "index"
             rows = ((number, 0, lexical_terms(text, {})) for number, text in enumerate(sections))
-            create_index(index, rows)
+            write_index(index, rows)
             searcher = open_searcher(index)
             for pair in own:
                 hits = search_index(searcher, analyse(pair.question), limit=FOUND, documents=None)

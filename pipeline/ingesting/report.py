@@ -47,7 +47,6 @@ class IngestReport:
     left_out: list[LeftOut] = field(default_factory=list)  # everything that was found and not read
     languages: dict[str, int] = field(default_factory=dict)  # new or changed documents by ISO 639-1 code
     outdated: str = ""  # why everything was embedded again, though nobody asked for it
-    rebuilt: bool = False  # everything was to be embedded again; stopped, the former index is searched
     total: int = 0  # documents that should be in the index in the end
 
 

@@ -46,14 +46,12 @@ class IngestRun:
     on_progress: Callable[[Progress], None]
     should_stop: Callable[[], bool]
     indexed: dict[str, DocumentInfo] = field(init=False)
-    written: dict[str, DocumentInfo] = field(init=False)
-    by_hash: dict[str, str] = field(init=False)  # sources of what is written, by the hashes of their files
+    by_hash: dict[str, str] = field(init=False)  # sources of what is indexed, by the hashes of their files
 
     def __post_init__(self) -> None:
-        """Look at the index that is searched, and at the one that is written: in a rebuild these are two."""
+        """Look at what is indexed already."""
         self.indexed = {info.source: info for info in self.store.sections.documents()}
-        self.written = {info.source: info for info in self.writing.documents}
-        self.by_hash = {info.hash: info.source for info in self.written.values()}
+        self.by_hash = {info.hash: info.source for info in self.indexed.values()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
@@ -84,55 +82,54 @@ class IngestRun:
         return vectors | dict(zip(texts, rows, strict=True))
 
     def store_batch(self, batch: Sequence[CutDocument], vectors: Mapping[str, Vector]) -> None:
-        """Write the documents of a batch, one by one, with the vectors of their texts."""
+        """Write the documents of a batch with the vectors of their texts."""
         report = self.report
-        for one in batch:
-            self._check_stop()
-            document, own = one.document, {id_: vectors[text] for id_, text in one.texts.items()}
-            self.writing.replace(replace(document, vectors=own))
+        documents = [
+            replace(one.document, vectors={id_: vectors[text] for id_, text in one.texts.items()})
+            for one in batch
+        ]
+        self._check_stop()
+        if documents:
+            self.writing.replace(*documents)
+        for document in documents:
             (report.changed if document.source in self.indexed else report.added).append(document.source)
             done = len(report.added) + len(report.changed) + len(report.unchanged)
             stage: Stage = "renewing" if self.report.outdated else "storing"
             self.on_progress(Progress(stage, done, self.report.total, document.source))
 
-    def delete_and_publish(self) -> None:
-        """Delete the documents that are gone, and make a rebuilt index the one that is searched."""
+    def delete_gone(self) -> None:
+        """Delete the documents whose files are gone."""
         self._check_stop()
         for source in self.found.gone:
-            if source in self.written:
+            if source in self.indexed:
                 self.writing.delete(source)
         self.report.deleted += self.found.gone
         self._check_stop()
         self.on_progress(Progress("indexing", self.report.total, self.report.total))
-        self.writing.publish()
 
     def _candidates(self) -> list[Candidate]:
-        """Return the documents to be indexed; for a rebuild also those of folders that were not named.
-
-        What an unfinished rebuild has of other documents is deleted.
-        """
+        """Return the documents to be indexed, also those of other folders that a rebuild has not reached."""
         wanted = {candidate.source: candidate for candidate in self.found.candidates}
-        if self.report.rebuilt:
-            others = self.indexed.keys() - wanted.keys() - set(self.found.gone)
-            wanted |= {source: Candidate(source, self.indexed[source].root) for source in sorted(others)}
-            for source in self.written.keys() - wanted.keys():
-                self.writing.delete(source)
-                del self.written[source]
+        gone = set(self.found.gone)
+        for source, info in self.indexed.items():
+            if not info.indexed_at and source not in gone:
+                wanted.setdefault(source, Candidate(source, info.root))
         return list(wanted.values())
 
     def _read(self, candidate: Candidate) -> Source | None:
         """Return a document's text; None if the index is up to date, or the file cannot be read.
 
-        A rebuild takes the text in the index instead of a file that cannot be read.
+        A document that a rebuild has not reached is taken from the index where its file cannot be read.
         """
-        source, info = candidate.source, self.written.get(candidate.source)
-        known = info.hash if info is not None and info.root == candidate.root else ""
+        source, info = candidate.source, self.indexed.get(candidate.source)
+        is_waiting = info is not None and not info.indexed_at
+        known = info.hash if info and info.root == candidate.root and not is_waiting else ""
         try:
             path = candidate.path
             content = self.reader.read(path, source=source, known=known) if path else self._stored(source)
         except ReaderError as error:
             self.report.problems.append(error)
-            if not (self.report.rebuilt and source in self.indexed):
+            if not is_waiting:
                 return None
             content = self._stored(source)
         if content is not None and content.hash != known:
@@ -141,7 +138,7 @@ class IngestRun:
         return None
 
     def _stored(self, source: str) -> Source:
-        """A document's text in the index that is searched."""
+        """A document's text in the index."""
         stored = self.store.sections.document(source)
         return Source(stored.text, stored.info.hash)
 
@@ -155,14 +152,13 @@ class IngestRun:
         if content.not_included:
             names = ", ".join(f"'{name}'" for name in content.not_included)
             self.report.warnings.append(f"{source}: not included, too often or too long: {names}.")
-        former = source if source in self.written else self.by_hash.get(content.hash, "")
-        is_new = self.report.rebuilt or not former
+        former = source if source in self.indexed else self.by_hash.get(content.hash, "")
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
             content.text, sections, sentences, vectors={},
         )  # fmt: skip
         texts = embedding_texts(sections, sentences, encoder=self.encoder)
-        known = {} if is_new else known_vectors(self.store, former, encoder=self.encoder)
+        known = {} if not former else known_vectors(self.store, former, encoder=self.encoder)
         return CutDocument(document, texts, known)
 
     def _check_stop(self) -> None:

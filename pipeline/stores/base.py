@@ -1,6 +1,6 @@
 """The protocols of a store, and the records that cross them.
 
-A new backend writes 20 methods: 13 of `DocumentStore`, `SectionStore`, `SentenceIndex` and `Writing`, and 7
+A new backend writes 19 methods: 12 of `DocumentStore`, `SectionStore`, `SentenceIndex` and `Writing`, and 7
 of `Rows` (`rows.py`). No type of a backend crosses this line: nodes are those of `pipeline/nodes.py`,
 vectors are NumPy arrays.
 """
@@ -71,7 +71,7 @@ class DocumentInfo:
     sections: int
     sentences: int
     characters: int
-    indexed_at: float
+    indexed_at: float  # seconds since the epoch; 0 while a rebuild has not reached it
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,21 +207,13 @@ class SentenceIndex(Protocol):
 
 
 class Writing(Protocol):
-    """Changes one index: the searched one, or in a rebuild a new one that nobody sees before `publish`.
+    """Changes documents."""
 
-    `documents` were in that index when the block began: in a rebuild, those of an interrupted one.
-    """
-
-    documents: list[DocumentInfo]
-
-    def replace(self, document: NewDocument) -> None:
-        """Write a document in the place of its former version; after a kill, one of them is there whole."""
+    def replace(self, *documents: NewDocument) -> None:
+        """Write documents in the place of their former versions; after a kill, each is whole, old or new."""
 
     def delete(self, source: str) -> None:
         """Delete a document with its nodes; raises `UnknownDocument`."""
-
-    def publish(self) -> None:
-        """Put the rebuilt index in the place of the old one; does nothing outside of a rebuild."""
 
 
 class DocumentStore(Protocol):
@@ -238,8 +230,8 @@ class DocumentStore(Protocol):
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Change documents in the block; raises `ManifestMismatch`.
 
-        A rebuild writes beside the old index, which is searched until `publish`; the next rebuild with the
-        same manifest continues one that was interrupted.
+        A rebuild first deletes all nodes and vectors, and keeps the documents' texts: their `indexed_at` is
+        0, and no search finds them, until each is written again, also by a later ingest.
         """
 
     def close(self) -> None:

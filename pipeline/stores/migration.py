@@ -52,7 +52,7 @@ def copy_documents(source: DocumentStore, target: DocumentStore, *, force: bool,
         )
     wanted = {info.source: info for info in source.sections.documents()}
     with target.writing(manifest) as writing:
-        present = {info.source: info for info in writing.documents}
+        present = {info.source: info for info in target.sections.documents()}
         others = sorted(name for name, info in present.items() if not _same(wanted.get(name), info))
         if others and not force:
             raise StoreError(

@@ -23,6 +23,7 @@ from tests.contracts.documents import (
     make_id,
     write,
 )
+from tests.server_stores import leftovers
 
 OUTDATED: tuple[dict[str, Any], ...] = (
     {"format": 2}, {"dimensions": 16}, {"fingerprint": "file 2"}, {"fingerprint": ""}, {"recipe": 2}
@@ -55,9 +56,8 @@ class TestDocumentStore:
         write(store, "a.md", {"A": ["Alpha."]})
         assert store.sections.statistics().sentences == 1
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
+            assert store.sections.statistics().sentences == 0
             writing.replace(make_document("b.md", {"B": ["Beta.", "Gamma."]}, encoder=OTHER_ENCODER))
-            assert store.sections.statistics().sentences == 1
-            writing.publish()
         assert store.sections.statistics().sentences == 2
         delete(store, "b.md")
         assert store.sections.statistics().sentences == 0
@@ -111,51 +111,36 @@ class TestDocumentStore:
 
 
 class TestRebuild:
-    def test_the_old_index_is_searched_until_the_new_one_is_published(self, store: DocumentStore) -> None:
-        write(store, "a.md", {"A": ["Alpha."]})
+    def test_documents_keep_their_texts_and_are_found_once_they_are_written_again(
+        self, store: DocumentStore
+    ) -> None:
+        for source in ("a.md", "b.md"):
+            write(store, source, {"A": ["Alpha."]})
+        before = {info.source: info for info in store.sections.documents()}
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            assert writing.documents == []
-            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-            assert found(store, "alpha") == {make_id("a.md", "A")}
-            assert found(store, "beta") == set()
-            writing.publish()
-        assert [info.source for info in store.sections.documents()] == ["b.md"]
-        response = store.sentences.search(SearchRequest("beta", OTHER_ENCODER.encode_query("beta"), 5))
-        assert [hit.node_id for hit in response.bm25_sections] == [make_id("b.md", "B")]
-        assert [hit.node_id for hit in response.dense_sections] == [make_id("b.md", "B")]
+            writing.replace(make_document("a.md", {"A": ["Alpha again."]}, encoder=OTHER_ENCODER))
+        assert [bool(info.indexed_at) for info in store.sections.documents()] == [True, False]
+        waiting = store.sections.document("b.md")
+        assert (waiting.text, waiting.sections) == ("# A\nAlpha.\n", ())
+        unlike = {"sections": 0, "sentences": 0, "indexed_at": 0.0}
+        assert waiting.info == replace(before["b.md"], **unlike)  # type: ignore[arg-type]
+        with store.writing(OTHER_MANIFEST):  # as a later ingest goes on
+            pass
+        response = store.sentences.search(SearchRequest("alpha", OTHER_ENCODER.encode_query("alpha"), 5))
+        for ranking in (response.bm25_sections, response.dense_sections):
+            assert [hit.node_id for hit in ranking] == [make_id("a.md", "A")]
+        assert store.sections.get_many([make_id("b.md", "A")]) == {}
+        with store.writing(OTHER_MANIFEST) as writing:
+            writing.replace(make_document("b.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
+        assert store.sections.document("b.md").sections
+        assert leftovers(store) == []
 
-    def test_one_that_was_broken_off_shows_nothing_and_is_gone_on_with(self, store: DocumentStore) -> None:
+    def test_with_the_same_manifest_everything_goes_too(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-        assert [info.source for info in store.sections.documents()] == ["a.md"]
-        assert found(store, "beta") == set()
-        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            assert [info.source for info in writing.documents] == ["b.md"]
-            writing.publish()
-        assert [info.source for info in store.sections.documents()] == ["b.md"]
-
-    def test_one_with_another_model_file_or_recipe_is_begun_anew(self, store: DocumentStore) -> None:
+        with store.writing(MANIFEST, rebuild=True):
+            assert found(store, "alpha") == set()
+            assert store.sections.get_many([make_id("a.md", "A")]) == {}
         write(store, "a.md", {"A": ["Alpha."]})
-        for manifest in (OTHER_MANIFEST, replace(OTHER_MANIFEST, fingerprint="file 2"), OTHER_MANIFEST):
-            for now in (manifest, replace(manifest, recipe=2)):
-                with store.writing(now, rebuild=True) as writing:
-                    assert writing.documents == []
-                    writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-
-    def test_an_ordinary_write_drops_what_was_broken_off(self, store: DocumentStore) -> None:
-        if not isinstance(store, EmbeddedStore):
-            pytest.skip("on the servers, another process may be rebuilding")
-        write(store, "a.md", {"A": ["Alpha."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-        write(store, "a.md", {"A": ["Alpha again."]})
-        with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            assert writing.documents == []
-
-    def test_a_rebuild_of_nothing_is_visible_at_once(self, store: DocumentStore) -> None:
-        with store.writing(MANIFEST, rebuild=True) as writing:
-            writing.replace(make_document("a.md", {"A": ["Alpha."]}))
         assert found(store, "alpha") == {make_id("a.md", "A")}
 
 
@@ -169,8 +154,6 @@ class TestTogether:
         assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
         with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
             writing.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
-            assert reader.sentences.search(request).dense_sections
-            writing.publish()
         with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
             reader.sentences.search(request)
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ManifestMismatch, StoreError
-from pipeline.stores.base import SearchRequest
+from pipeline.errors import StoreError
 from pipeline.stores.embedded import EmbeddedStore
 from tests.contracts.conftest import BACKENDS, OpenStore
-from tests.contracts.documents import ENCODER, MANIFEST, OTHER_ENCODER, delete, make_document, make_id
+from tests.contracts.documents import MANIFEST, delete, make_document
 from tests.server_stores import leftovers, server_addresses
 
 pytestmark = pytest.mark.slow
@@ -35,14 +34,10 @@ place = json.loads(sys.argv[1])
 OPEN_EMBEDDED = """
 from pipeline.stores.embedded import EmbeddedStore
 store = EmbeddedStore(Path(place))
-def flush(writing):  # each document is shown by itself
-    pass
 """
 OPEN_SERVER = """
 from pipeline.stores.server import ServerAddresses, ServerStore
 store = ServerStore(ServerAddresses(**place))
-def flush(writing):
-    writing.flush()
 """
 
 WRITE = f"""
@@ -51,8 +46,6 @@ for round in range(1, {ROUNDS} + 1):
         for number in range(8):
             writing.replace(make_document(f"{{number}}.md", {{
                 "Version": [f"Marker round{{round}} of all."] * 3, f"Own {{round}}": ["Something else."]}}))
-            if number % 3 == 0:
-                flush(writing)
         if round % 3 == 0:
             writing.delete("7.md")
 store.close()
@@ -94,20 +87,9 @@ print(searches)
 store.close()
 """
 
-SWAP = """
-for round in range(5):
-    encoder, manifest = [(ENCODER, MANIFEST), (OTHER_ENCODER, OTHER_MANIFEST)][(round + 1) % 2]
-    with store.writing(manifest, rebuild=True) as writing:
-        for number in range(6):
-            writing.replace(make_document(f"{number}.md", {"A": ["Alpha."]}, encoder=encoder))
-        writing.publish()
-store.close()
-"""
-
 HOLD = """
 with store.writing(MANIFEST) as writing:
     writing.replace(make_document("held.md", {"Held": ["Held."]}))
-    flush(writing)
     print("writing", flush=True)
     sys.stdin.read()
 store.close()
@@ -152,35 +134,6 @@ def test_two_readers_and_a_writer_at_once(place: tuple[OpenStore, Start]) -> Non
         output, errors = reader.communicate(timeout=120)
         assert (errors, reader.returncode) == ("", 0)
         assert int(output) > 0
-    assert leftovers(store) == []
-
-
-def test_a_build_is_swapped_while_others_read(place: tuple[OpenStore, Start]) -> None:
-    opened, start = place
-    store = opened()
-    with store.writing(MANIFEST) as writing:
-        for number in range(6):
-            writing.replace(make_document(f"{number}.md", {"A": ["Alpha."]}))
-    swapping = start(SWAP)
-    models, searches = set(), 0
-    while swapping.poll() is None:
-        searches += 1
-        manifest = store.sections.statistics().manifest
-        assert manifest is not None
-        models.add(manifest.embedding_model)
-        assert len(store.sections.documents()) == 6
-        assert len(store.sections.document("3.md").sections) == 1
-        assert len(store.sections.get_many([make_id("3.md", "A")])) == 1
-        encoder = {"other": OTHER_ENCODER}.get(manifest.embedding_model, ENCODER)
-        try:
-            found = store.sentences.search(SearchRequest("alpha", encoder.encode_query("alpha"), 10))
-        except ManifestMismatch:
-            continue  # swapped since its manifest was read
-        assert len(found.dense_sections) == 6
-        # In a folder, words come with the writer's next commit.
-        assert isinstance(store, EmbeddedStore) or len(found.bm25_sections) == len(found.bm25_sentences) == 6
-    assert swapping.communicate()[1] == ""
-    assert models == {"fake-encoder", "other"} and searches > 5
     assert leftovers(store) == []
 
 

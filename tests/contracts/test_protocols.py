@@ -12,7 +12,7 @@ from pipeline.stores import base, rows
 PROTOCOLS = {
     base.SectionStore: 4,
     base.SentenceIndex: 4,
-    base.Writing: 3,
+    base.Writing: 2,
     base.DocumentStore: 2,
     rows.Rows: 7,
 }

@@ -1,4 +1,4 @@
-"""Documents as rows: written, removed, listed and read; builds begun, made visible and dropped.
+"""Documents as rows: written, removed, listed and read.
 
 Plain functions that take a connection, inside a transaction of their caller.
 """
@@ -10,27 +10,32 @@ import json
 import sqlite3
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import astuple, replace
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, StoredNode
-from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, Statistics, StoredDocument, Vector
+from pipeline.stores.base import (
+    DocumentInfo,
+    Manifest,
+    NewDocument,
+    Statistics,
+    StoredDocument,
+    Vector,
+    check_manifest,
+)
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.metadata import own_metadata, shared_metadata, to_json, whole_metadata
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file, and cosines within 0.0002 of those of float32."""
 
-_MADE_WITH = "format, embedding_model, dimensions, splitter, fingerprint, recipe"  # fields of `Manifest`
 _INFO = "id, source, root, title, hash, sections, sentences, characters, indexed_at"
 _LANGUAGES = """
     SELECT coalesce(json_extract(metadata, '$.language'), 'en'), count(*) FROM document
-    WHERE build = ? GROUP BY 1 ORDER BY 2 DESC, 1
+    GROUP BY 1 ORDER BY 2 DESC, 1
 """
-_TOTALS = """
-    SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(sentences), 0) FROM document WHERE build = ?
-"""
+_TOTALS = "SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(sentences), 0) FROM document"
 NODES = """
     SELECT node.number, node.id, node.start, node.end, node.metadata, node.text,
            document.number, document.id, document.metadata, section.number, section.id, section.metadata
@@ -43,10 +48,9 @@ _CHILDREN = """
 
 
 class State(NamedTuple):
-    """Which build is visible (None before the first), and how often the visible build has changed."""
+    """The index's name, which a rebuild changes, and how often its documents have changed."""
 
-    store: str
-    visible: int | None
+    index_id: str
     generation: int
 
 
@@ -59,36 +63,33 @@ class Scored(NamedTuple):
 
 def read_state(connection: sqlite3.Connection) -> State:
     """The state as of now."""
-    return State(*connection.execute("SELECT store, visible, generation FROM state").fetchone())
+    return State(*connection.execute("SELECT index_id, generation FROM state").fetchone())
 
 
-def read_manifest(connection: sqlite3.Connection, state: State) -> Manifest | None:
-    """What the visible build was made with; None where it has no document."""
-    row = connection.execute(
-        f"SELECT {_MADE_WITH} FROM manifest WHERE build = ?1 "
-        "AND EXISTS (SELECT 1 FROM document WHERE document.build = ?1)",
-        (state.visible,),
-    ).fetchone()
-    return replace(Manifest(*row), generation=state.generation) if row else None
+def read_manifest(connection: sqlite3.Connection) -> Manifest | None:
+    """What the index was made with; None where it has no document."""
+    query = "SELECT manifest, generation FROM state WHERE EXISTS (SELECT 1 FROM document)"
+    row = connection.execute(query).fetchone()
+    return Manifest(**json.loads(row[0]) | {"generation": row[1]}) if row else None
 
 
-def read_statistics(connection: sqlite3.Connection, state: State) -> Statistics:
-    """How much the visible build has: 3 ms at 2,000 documents."""
-    documents, sections, sentences = connection.execute(_TOTALS, (state.visible,)).fetchone()
-    languages = dict(connection.execute(_LANGUAGES, (state.visible,)).fetchall())
-    return Statistics(documents, sections, sentences, languages, read_manifest(connection, state))
+def read_statistics(connection: sqlite3.Connection) -> Statistics:
+    """How much is indexed: 3 ms at 2,000 documents."""
+    documents, sections, sentences = connection.execute(_TOTALS).fetchone()
+    languages = dict(connection.execute(_LANGUAGES).fetchall())
+    return Statistics(documents, sections, sentences, languages, read_manifest(connection))
 
 
-def list_infos(connection: sqlite3.Connection, build: int | None) -> list[DocumentInfo]:
-    """The documents of a build, by source."""
-    query = f"SELECT {_INFO} FROM document WHERE build = ? ORDER BY source"
-    return [DocumentInfo(*row) for row in connection.execute(query, (build,))]
+def list_infos(connection: sqlite3.Connection) -> list[DocumentInfo]:
+    """All documents, by source."""
+    rows = connection.execute(f"SELECT {_INFO} FROM document ORDER BY source")
+    return [DocumentInfo(*row) for row in rows]
 
 
-def read_document(connection: sqlite3.Connection, build: int | None, source: str) -> StoredDocument:
-    """One document of a build, whole; raises `UnknownDocument`."""
-    query = f"SELECT number, text, {_INFO} FROM document WHERE build = ? AND source = ?"
-    row = connection.execute(query, (build, source)).fetchone()
+def read_document(connection: sqlite3.Connection, source: str) -> StoredDocument:
+    """One document, whole; raises `UnknownDocument`."""
+    query = f"SELECT number, text, {_INFO} FROM document WHERE source = ?"
+    row = connection.execute(query, (source,)).fetchone()
     if row is None:
         raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
     number, text, *info = row
@@ -107,10 +108,9 @@ def read_nodes(connection: sqlite3.Connection, where: str, *given: object) -> li
     return [_node(row, children.get(row[0], ()), above) for row in rows]
 
 
-def document_numbers(connection: sqlite3.Connection, build: int | None) -> frozenset[int]:
-    """The numbers of a build's documents: what a derived index compares itself with."""
-    rows = connection.execute("SELECT number FROM document WHERE build = ?", (build,))
-    return frozenset(row[0] for row in rows)
+def document_numbers(connection: sqlite3.Connection) -> frozenset[int]:
+    """The numbers of all documents: what a derived index compares itself with."""
+    return frozenset(row[0] for row in connection.execute("SELECT number FROM document"))
 
 
 def node_metadata(row: tuple[Any, ...], above: dict[int, dict[str, Any]]) -> dict[str, Any]:
@@ -131,49 +131,30 @@ def _node(row: tuple[Any, ...], children: Collection[str], above: dict[int, dict
     return StoredNode(node_id, text, metadata, start, end, document, section)
 
 
-# -- builds -------------------------------------------------------------------------------------------
+def begin_writing(connection: sqlite3.Connection, manifest: Manifest, *, rebuild: bool) -> None:
+    """Check what the index was made with, or begin it anew; raises `ManifestMismatch`.
+
+    An index without documents is begun anew with any manifest.
+    """
+    stored = read_manifest(connection)
+    if stored is not None and not rebuild:
+        check_manifest(stored, manifest)
+        return
+    connection.execute("DELETE FROM node")
+    connection.execute("DELETE FROM embedding")
+    connection.execute("UPDATE document SET sections = 0, sentences = 0, indexed_at = 0")
+    connection.execute(
+        "UPDATE state SET index_id = lower(hex(randomblob(16))), generation = generation + 1, manifest = ?",
+        (json.dumps(asdict(manifest)),),
+    )
 
 
-def begin_build(connection: sqlite3.Connection, manifest: Manifest) -> int:
-    """The number of a new build, empty and not visible."""
-    query = f"INSERT INTO manifest ({_MADE_WITH}) VALUES (?, ?, ?, ?, ?, ?)"
-    return int(connection.execute(query, _made_with(manifest)).lastrowid or 0)
-
-
-def pending_build(connection: sqlite3.Connection, manifest: Manifest) -> int | None:
-    """The build that an interrupted rebuild with this manifest left, if there is one."""
-    row = connection.execute(
-        f"SELECT build FROM manifest WHERE ({_MADE_WITH}) = (?, ?, ?, ?, ?, ?) "
-        "AND build IS NOT (SELECT visible FROM state) ORDER BY build DESC",
-        _made_with(manifest),
-    ).fetchone()
-    return int(row[0]) if row else None
-
-
-def show_build(connection: sqlite3.Connection, build: int) -> None:
-    """Make a build the visible one, and delete all others."""
-    connection.execute("UPDATE state SET visible = ?, generation = generation + 1", (build,))
-    drop_builds_except(connection, [build])
-
-
-def drop_builds_except(connection: sqlite3.Connection, builds: Collection[int]) -> None:
-    """Delete all builds but these, with their documents."""
-    for (build,) in connection.execute("SELECT build FROM manifest").fetchall():
-        if build not in builds:
-            connection.execute("DELETE FROM document WHERE build = ?", (build,))
-            connection.execute("DELETE FROM manifest WHERE build = ?", (build,))
-
-
-# -- documents ----------------------------------------------------------------------------------------
-
-
-def remove_document(connection: sqlite3.Connection, build: int, source: str) -> bool:
+def remove_document(connection: sqlite3.Connection, source: str) -> bool:
     """Delete a document with its nodes and vectors; False where there was none."""
-    done = connection.execute("DELETE FROM document WHERE build = ? AND source = ?", (build, source))
-    return done.rowcount > 0
+    return connection.execute("DELETE FROM document WHERE source = ?", (source,)).rowcount > 0
 
 
-def insert_document(connection: sqlite3.Connection, build: int, document: NewDocument) -> None:
+def insert_document(connection: sqlite3.Connection, document: NewDocument) -> None:
     """Write a document's rows."""
     by_section = document.sentences_by_section()
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
@@ -182,7 +163,7 @@ def insert_document(connection: sqlite3.Connection, build: int, document: NewDoc
         document.id, document.source, document.root, document.title, document.hash,
         len(document.sections), len(document.sentences), len(document.text), time.time(),
     )  # fmt: skip
-    _insert(connection, "document", [(number, build, *about, document.text, to_json(shared))])
+    _insert(connection, "document", [(number, *about, document.text, to_json(shared))])
     numbers = itertools.count(number + 1)
     sections = [(next(numbers), section) for section in document.sections]
     sentences = [
@@ -196,29 +177,16 @@ def insert_document(connection: sqlite3.Connection, build: int, document: NewDoc
     rows += [
         (own, of, node, own_metadata(node.metadata, section.metadata)) for own, of, node, section in sentences
     ]
-    _insert(
-        connection,
-        "node",
-        (
-            (
-                own,
-                build,
-                number,
-                of,
-                node.node_id,
-                node.start_char_idx,
-                node.end_char_idx,
-                metadata,
-                node.text,
-            )
-            for own, of, node, metadata in rows
-        ),
+    nodes = (
+        (own, number, of, node.node_id, node.start_char_idx, node.end_char_idx, metadata, node.text)
+        for own, of, node, metadata in rows
     )
+    _insert(connection, "node", nodes)
     _insert(connection, "embedding", [(number, _packed(document.vector(node) for _, _, node, _ in rows))])
 
 
 def count_change(connection: sqlite3.Connection) -> None:
-    """Raise the generation of the visible build, so that derived indexes catch up."""
+    """Raise the generation, so that derived indexes catch up."""
     connection.execute("UPDATE state SET generation = generation + 1")
 
 
@@ -239,7 +207,3 @@ def _packed(vectors: Iterable[Vector]) -> bytes:
     import numpy as np
 
     return np.asarray(list(vectors), dtype=STORED_VECTORS).tobytes()
-
-
-def _made_with(manifest: Manifest) -> tuple[object, ...]:
-    return astuple(manifest)[:-1]  # the generation is the state's

@@ -1,10 +1,10 @@
 """BM25 by tantivy: an index a level, so that each has its own statistics, derived from the SQLite file.
 
 The folder holds `current.json` and the folder that it names, with both indexes. `current.json` says which
-documents of which build they hold. Changed documents are deleted and added in one commit. The indexes are
-made anew, in another folder that then takes the place of the old one, for another build or another version
-of the analyser, when they cannot be read, after a deletion (tantivy keeps the words of deleted documents in
-its files until it merges them), and when many documents were replaced.
+documents they hold. Changed documents are deleted and added in one commit. The indexes are made anew, in
+another folder that then takes the place of the old one, after a rebuild, for another version of the analyser,
+when they cannot be read, after a deletion (tantivy keeps the words of deleted documents in its files until it
+merges them), and when many documents were replaced.
 Only the holder of the store's writer lock changes anything here; everyone else searches.
 """
 
@@ -28,7 +28,7 @@ from typing import Any, Final
 import tantivy
 
 from pipeline.analysis import ANALYSER_VERSION, lexical_terms
-from pipeline.errors import StoreDamaged, StoreError
+from pipeline.errors import StoreError
 from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.embedded.documents import NODES, Scored, State, document_numbers, node_metadata
@@ -45,8 +45,8 @@ _log = logging.getLogger(__name__)
 _Row = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
 
 
-class LexicalDamaged(StoreDamaged):
-    """The lexical index cannot be read."""
+class LexicalError(StoreError):
+    """The index of words cannot be read or written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,15 @@ class Derived:
     """The content of `current.json`: a folder, and what the indexes in it were made from."""
 
     format: str
-    store: str
-    build: int
+    index_id: str  # of the `State`
     generation: int
     folder: str
     documents: tuple[int, ...]  # numbers
     replaced: int = 0  # documents that were taken out since the indexes were made
 
     def is_of(self, state: State) -> bool:
-        """Whether it was made from this build, at this or an earlier generation."""
-        same = (self.format, self.store, self.build) == (LEXICAL_FORMAT, state.store, state.visible)
+        """Whether it was made from this index, at this or an earlier generation."""
+        same = (self.format, self.index_id) == (LEXICAL_FORMAT, state.index_id)
         return same and self.generation <= state.generation
 
 
@@ -94,7 +93,7 @@ class LexicalIndex:
         }
 
     def lacking(self, state: State, terms: Collection[str]) -> frozenset[str]:
-        """The terms that no section has, 20 µs a term; none while nothing of this build is open."""
+        """The terms that no section has, 20 µs a term; none while nothing of this index is open."""
         searcher = self._searchers_of(state).get("section")
         if searcher is None:
             return frozenset()
@@ -112,43 +111,30 @@ class LexicalIndex:
     def update(self, connection: sqlite3.Connection, state: State) -> None:
         """Catch up with `state`; the caller holds the writer's lock."""
         current = self._read_current()
-        if state.visible is None or (self.is_current(state) and current == self._opened):
+        if not state.index_id or (self.is_current(state) and current == self._opened):
             return
-        now = document_numbers(connection, state.visible)
-        gone = frozenset(current.documents) - now if current else now
-        replaced = current.replaced + len(gone) if current else 0
-        is_new = current is None or not current.is_of(state) or replaced > MOST_REPLACED * len(now)
-        if current is None or is_new or not self._can_be_opened(current):
-            self.adopt(self.derive(connection, state.visible), state, now)
-            return
-        added = now - frozenset(current.documents)
-        for level in LEVELS:
-            with _writable():
-                index = tantivy.Index.open(str(self._folder / current.folder / level))
-                # What is added is deleted first: after a kill it may be there already.
-                _write(index, _rows(connection, level, added), remove=gone | added)
-        self._publish(replace(_derived(state, current.folder, now), replaced=replaced))
-
-    def derive(self, connection: sqlite3.Connection, build: int) -> str:
-        """The name of a new folder with both indexes of a build, which nobody searches yet."""
+        now = document_numbers(connection)
+        made = Derived(LEXICAL_FORMAT, state.index_id, state.generation, "", tuple(sorted(now)))
+        if current is not None and current.is_of(state):
+            gone = frozenset(current.documents) - now
+            replaced = current.replaced + len(gone)
+            if replaced <= MOST_REPLACED * len(now):
+                try:
+                    # What is added is deleted first: after a kill it may be there already.
+                    added = now - frozenset(current.documents)
+                    self._change(connection, current.folder, added, remove=gone | added)
+                    self._publish(replace(made, folder=current.folder, replaced=replaced))
+                    return
+                except LexicalError as error:
+                    _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
         name = uuid.uuid4().hex[:12]
-        numbers = document_numbers(connection, build)
-        for level in LEVELS:
-            create_index(self._folder / name / level, _rows(connection, level, numbers))
-        return name
-
-    def adopt(self, name: str, state: State, documents: Collection[int]) -> None:
-        """Search the indexes in the folder `name`, made from `state`, and delete all others."""
-        self._publish(_derived(state, name, documents))
-        with _writable():
-            others = [path for path in self._folder.iterdir() if path.is_dir() and path.name != name]
-        for other in others:
-            shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
-        _log.info("made the lexical index of generation %d", state.generation)
+        self._change(connection, name, now, remove=None)
+        self._publish(replace(made, folder=name))
+        _log.info("made the index of words of generation %d", state.generation)
 
     def discard(self) -> None:
         """Have the next update make the indexes anew: no word of a deleted document stays in their files."""
-        with _writable():
+        with _errors():
             (self._folder / CURRENT).unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -156,14 +142,31 @@ class LexicalIndex:
         with self._lock:
             self._searchers, self._opened = {}, None
 
+    def _change(
+        self,
+        connection: sqlite3.Connection,
+        name: str,
+        added: Collection[int],
+        *,
+        remove: Collection[int] | None,
+    ) -> None:
+        """Delete and add documents in the indexes of one folder; without `remove`, of a new one."""
+        for level in LEVELS:
+            write_index(self._folder / name / level, _rows(connection, level, added), remove=remove)
+
     def _publish(self, derived: Derived) -> None:
-        """Write `current.json` in one rename, and open what it names."""
-        with _writable():
+        """Write `current.json` in one rename, open what it names, and delete all other folders."""
+        with _errors():
             draft = self._folder / f"{CURRENT}.new"
             draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
             draft.replace(self._folder / CURRENT)
+            others = [
+                path for path in self._folder.iterdir() if path.is_dir() and path.name != derived.folder
+            ]
         with self._lock:
             self._open()
+        for other in others:
+            shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
 
     def _open(self) -> None:
         """Open what `current.json` names, unless it is open already or cannot be."""
@@ -171,21 +174,11 @@ class LexicalIndex:
         if current is None or current == self._opened or current.format != LEXICAL_FORMAT:
             return
         try:
-            self._searchers = self._searchers_in(current.folder)
+            folder = self._folder / current.folder
+            self._searchers = {level: open_searcher(folder / level) for level in LEVELS}
             self._opened = current
-        except LexicalDamaged as error:  # or just replaced: the next `update` makes it anew
-            _log.warning("cannot open the lexical index in '%s': %s", self._folder, error)
-
-    def _can_be_opened(self, current: Derived) -> bool:
-        try:
-            self._searchers_in(current.folder)
-        except LexicalDamaged as error:
-            _log.warning("the lexical index in '%s' is made anew: %s", self._folder, error)
-            return False
-        return True
-
-    def _searchers_in(self, name: str) -> dict[Level, tantivy.Searcher]:
-        return {level: open_searcher(self._folder / name / level) for level in LEVELS}
+        except LexicalError as error:  # or just replaced: the next `update` makes it anew
+            _log.warning("cannot open the index of words in '%s': %s", self._folder, error)
 
     def _read_current(self) -> Derived | None:
         try:
@@ -200,34 +193,23 @@ class LexicalIndex:
 
     def _searchers_of(self, state: State) -> dict[Level, tantivy.Searcher]:
         with self._lock:
-            opened, searchers = self._opened, dict(self._searchers)
-        if opened is None or (opened.store, opened.build) != (state.store, state.visible):
-            return {}
-        return searchers
+            is_same = self._opened is not None and self._opened.index_id == state.index_id
+            return dict(self._searchers) if is_same else {}
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
-    """Turn what tantivy raises for damaged files in the block into `LexicalDamaged`."""
+def _errors() -> Iterator[None]:
+    """Turn failures to read or write the index in the block into a `LexicalError`."""
     try:
         yield
     except BaseException as error:  # a panic of tantivy's is no Exception, and has no importable name
         if isinstance(error, ValueError | OSError) or type(error).__name__ == "PanicException":
-            raise LexicalDamaged(
-                f"The lexical index cannot be read: {error!s:.150}.",
-                "Delete the folder 'lexical' in the data folder and search again: it is made from the text.",
+            raise LexicalError(
+                f"The index of words cannot be read or written: {error!s:.150}.",
+                "Free some space. If that does not help, delete the folder 'lexical' in the data folder: the "
+                "next search makes it from the text.",
             ) from error
         raise
-
-
-@contextmanager
-def _writable() -> Iterator[None]:
-    """Turn failures to write in the block into a `StoreError`."""
-    try:
-        yield
-    except (ValueError, OSError) as error:  # tantivy reports all its failures, a full disk too, as these
-        fix = "Free some space and try again: it is made from what is stored."
-        raise StoreError(f"Cannot write the lexical index: {error}.", fix) from error
 
 
 @cache
@@ -239,16 +221,9 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def create_index(folder: Path, rows: Iterable[_Row]) -> None:
-    """Make an index of some rows in a new folder."""
-    with _writable():
-        folder.mkdir(parents=True)
-        _write(tantivy.Index(_schema(), path=str(folder)), rows, remove=())
-
-
 def open_searcher(folder: Path) -> tantivy.Searcher:
-    """The index in a folder as it is now, for searching; raises `LexicalDamaged`."""
-    with _readable():
+    """The index in a folder as it is now, for searching; raises `LexicalError`."""
+    with _errors():
         if not tantivy.Index.exists(str(folder)):
             raise FileNotFoundError(folder)
         return tantivy.Index.open(str(folder)).searcher()
@@ -258,7 +233,7 @@ def search_index(
     searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: Collection[int] | None
 ) -> list[Scored]:
     """The nodes with any of the terms, best first, ties by number; `documents` limits the search to those."""
-    with _readable():
+    with _errors():
         limit = max(1, min(limit, searcher.num_docs))  # room for all of them is made at once
         hits = searcher.search(_query(terms, documents), limit=limit, count=False).hits
         numbers = searcher.fast_field_values("number", [address for _, address in hits])
@@ -283,26 +258,25 @@ def _term(term: str, count: int) -> tantivy.Query:
     return query if count == 1 else tantivy.Query.boost_query(query, float(count))
 
 
-def _write(index: tantivy.Index, rows: Iterable[_Row], *, remove: Collection[int]) -> None:
-    writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-    if remove:
-        # By query: `delete_documents_by_term` takes the number as signed and deletes nothing.
-        removed = tantivy.Query.term_set_query(_schema(), "document", list(remove))
-        writer.delete_documents_by_query(removed)
-    for number, document, terms in rows:
-        row = tantivy.Document()  # given to the constructor, the numbers would be signed, too
-        row.add_unsigned("number", number)
-        row.add_unsigned("document", document)
-        row.add_text("terms", terms)
-        writer.add_document(row)
-    writer.commit()
-    writer.wait_merging_threads()
-
-
-def _derived(state: State, folder: str, documents: Collection[int]) -> Derived:
-    return Derived(
-        LEXICAL_FORMAT, state.store, state.visible or 0, state.generation, folder, tuple(sorted(documents))
-    )
+def write_index(folder: Path, rows: Iterable[_Row], *, remove: Collection[int] | None = None) -> None:
+    """Delete documents by number and add rows, in one commit; without `remove`, in a new index."""
+    with _errors():
+        folder.mkdir(parents=True, exist_ok=True)
+        is_new = remove is None
+        index = tantivy.Index(_schema(), path=str(folder)) if is_new else tantivy.Index.open(str(folder))
+        writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+        if remove:
+            # By query: `delete_documents_by_term` takes the number as signed and deletes nothing.
+            removed = tantivy.Query.term_set_query(_schema(), "document", list(remove))
+            writer.delete_documents_by_query(removed)
+        for number, document, terms in rows:
+            row = tantivy.Document()  # given to the constructor, the numbers would be signed, too
+            row.add_unsigned("number", number)
+            row.add_unsigned("document", document)
+            row.add_text("terms", terms)
+            writer.add_document(row)
+        writer.commit()
+        writer.wait_merging_threads()
 
 
 def _rows(connection: sqlite3.Connection, level: Level, documents: Collection[int]) -> Iterator[_Row]:

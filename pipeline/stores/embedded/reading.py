@@ -1,4 +1,4 @@
-"""`SectionStore` and `SentenceIndex` over the visible build of the SQLite file and its derived indexes."""
+"""`SectionStore` and `SentenceIndex` over the SQLite file and its derived indexes."""
 
 from __future__ import annotations
 
@@ -38,17 +38,14 @@ from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.vectors import VectorIndex, read_vectors
 from pipeline.stores.globs import Globs, matches
 
-# CROSS JOIN keeps SQLite from reading the whole build instead (12 ms at 100,000 sentences).
+# CROSS JOIN keeps SQLite from reading all nodes instead (12 ms at 100,000 sentences).
 _IDS = """
     SELECT node.number, node.id, coalesce(section.id, node.id)
     FROM json_each(?) CROSS JOIN node ON node.number = value
     LEFT JOIN node AS section ON section.number = node.section
-    WHERE node.build = ?
 """
-_BY_ID = "node.build = ? AND node.id IN (SELECT value FROM json_each(?))"
-_OF_SECTIONS = (
-    "node.section IN (SELECT number FROM node WHERE build = ? AND id IN (SELECT value FROM json_each(?)))"
-)
+_BY_ID = "node.id IN (SELECT value FROM json_each(?))"
+_OF_SECTIONS = "node.section IN (SELECT number FROM node WHERE id IN (SELECT value FROM json_each(?)))"
 _EMPTY = SearchResponse((), (), (), ())
 
 
@@ -60,37 +57,37 @@ class EmbeddedSections:
         self._statistics: tuple[State, Statistics] | None = None
 
     def documents(self) -> list[DocumentInfo]:
-        """All visible documents, by source."""
+        """All documents, by source."""
         with self._database.read() as connection:
-            return list_infos(connection, read_state(connection).visible)
+            return list_infos(connection)
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
         with self._database.read() as connection:
-            return read_document(connection, read_state(connection).visible, source)
+            return read_document(connection, source)
 
     def get_many(
         self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
     ) -> dict[str, StoredNode]:
         """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
         with self._database.read() as connection:
-            build, found = read_state(connection).visible, dict[str, StoredNode]()
+            found = dict[str, StoredNode]()
             if node_ids:
-                nodes = read_nodes(connection, _BY_ID, build, as_json(node_ids))
+                nodes = read_nodes(connection, _BY_ID, as_json(node_ids))
                 by_id = {node.node_id: node for node in nodes}
                 found = {node_id: by_id[node_id] for node_id in node_ids if node_id in by_id}
             if of_sections:
-                nodes = read_nodes(connection, _OF_SECTIONS, build, as_json(of_sections))
+                nodes = read_nodes(connection, _OF_SECTIONS, as_json(of_sections))
                 found |= {node.node_id: node for node in nodes}
         return found
 
     def statistics(self) -> Statistics:
-        """How much is visible, and what it was made with."""
+        """How much is indexed, and what it was made with."""
         with self._database.read() as connection:
             state = read_state(connection)
             known = self._statistics
             if known is None or known[0] != state:
-                known = self._statistics = state, read_statistics(connection, state)
+                known = self._statistics = state, read_statistics(connection)
         return known[1]
 
 
@@ -128,7 +125,7 @@ class EmbeddedSentences:
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """The vectors of sections and sentences by id."""
         with self._database.read() as connection:
-            return read_vectors(connection, read_state(connection).visible, node_ids)
+            return read_vectors(connection, node_ids)
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """The analysed terms that no section has."""
@@ -142,9 +139,7 @@ class EmbeddedSentences:
             state = read_state(connection)
             known = self._words
             if known is None or known[0] != state:
-                rows = connection.execute(
-                    f"{NODES} WHERE node.build = ? AND node.section IS NULL", (state.visible,)
-                )
+                rows = connection.execute(f"{NODES} WHERE node.section IS NULL")
                 headings = ((node_metadata(row, {})["heading_path"], row[5]) for row in rows)
                 known = self._words = state, count_words(" ".join((*path, text)) for path, text in headings)
         return {word: count for word, count in known[1].items() if word.startswith(initial)}
@@ -158,7 +153,7 @@ class EmbeddedSentences:
             "section": request.top_k,
             "sentence": request.top_k * SENTENCES_PER_SECTION,
         }
-        documents = _documents(connection, state, request.paths)
+        documents = _documents(connection, request.paths)
         lexical: dict[Level, list[Scored]] = {}
         dense: dict[Level, list[Scored]] = {}
         if terms := request.terms:
@@ -167,29 +162,28 @@ class EmbeddedSentences:
             dense = self._vectors.search(
                 connection, state, request.vector, limits=limits, documents=documents
             )
-        return SearchResponse(*_hits(connection, state, lexical, dense))
+        return SearchResponse(*_hits(connection, lexical, dense))
 
 
 def _hits(
     connection: sqlite3.Connection,
-    state: State,
     lexical: Mapping[Level, list[Scored]],
     dense: Mapping[Level, list[Scored]],
 ) -> list[Ranking]:
-    """The four rankings; numbers that the visible build does not have, or no longer has, are dropped."""
+    """The four rankings; numbers that are not stored any more are dropped."""
     levels: tuple[Level, ...] = ("section", "sentence")
     found = [by_level.get(level, []) for by_level in (lexical, dense) for level in levels]
     numbers = {number for number, _ in chain.from_iterable(found)}
-    rows = connection.execute(_IDS, (as_json(sorted(numbers)), state.visible))
+    rows = connection.execute(_IDS, (as_json(sorted(numbers)),))
     ids = {number: (node_id, section_id) for number, node_id, section_id in rows}
     return [
         tuple([Hit(*ids[number], score) for number, score in ranking if number in ids]) for ranking in found
     ]
 
 
-def _documents(connection: sqlite3.Connection, state: State, globs: Globs | None) -> frozenset[int] | None:
+def _documents(connection: sqlite3.Connection, globs: Globs | None) -> frozenset[int] | None:
     """The numbers of the documents that globs match; None for all."""
     if globs is None:
         return None
-    rows = connection.execute("SELECT number, source FROM document WHERE build = ?", (state.visible,))
+    rows = connection.execute("SELECT number, source FROM document")
     return frozenset(number for number, source in rows if matches(source, globs))

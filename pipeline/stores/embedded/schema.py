@@ -1,8 +1,5 @@
 """The tables of the SQLite file, and the number of their format.
 
-Documents and their nodes belong to a *build*: one index, made with one manifest. Readers see the build that
-`state.visible` names. A rebuild writes another build and makes that visible in one transaction.
-
 Numbers are never used twice, so an index that was derived from an older state cannot take one node for
 another: the nodes of document `n` with S sections and T sentences have the numbers n+1 … n+S (sections) and
 n+S+1 … n+S+T (sentences).
@@ -12,7 +9,7 @@ from __future__ import annotations
 
 from pipeline.stores.rows import KINDS
 
-FORMAT = 20
+FORMAT = 21
 """Rises with each change of the tables; stored in the file as its `user_version`."""
 
 _ROWS = """
@@ -35,29 +32,19 @@ CREATE INDEX IF NOT EXISTS {kind}_by_group ON {kind} ("group", at, id);
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 
-CREATE TABLE IF NOT EXISTS manifest (
-    build INTEGER PRIMARY KEY AUTOINCREMENT,
-    format INTEGER NOT NULL,         -- the columns from here on are the fields of `Manifest`
-    embedding_model TEXT NOT NULL,
-    dimensions INTEGER NOT NULL,
-    splitter TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    recipe INTEGER NOT NULL
-);
 CREATE TABLE IF NOT EXISTS state (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    store TEXT NOT NULL,             -- random; an index derived from another file is not used
-    visible INTEGER REFERENCES manifest (build),
-    generation INTEGER NOT NULL,     -- rises with every change of the visible build
+    index_id TEXT NOT NULL,          -- random, another one after a rebuild; what was derived names it
+    manifest TEXT NOT NULL,          -- JSON of `Manifest`
+    generation INTEGER NOT NULL,     -- rises with every change of a document
     next_number INTEGER NOT NULL,
     erasing INTEGER NOT NULL         -- 1 while bytes of something forgotten may be in the file
 );
-INSERT OR IGNORE INTO state VALUES (1, lower(hex(randomblob(16))), NULL, 0, 1, 0);
+INSERT OR IGNORE INTO state VALUES (1, '', '', 0, 1, 0);
 CREATE TABLE IF NOT EXISTS document (
     number INTEGER PRIMARY KEY,
-    build INTEGER NOT NULL REFERENCES manifest (build),
     id TEXT NOT NULL,                -- the columns from here to `indexed_at` are the fields of `DocumentInfo`
-    source TEXT NOT NULL,
+    source TEXT NOT NULL UNIQUE,
     root TEXT NOT NULL,
     title TEXT NOT NULL,
     hash TEXT NOT NULL,
@@ -66,20 +53,17 @@ CREATE TABLE IF NOT EXISTS document (
     characters INTEGER NOT NULL,
     indexed_at REAL NOT NULL,
     text TEXT NOT NULL,
-    metadata TEXT NOT NULL,          -- JSON: what its sections share (`pipeline/stores/metadata.py`)
-    UNIQUE (build, source)
+    metadata TEXT NOT NULL           -- JSON: what its sections share (`pipeline/stores/metadata.py`)
 );
 CREATE TABLE IF NOT EXISTS node (
     number INTEGER PRIMARY KEY,
-    build INTEGER NOT NULL,
     document INTEGER NOT NULL REFERENCES document (number) ON DELETE CASCADE,
     section INTEGER,                 -- the number of a sentence's section; NULL for a section
-    id TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
     start INTEGER,
     end INTEGER,
     metadata TEXT NOT NULL,          -- JSON
-    text TEXT NOT NULL,
-    UNIQUE (build, id)
+    text TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS node_document ON node (document);
 CREATE INDEX IF NOT EXISTS node_section ON node (section);

@@ -1,6 +1,6 @@
 """`EmbeddedStore`: one folder with the SQLite file, which is the truth, and the index of words.
 
-The writer takes documents in and out of one build, each in a transaction of its own.
+One writer at a time replaces and deletes documents.
 """
 
 from __future__ import annotations
@@ -15,20 +15,14 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.stores.base import DocumentInfo, Manifest, NewDocument, check_manifest
+from pipeline.stores.base import Manifest, NewDocument
 from pipeline.stores.embedded.database import FILE_NAME, Database, unwritable
 from pipeline.stores.embedded.documents import (
-    begin_build,
+    begin_writing,
     count_change,
-    document_numbers,
-    drop_builds_except,
     insert_document,
-    list_infos,
-    pending_build,
-    read_manifest,
     read_state,
     remove_document,
-    show_build,
 )
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.reading import EmbeddedSections, EmbeddedSentences
@@ -90,8 +84,8 @@ class EmbeddedStore:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
         with self._writer_lock(self._lock_wait_s):
             with self.database.write() as connection:
-                build = _build_to_write(connection, manifest, rebuild=rebuild)
-            writing = EmbeddedWriting(self.database, self._lexical, build=build)
+                begin_writing(connection, manifest, rebuild=rebuild)
+            writing = EmbeddedWriting(self.database, self._lexical)
             yield writing
             writing.finish()
 
@@ -104,7 +98,7 @@ class EmbeddedStore:
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Bring the index of words up to date, unless a writer is at work, who does it himself."""
         state = read_state(connection)
-        if state.visible is None or self._lexical.is_current(state):
+        if not state.index_id or self._lexical.is_current(state):
             return
         with suppress(_Taken), self._writer_lock(0), self.database.read() as now:
             self._lexical.update(now, read_state(now))
@@ -136,46 +130,31 @@ class _Taken(StoreError):
 
 
 class EmbeddedWriting:
-    """Writes to one build: the visible one, or in a rebuild the one that will be visible."""
+    """Fulfils `Writing`, for whoever holds the writer's place."""
 
-    def __init__(self, database: Database, lexical: LexicalIndex, *, build: int) -> None:
+    def __init__(self, database: Database, lexical: LexicalIndex) -> None:
         self._database = database
         self._lexical = lexical
-        self._build = build
         self._unindexed = 0  # nodes
-        with database.read() as connection:
-            self.documents: list[DocumentInfo] = list_infos(connection, build)
 
-    def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version, in one transaction."""
+    def replace(self, *documents: NewDocument) -> None:
+        """Write documents, replacing their former versions, in one transaction."""
         with self._database.write() as connection:
-            remove_document(connection, self._build, document.source)
-            insert_document(connection, self._build, document)
-            if visible := self._is_visible(connection):
-                count_change(connection)
-        self._unindexed += len(document.sections) + len(document.sentences)
-        if self._unindexed >= NODES_PER_COMMIT and visible:
+            for document in documents:
+                remove_document(connection, document.source)
+                insert_document(connection, document)
+                self._unindexed += len(document.sections) + len(document.sentences)
+            count_change(connection)
+        if self._unindexed >= NODES_PER_COMMIT:
             self._update_words()
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
         with self._database.write() as connection:
-            if not remove_document(connection, self._build, source):
+            if not remove_document(connection, source):
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-            if self._is_visible(connection):
-                count_change(connection)
-                self._lexical.discard()
-
-    def publish(self) -> None:
-        """Put a rebuilt index in the place of the old one; its words first, so that none are missing."""
-        with self._database.read() as connection:
-            if self._is_visible(connection):
-                return
-            name = self._lexical.derive(connection, self._build)
-        with self._database.write() as connection:
-            show_build(connection, self._build)
-            state, numbers = read_state(connection), document_numbers(connection, self._build)
-        self._lexical.adopt(name, state, numbers)
+            count_change(connection)
+            self._lexical.discard()
 
     def finish(self) -> None:
         """Bring the index of words up to date, and empty the log."""
@@ -186,26 +165,3 @@ class EmbeddedWriting:
         with self._database.read() as connection:
             self._lexical.update(connection, read_state(connection))
         self._unindexed = 0
-
-    def _is_visible(self, connection: sqlite3.Connection) -> bool:
-        return read_state(connection).visible == self._build
-
-
-def _build_to_write(connection: sqlite3.Connection, manifest: Manifest, *, rebuild: bool) -> int:
-    """The build to write to; raises `ManifestMismatch`.
-
-    A rebuild of an index that has no documents would hide nothing: it writes to the visible build.
-    """
-    state = read_state(connection)
-    stored = read_manifest(connection, state)
-    if stored is None or state.visible is None:
-        build = begin_build(connection, manifest)
-        show_build(connection, build)
-        return build
-    if not rebuild:
-        check_manifest(stored, manifest)
-        drop_builds_except(connection, [state.visible])
-        return state.visible
-    build = pending_build(connection, manifest) or begin_build(connection, manifest)
-    drop_builds_except(connection, [state.visible, build])
-    return build

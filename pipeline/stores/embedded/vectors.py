@@ -1,4 +1,4 @@
-"""Exact dense search over the vectors of the visible build, which are read once and then kept up to date.
+"""Exact dense search over all vectors, which are read once and then kept up to date.
 
 NumPy is imported with the first vector that is read: an ingest with nothing to do reads none.
 """
@@ -33,7 +33,7 @@ _VECTORS = """
     WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number
 """
 _PLACES = """
-    SELECT id, number, document FROM node WHERE build = ? AND id IN (SELECT value FROM json_each(?))
+    SELECT id, number, document FROM node WHERE id IN (SELECT value FROM json_each(?))
 """
 
 
@@ -62,7 +62,7 @@ class VectorIndex:
         """
         with self._lock:
             known = self._state
-            if known is None or known[:2] != state[:2] or known.generation < state.generation:
+            if known is None or known.index_id != state.index_id or known.generation < state.generation:
                 self._catch_up(connection, state, dimensions=len(vector))
             return {
                 level: rows.search(vector, limits[level], documents) for level, rows in self._levels.items()
@@ -76,12 +76,12 @@ class VectorIndex:
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
         import numpy as np
 
-        now = document_numbers(connection, state.visible)
+        now = document_numbers(connection)
         self._removed += len(self._documents - now)
-        same_build = self._state is not None and self._state[:2] == state[:2]
-        if not same_build or self._removed > MOST_REMOVED * len(now):
+        is_same = self._state is not None and self._state.index_id == state.index_id
+        if not is_same or self._removed > MOST_REMOVED * len(now):
             self._levels = {}  # freed first: there is not room for both
-            counts = read_statistics(connection, state)
+            counts = read_statistics(connection)
             self._levels = {
                 "section": VectorRows(counts.sections, dimensions),
                 "sentence": VectorRows(counts.sentences, dimensions),
@@ -152,13 +152,11 @@ class VectorRows:
         return [Scored(number, score) for number, score in pairs]
 
 
-def read_vectors(
-    connection: sqlite3.Connection, build: int | None, node_ids: Iterable[str]
-) -> dict[str, Vector]:
+def read_vectors(connection: sqlite3.Connection, node_ids: Iterable[str]) -> dict[str, Vector]:
     """The stored vectors of sections and sentences by id; an id that is not stored is missing."""
     import numpy as np
 
-    places = connection.execute(_PLACES, (build, as_json(node_ids))).fetchall()
+    places = connection.execute(_PLACES, (as_json(node_ids),)).fetchall()
     rows = connection.execute(_VECTORS, (as_json({document for _, _, document in places}),))
     matrices = {
         number: np.frombuffer(packed, dtype=STORED_VECTORS).reshape(nodes, -1)

@@ -32,8 +32,12 @@ Result = TypeVar("Result")
 PARALLEL_CALLS = 16
 ITEMS_A_CALL = 1000
 
-ROW_INDEXES = (("user", "at", "_id"), ("group", "at", "_id"))
-"""Indexes of the collections of rows; those of documents are in `index.py`."""
+INDEXES: Mapping[str, Sequence[Sequence[str]]] = {
+    "documents": (("clean", "begun_at"),),
+    "sections": (("node",), ("version", "order")),
+    **dict.fromkeys(KINDS, (("user", "at", "_id"), ("group", "at", "_id"))),
+}
+"""The indexes of MongoDB's collections, each by its fields."""
 
 
 class Connections:
@@ -96,7 +100,9 @@ class Connections:
             raise describe_mongodb(error, addresses) from error
         database = client[addresses.mongodb_database]
         try:
-            create_indexes(database, dict.fromkeys(KINDS, ROW_INDEXES))
+            for name, keys in INDEXES.items():
+                for fields in keys:
+                    database[name].create_index(list(fields))
         except BaseException:
             client.close()
             raise
@@ -118,13 +124,6 @@ class Connections:
             additional_config=AdditionalConfig(trust_env="SSL_CERT_FILE" in os.environ, proxies=Proxies()),
             skip_init_checks=True,  # they would ask PyPI for a newer client
         )
-
-
-def create_indexes(database: Db, indexes: Mapping[str, Sequence[Sequence[str]]]) -> None:
-    """Create the indexes of some collections that do not exist yet."""
-    for name, keys in indexes.items():
-        for fields in keys:
-            database[name].create_index(list(fields))
 
 
 def in_parts(items: Iterable[Item], size: int = ITEMS_A_CALL) -> Iterator[list[Item]]:

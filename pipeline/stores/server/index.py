@@ -1,36 +1,31 @@
-"""The index's one record in MongoDB: which build is searched, and what it was made with.
+"""The index's one record in MongoDB: what it was made with, and which collections of Weaviate it has.
 
-A build is one index made with one manifest: two collections in Weaviate (`schema.py`) and four in MongoDB,
-all named after it. A rebuild writes another build, and one update of this record publishes it.
+`build` is part of the names of these collections: a rebuild makes new ones. `is_emptied` is False from the
+beginning of a rebuild until all that was made of the documents is deleted; after a crash in between, the next
+ingest deletes it.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
-from pymongo.collection import Collection
 from pymongo.errors import DuplicateKeyError
 from weaviate import WeaviateClient
 
+from pipeline.errors import StoreError
 from pipeline.stores.base import Manifest, check_manifest
-from pipeline.stores.server.connections import Connections, Db, Record, create_indexes
+from pipeline.stores.server.connections import Connections, Db, Record
 from pipeline.stores.server.schema import collection_names, create_collections
 
 INDEX = {"_id": "index"}
 
-INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "documents": (("clean", "begun_at"),),
-    "texts": (),
-    "sections": (("node",), ("version", "order")),
-    "words": (),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The index as it is searched at one moment; `generation` rises with every change of its documents."""
+    """The index as it is at one moment; `generation` rises with every change of its documents."""
 
     build: str
     manifest: Manifest
@@ -38,7 +33,7 @@ class Index:
 
 
 def read_index(database: Db) -> Index | None:
-    """The index that is searched; None where nothing was ever written."""
+    """The index; None where nothing was ever written."""
     record = database["index"].find_one(INDEX)
     if record is None:
         return None
@@ -46,93 +41,68 @@ def read_index(database: Db) -> Index | None:
     return Index(record["build"], Manifest(**{**record["manifest"], "generation": generation}), generation)
 
 
+def check_build(database: Db, build: str) -> None:
+    """Raise `StoreError` where another process has begun a rebuild."""
+    index = read_index(database)
+    if index is None or index.build != build:
+        raise StoreError("Another process has begun to rebuild the index.", "Ingest again when it is done.")
+
+
 def raise_generation(database: Db) -> None:
     """Raise the generation, because documents changed."""
     database["index"].update_one(INDEX, {"$inc": {"generation": 1}})
 
 
-def documents_of(database: Db, build: str) -> Collection[Record]:
-    """The documents' records of a build."""
-    return database[f"documents_{build}"]
+def has_documents(database: Db) -> bool:
+    """True where a document is visible."""
+    return database["documents"].find_one({"version": {"$ne": ""}}, {"_id": 1}) is not None
 
 
-def has_documents(database: Db, build: str) -> bool:
-    """True where a build has a document that is visible."""
-    return documents_of(database, build).find_one({"version": {"$ne": ""}}, {"_id": 1}) is not None
-
-
-def build_to_write(connections: Connections, manifest: Manifest, *, rebuild: bool) -> str:
-    """The build that an ingest with this manifest writes to; raises `ManifestMismatch`.
-
-    A rebuild continues an unfinished one of the same manifest. An index without documents takes any manifest.
-    """
+def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool) -> str:
+    """Return the build to write to; raises `ManifestMismatch`. An index without documents is made anew."""
     with connections.mongodb() as database:
-        index = read_index(database) or _begin(database, manifest)
-        is_empty = not has_documents(database, index.build)
-        if not is_empty and not rebuild:
-            check_manifest(index.manifest, manifest)
-        build = index.build
-        is_other = replace(index.manifest, generation=0) != replace(manifest, generation=0)
-        if is_other or (rebuild and not is_empty):
-            build = _rebuilt(database, manifest)
+        with suppress(DuplicateKeyError):  # there is one already
+            database["index"].insert_one({**INDEX, **_new_index(manifest)})
+        record = database["index"].find_one(INDEX) or {}
+        is_other = record["manifest"] != _fields(manifest)
+        if is_other and not rebuild and has_documents(database):
+            check_manifest(Manifest(**record["manifest"]), manifest)
+        if is_other or rebuild:
+            record = _new_index(manifest)
+        build = str(record["build"])
         connections.weaviate(lambda client: create_collections(client, connections.addresses, build))
-        create_indexes(database, {f"{name}_{build}": keys for name, keys in INDEXES.items()})
-        if is_empty:
-            publish(connections, build)
-        _drop_retired(connections, database)
+        if is_other or rebuild:
+            del record["generation"]
+            database["index"].update_one(INDEX, {"$set": record, "$inc": {"generation": 1}})
+        if not record["is_emptied"]:
+            _empty(connections, database, build)
     return build
 
 
-def publish(connections: Connections, build: str) -> None:
-    """Search a rebuilt index from now on, and drop the former one; nothing where it is searched already."""
-    with connections.mongodb() as database:
-        pending = {**INDEX, "rebuild.build": build}
-        record = database["index"].find_one(pending)
-        if record is None:
-            return
-        database["index"].update_one(
-            pending,
-            {
-                "$set": {"build": build, "manifest": record["rebuild"]["manifest"], "rebuild": None},
-                "$inc": {"generation": 1},
-                "$push": {"retired": record["build"]},
-            },
-        )
-        _drop_retired(connections, database)
+def _empty(connections: Connections, database: Db, build: str) -> None:
+    """Delete all that was made of the documents before a rebuild, but not their texts.
 
-
-def _begin(database: Db, manifest: Manifest) -> Index:
-    """The record of a new, empty index, or the one that another process has just made."""
-    first: Record = {**INDEX, **_new_build(manifest), "generation": 0, "rebuild": None, "retired": []}
-    with suppress(DuplicateKeyError):
-        database["index"].insert_one(first)
-    return read_index(database) or _begin(database, manifest)
-
-
-def _rebuilt(database: Db, manifest: Manifest) -> str:
-    """The build of a rebuild: an unfinished one with the same manifest, or a new one."""
-    record = database["index"].find_one(INDEX) or {"rebuild": None}
-    unfinished, new = record["rebuild"], _new_build(manifest)
-    if unfinished and unfinished["manifest"] == new["manifest"]:
-        return str(unfinished["build"])
-    retired = {"$push": {"retired": unfinished["build"]}} if unfinished else {}
-    database["index"].update_one(INDEX, {"$set": {"rebuild": new}, **retired})
-    return str(new["build"])
-
-
-def _new_build(manifest: Manifest) -> Record:
-    return {"build": uuid.uuid4().hex[:8], "manifest": asdict(replace(manifest, generation=0))}
-
-
-def _drop_retired(connections: Connections, database: Db) -> None:
-    """Delete the builds that nobody searches or writes any more."""
+    A process that still writes a document finds that its version is not `next` any more.
+    """
+    stale = {"next": "", "sections": 0, "sentences": 0, "indexed_at": 0.0}
+    database["documents"].update_many({}, {"$set": stale})
+    for name in ("sections", "words"):
+        database[name].delete_many({})
+    current = set(collection_names(connections.addresses, build).values())
+    ours = re.compile(rf"{connections.addresses.weaviate_prefix}_[0-9a-f]{{8}}_(section|sentence)")
 
     def drop(client: WeaviateClient) -> None:
-        client.collections.delete(list(collection_names(connections.addresses, build).values()))
+        names = set(client.collections.list_all(simple=True)) - current
+        client.collections.delete([name for name in names if ours.fullmatch(name)])
 
-    record = database["index"].find_one(INDEX) or {"retired": []}
-    for build in record["retired"]:
-        connections.weaviate(drop)
-        for name in INDEXES:
-            database.drop_collection(f"{name}_{build}")
-        database["index"].update_one(INDEX, {"$pull": {"retired": build}})
+    connections.weaviate(drop)
+    database["index"].update_one({**INDEX, "build": build}, {"$set": {"is_emptied": True}})
+
+
+def _new_index(manifest: Manifest) -> Record:
+    build = uuid.uuid4().hex[:8]
+    return {"build": build, "manifest": _fields(manifest), "generation": 0, "is_emptied": False}
+
+
+def _fields(manifest: Manifest) -> Record:
+    return asdict(replace(manifest, generation=0))

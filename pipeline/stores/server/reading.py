@@ -13,12 +13,12 @@ import numpy as np
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 
-from pipeline.errors import StoreDamaged, StoreError, UnknownDocument
+from pipeline.errors import StoreDamaged, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Level, NewDocument, Statistics, StoredDocument, Vector
 from pipeline.stores.metadata import own_metadata, shared_metadata, to_json, whole_metadata
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
-from pipeline.stores.server.index import Index, documents_of, has_documents, read_index
+from pipeline.stores.server.index import Index, has_documents, read_index
 from pipeline.stores.server.schema import collection_names
 
 Item = TypeVar("Item")
@@ -38,31 +38,16 @@ class Stored(NamedTuple):
 
 
 class Reader:
-    """Reads the build that is searched; versions of documents are looked up for each read."""
+    """Reads the index; versions of documents are looked up for each read."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
 
     def read(self, read: Callable[[Db, Index], Result], empty: Result) -> Result:
-        """The result of `read` for one build; `empty` where nothing was ever indexed.
-
-        Where a rebuild was published meanwhile, its build is read instead.
-        """
+        """The result of `read`; `empty` where nothing was ever indexed."""
         with self.connections.mongodb() as database:
             index = read_index(database)
-            while index is not None:
-                failure: StoreError | None = None
-                try:
-                    result = read(database, index)
-                except StoreError as error:
-                    failure = error
-                now = read_index(database)
-                if now is None or now.build == index.build:
-                    if failure is not None:
-                        raise failure
-                    return result
-                index = now
-        return empty
+            return empty if index is None else read(database, index)
 
     def stored(self, database: Db, index: Index, level: Level, node_ids: Iterable[str]) -> dict[str, Stored]:
         """The visible objects of some nodes of a level, by node id."""
@@ -70,7 +55,7 @@ class Reader:
         calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
         objects = [one for found in self.connections.weaviate(*calls) for one in found]
         places = [(str(one.properties["path"]), str(one.properties["version"])) for one in objects]
-        records = read_records(database, index.build, {path for path, _ in places})
+        records = read_records(database, {path for path, _ in places})
         return {
             one.properties["node"]: one
             for one, (path, version) in zip(objects, places, strict=True)
@@ -87,11 +72,11 @@ class ServerSections:
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
-        return self._reader.read(lambda database, index: list_documents(database, index.build), [])
+        return self._reader.read(lambda database, _: list_documents(database), [])
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
-        found = self._reader.read(lambda database, index: _document(database, index, source), None)
+        found = self._reader.read(lambda database, _: _document(database, source), None)
         if found is None:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
         return found
@@ -100,14 +85,14 @@ class ServerSections:
         """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
 
         def read(database: Db, index: Index) -> dict[str, StoredNode]:
-            sections = read_sections(database, index, {*node_ids, *of_sections})
+            sections = read_sections(database, {*node_ids, *of_sections})
             below = [
                 id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids
             ]
             wanted = [id_ for id_ in node_ids if id_ not in sections] + below
             found = self._reader.stored(database, index, "sentence", wanted) if wanted else {}
             above = {str(one.properties["section"]) for one in found.values()}
-            sections |= read_sections(database, index, above - sections.keys())
+            sections |= read_sections(database, above - sections.keys())
             nodes: dict[str, StoredNode] = {**sections} | {
                 id_: _sentence(one.properties, sections[str(one.properties["section"])])
                 for id_, one in found.items()
@@ -125,12 +110,11 @@ class ServerSections:
         known, statistics = self._statistics
         if known == index:
             return statistics
-        languages = _sums(database, index, group="$language", add=1)
+        languages = _sums(database, group="$language", add=1)
         sections, sentences = (
-            sum(_sums(database, index, group=None, add=field).values())
-            for field in ("$sections", "$sentences")
+            sum(_sums(database, group=None, add=field).values()) for field in ("$sections", "$sentences")
         )
-        manifest = index.manifest if has_documents(database, index.build) else None
+        manifest = index.manifest if has_documents(database) else None
         statistics = Statistics(sum(languages.values()), sections, sentences, languages, manifest)
         self._statistics = index, statistics
         return statistics
@@ -172,15 +156,15 @@ def section_records(document: NewDocument, version: str) -> Iterator[Record]:
         }
 
 
-def list_documents(database: Db, build: str) -> list[DocumentInfo]:
-    """The visible documents of a build, by source."""
-    found = documents_of(database, build).find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
+def list_documents(database: Db) -> list[DocumentInfo]:
+    """The visible documents, by source."""
+    found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
     return [_info(record) for record in found.sort("_id", 1)]
 
 
-def read_records(database: Db, build: str, sources: Iterable[str]) -> dict[str, Record]:
+def read_records(database: Db, sources: Iterable[str]) -> dict[str, Record]:
     """The records of visible documents, by source."""
-    documents, wanted = documents_of(database, build), ("version", "id", "metadata")
+    documents, wanted = database["documents"], ("version", "id", "metadata")
     return {
         record["_id"]: record
         for some in in_parts(sources)
@@ -189,11 +173,12 @@ def read_records(database: Db, build: str, sources: Iterable[str]) -> dict[str, 
     }
 
 
-def read_sections(database: Db, index: Index, node_ids: Ids[str]) -> dict[str, StoredNode]:
+def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     """Visible sections by id."""
-    sections = database[f"sections_{index.build}"]
-    rows = [row for some in in_parts(set(node_ids)) for row in sections.find({"node": {"$in": some}})]
-    records = read_records(database, index.build, {row["source"] for row in rows})
+    rows = [
+        row for some in in_parts(set(node_ids)) for row in database["sections"].find({"node": {"$in": some}})
+    ]
+    records = read_records(database, {row["source"] for row in rows})
     return {
         row["node"]: _section(row, records[row["source"]])
         for row in rows
@@ -201,15 +186,15 @@ def read_sections(database: Db, index: Index, node_ids: Ids[str]) -> dict[str, S
     }
 
 
-def _document(database: Db, index: Index, source: str) -> StoredDocument | None:
+def _document(database: Db, source: str) -> StoredDocument | None:
     """A document with its text and sections; read again where it was replaced meanwhile."""
     for _ in range(3):
-        record = documents_of(database, index.build).find_one({"_id": source})
+        record = database["documents"].find_one({"_id": source})
         if record is None or not record["version"]:
             return None
         of_version = {"version": record["version"]}
-        rows = [*database[f"sections_{index.build}"].find(of_version).sort("order", 1)]
-        text = database[f"texts_{index.build}"].find_one({"_id": record["version"]})
+        rows = [*database["sections"].find(of_version).sort("order", 1)]
+        text = database["texts"].find_one({"_id": record["version"]})
         if text is not None and len(rows) == record["sections"]:
             return StoredDocument(_info(record), text["text"], tuple(_section(row, record) for row in rows))
     raise StoreDamaged(
@@ -217,7 +202,7 @@ def _document(database: Db, index: Index, source: str) -> StoredDocument | None:
     )
 
 
-def _sums(database: Db, index: Index, *, group: str | None, add: int | str) -> dict[str, int]:
+def _sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:
     """The sum of a field, or the number, of visible documents in each group, the largest first.
 
     One sum a call: FerretDB 1.24 gets a second one in the same call wrong.
@@ -226,7 +211,7 @@ def _sums(database: Db, index: Index, *, group: str | None, add: int | str) -> d
         {"$match": {"version": {"$ne": ""}}},
         {"$group": {"_id": group, "sum": {"$sum": add}}},
     ]
-    groups = sorted(documents_of(database, index.build).aggregate(stages), key=lambda found: -found["sum"])
+    groups = sorted(database["documents"].aggregate(stages), key=lambda found: -found["sum"])
     return {found["_id"]: int(found["sum"]) for found in groups}
 
 

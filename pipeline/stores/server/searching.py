@@ -77,7 +77,7 @@ class ServerSentences:
         """The analysed terms that no section has."""
 
         def read(database: Db, index: Index) -> frozenset[str]:
-            if not has_documents(database, index.build):
+            if not has_documents(database):
                 return frozenset()
             queries = [Query("section", 1, words=term) for term in terms]
             found = zip(terms, self._ask(index, queries, None), strict=True)
@@ -87,15 +87,12 @@ class ServerSentences:
 
     def vocabulary(self, initial: str) -> Mapping[str, int]:
         """How often each word that begins with a letter was written in what was ingested, in lower case."""
-
-        def read(database: Db, index: Index) -> Mapping[str, int]:
-            begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
-            return {word["_id"]: word["count"] for word in database[f"words_{index.build}"].find(begins)}
-
-        return self._reader.read(read, {})
+        begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
+        with self._reader.connections.mongodb() as database:
+            return {word["_id"]: word["count"] for word in database["words"].find(begins)}
 
     def _search(self, database: Db, index: Index, request: SearchRequest) -> SearchResponse:
-        if not has_documents(database, index.build):
+        if not has_documents(database):
             return _EMPTY
         check_search(index.manifest, self._manifest, request)
         words = " ".join(request.terms)
@@ -128,7 +125,7 @@ class ServerSentences:
             asked = [queries[number]._replace(limit=limit) for number, limit in waiting.items()]
             answers = dict(zip(waiting, self._ask(index, asked, paths), strict=True))
             sources = {hit.source for hits in answers.values() for hit in hits}
-            records = read_records(database, index.build, sources)
+            records = read_records(database, sources)
             for number, hits in answers.items():
                 kept = [hit for hit in hits if _is_visible(hit, records, paths)]
                 wanted, limit = min(queries[number].limit, MOST_RESULTS), waiting.pop(number)

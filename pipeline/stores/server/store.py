@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
-from pipeline.errors import StoreError
 from pipeline.stores.base import Manifest
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.memories import Memories
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import Connections
-from pipeline.stores.server.index import build_to_write
+from pipeline.stores.server.index import begin_writing
 from pipeline.stores.server.reading import Reader, ServerSections
 from pipeline.stores.server.rows import ServerRows
 from pipeline.stores.server.searching import ServerSentences
@@ -37,14 +36,9 @@ class ServerStore:
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
         """Write documents in the block; other processes may write others. Raises `ManifestMismatch`."""
-        build = build_to_write(self._connections, manifest, rebuild=rebuild)
+        build = begin_writing(self._connections, manifest, rebuild=rebuild)
         writing = ServerWriting(self._connections, build)
-        try:
-            yield writing
-        except BaseException:
-            with suppress(StoreError):  # documents that were complete before the error are kept
-                writing.flush()
-            raise
+        yield writing
         writing.finish()
 
     def versions(self) -> tuple[str, str]:

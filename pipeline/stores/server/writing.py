@@ -24,17 +24,11 @@ from weaviate.classes.query import Filter
 from weaviate.exceptions import WeaviateBatchError, WeaviateDeleteManyError
 
 from pipeline.errors import UnknownDocument
-from pipeline.stores.base import LEVELS, DocumentInfo, Level, NewDocument, count_words
+from pipeline.stores.base import LEVELS, Level, NewDocument, count_words
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
-from pipeline.stores.server.index import documents_of, publish, raise_generation
-from pipeline.stores.server.reading import document_fields, list_documents, section_records
+from pipeline.stores.server.index import check_build, raise_generation
+from pipeline.stores.server.reading import document_fields, section_records
 from pipeline.stores.server.schema import NodeObject, collection_names, node_objects
-
-GROUP_NODES = 400
-"""Documents are written in groups of this many nodes or more."""
-
-GROUP_SECONDS = 2.0
-"""A group that is not full is written at the next document after this time."""
 
 OBJECTS_A_CALL = 400
 ABANDONED_S = 600.0
@@ -51,77 +45,53 @@ class ServerWriting:
     def __init__(self, connections: Connections, build: str) -> None:
         self._connections = connections
         self._build = build
-        self._group: dict[str, NewDocument] = {}  # by version
-        self._objects: dict[Level, list[NodeObject]] = {level: [] for level in LEVELS}
-        self._began = 0.0
         self._words = Counter[str]()
-        with connections.mongodb() as database:
-            self.documents: list[DocumentInfo] = list_documents(database, build)
 
-    def replace(self, document: NewDocument) -> None:
-        """Write a document, replacing its former version, together with those that come right after it."""
-        version = uuid.uuid4().hex
-        objects = node_objects(document, version)
-        if any(document.source == waiting.source for waiting in self._group.values()):
-            self.flush()
-        self._began = self._began if self._group else time.monotonic()
-        self._group[version] = document
-        for level, some in objects.items():
-            self._objects[level] += some
-        is_full = sum(map(len, self._objects.values())) >= GROUP_NODES
-        if is_full or time.monotonic() - self._began > GROUP_SECONDS:
-            self.flush()
+    def replace(self, *documents: NewDocument) -> None:
+        """Write documents: into both servers, then their records; then delete the former versions."""
+        group = {uuid.uuid4().hex: document for document in documents}
+        objects = [node_objects(document, version) for version, document in group.items()]
+        with self._connections.mongodb() as database:
+            _begin(database, group)
+            check_build(database, self._build)
+            insert_objects(
+                self._connections,
+                self._build,
+                {level: [one for by_level in objects for one in by_level[level]] for level in LEVELS},
+            )
+            _insert_sections(database, group)
+            _switch(database, group)
+            raise_generation(database)
+            clean(self._connections, database, self._build, [document.source for document in documents])
+        sections = [section for document in documents for section in document.sections]
+        self._words += count_words(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
-        self.flush()
         with self._connections.mongodb() as database:
-            hide(database, self._build, source)
+            hide(database, source)
             clean(self._connections, database, self._build, [source])
             raise_generation(database)
 
-    def publish(self) -> None:
-        """Search a rebuilt index from now on; nothing to do outside of a rebuild."""
-        self.finish()
-        publish(self._connections, self._build)
-
     def finish(self) -> None:
-        """Write the waiting documents and their words, and delete what dead processes left."""
-        self.flush()
+        """Write the words of the documents, and delete what dead processes left."""
         with self._connections.mongodb() as database:
-            _add_words(database, self._build, self._words)
+            _add_words(database, self._words)
             self._words.clear()
             sweep(self._connections, database, self._build)
 
-    def flush(self) -> None:
-        """Write the waiting documents: both servers, then the records, then delete the former versions."""
-        group, objects = self._group, self._objects
-        if not group:
-            return
-        self._group, self._objects = {}, {level: [] for level in LEVELS}
-        sources = [document.source for document in group.values()]
-        with self._connections.mongodb() as database:
-            _begin(database, self._build, group)
-            insert_objects(self._connections, self._build, objects)
-            _insert_sections(database, self._build, group)
-            _switch(database, self._build, group)
-            raise_generation(database)
-            clean(self._connections, database, self._build, sources)
-        sections = [section for document in group.values() for section in document.sections]
-        self._words += count_words(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
 
-
-def hide(database: Db, build: str, source: str) -> None:
+def hide(database: Db, source: str) -> None:
     """Let nobody see a document any more; raises `UnknownDocument`."""
     change = {"$set": {"version": "", "next": "", "clean": False}}
     shown = {"_id": source, "version": {"$ne": ""}}
-    if documents_of(database, build).update_one(shown, change).matched_count == 0:
+    if database["documents"].update_one(shown, change).matched_count == 0:
         raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
 
 
 def clean(connections: Connections, database: Db, build: str, sources: Iterable[str]) -> None:
     """Delete the versions of some documents that are neither visible nor being written."""
-    documents = documents_of(database, build)
+    documents = database["documents"]
     for some in in_parts(sources):
         records = [*documents.find({"_id": {"$in": some}}, {"version": 1, "next": 1, "versions": 1})]
         old = {record["_id"]: _unused(record) for record in records}
@@ -143,7 +113,7 @@ def clean(connections: Connections, database: Db, build: str, sources: Iterable[
 
 def sweep(connections: Connections, database: Db, build: str) -> None:
     """Delete what processes left that ended while they wrote or deleted documents."""
-    documents = documents_of(database, build)
+    documents = database["documents"]
     abandoned = [{"next": ""}, {"begun_at": {"$lt": time.time() - ABANDONED_S}}]
     records = [*documents.find({"clean": False, "$or": abandoned}, {"next": 1})]
     for record in records:  # a process that still writes one finds that it is not `next` any more
@@ -172,9 +142,9 @@ def insert_objects(
     )
 
 
-def _begin(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
+def _begin(database: Db, group: Mapping[str, NewDocument]) -> None:
     """Note in the documents' records that these versions are being written."""
-    documents_of(database, build).bulk_write(
+    database["documents"].bulk_write(
         [
             UpdateOne(
                 {"_id": document.source},
@@ -190,18 +160,18 @@ def _begin(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
     )
 
 
-def _insert_sections(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
+def _insert_sections(database: Db, group: Mapping[str, NewDocument]) -> None:
     texts = ({"_id": version, "text": document.text} for version, document in group.items())
     sections = (record for version, one in group.items() for record in section_records(one, version))
     for name, records in (("texts", texts), ("sections", sections)):
         for some in in_parts(records):
-            database[f"{name}_{build}"].insert_many(some, ordered=False)
+            database[name].insert_many(some, ordered=False)
 
 
-def _switch(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
+def _switch(database: Db, group: Mapping[str, NewDocument]) -> None:
     """Show the new versions; those of documents that another process began to write later stay hidden."""
     now = time.time()
-    result = documents_of(database, build).bulk_write(
+    result = database["documents"].bulk_write(
         [
             UpdateOne(
                 {"_id": document.source, "next": version},
@@ -215,7 +185,7 @@ def _switch(database: Db, build: str, group: Mapping[str, NewDocument]) -> None:
         log.warning("%d documents were written by another process at the same time: its version stays", lost)
 
 
-def _add_words(database: Db, build: str, words: Mapping[str, int]) -> None:
+def _add_words(database: Db, words: Mapping[str, int]) -> None:
     """Add to how often words are written in documents, by which spelling is corrected; none is subtracted.
 
     A new word that another process adds at the same moment is a duplicate, and is added to on the next try.
@@ -224,7 +194,7 @@ def _add_words(database: Db, build: str, words: Mapping[str, int]) -> None:
         changes = [UpdateOne({"_id": word}, {"$inc": {"count": count}}, upsert=True) for word, count in some]
         while changes:
             try:
-                database[f"words_{build}"].bulk_write(changes, ordered=False)
+                database["words"].bulk_write(changes, ordered=False)
                 changes = []
             except BulkWriteError as error:
                 failed = error.details["writeErrors"]
@@ -251,5 +221,5 @@ def _delete_versions(connections: Connections, database: Db, build: str, version
 
     for some in in_parts(versions):
         connections.weaviate(*(partial(delete, name=name, some=some) for name in names.values()))
-        database[f"sections_{build}"].delete_many({"version": {"$in": some}})
-        database[f"texts_{build}"].delete_many({"_id": {"$in": some}})
+        database["sections"].delete_many({"version": {"$in": some}})
+        database["texts"].delete_many({"_id": {"$in": some}})

@@ -11,7 +11,7 @@ import pytest
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.globs import matches
 from pipeline.stores.server import ServerAddresses, ServerStore, writing
-from pipeline.stores.server.index import build_to_write
+from pipeline.stores.server.index import begin_writing
 from pipeline.stores.server.searching import likes_of
 from pipeline.stores.server.writing import ServerWriting
 from tests.contracts.documents import ENCODER, MANIFEST, make_document, make_id
@@ -31,8 +31,6 @@ first = int(sys.argv[2])
 with store.writing(MANIFEST) as writing:
     for number in range(first, first + 12):
         writing.replace(make_document(f"{number}.md", {"A": [f"Alpha {number}."], "B": ["Beta."]}))
-        if number % 4 == 0:
-            writing.flush()
 store.close()
 """
 
@@ -55,11 +53,10 @@ def die_before(monkeypatch: pytest.MonkeyPatch, step: str, store: ServerStore, t
     def die(*_: object, **__: object) -> None:
         raise Killed
 
-    writer = ServerWriting(store._connections, build_to_write(store._connections, MANIFEST, rebuild=False))
+    writer = ServerWriting(store._connections, begin_writing(store._connections, MANIFEST, rebuild=False))
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(writing, step, die)
         writer.replace(make_document("a.md", {"a.md": [text]}))
-        writer.flush()
 
 
 @pytest.mark.parametrize("step", STEPS)
