@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import Manifest, Store
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.keys import Keys
-    from pipeline.stores.memories import Memories
     from pipeline.stores.private import PrivateConversations
-    from readers.cutting import SentenceCutter
 
 
 def open_athena(
@@ -140,11 +138,6 @@ class Athena:
         return self.components.private_conversations()
 
     @property
-    def memories(self) -> Memories:
-        """The stored memories of all users."""
-        return self.store.memories
-
-    @property
     def keys(self) -> Keys:
         """The API keys."""
         from pipeline.stores.keys import Keys
@@ -178,10 +171,6 @@ class Athena:
 
         return HybridRetriever(self.hybrid_search)
 
-    def sentence_cutter(self) -> SentenceCutter:
-        """Return what cuts sections into sentences no longer than the embedding model reads."""
-        return reading.make_cutter(self.encoder)
-
     # -- what is indexed ----------------------------------------------------------------------------
 
     @property
@@ -205,7 +194,7 @@ class Athena:
 
         self._ingesting.append(None)
         try:
-            with closing(reading.make_reader(self.settings, self.sentence_cutter)) as reader:
+            with closing(reading.make_reader(self.settings, lambda: self.encoder)) as reader:
                 report = ingest(
                     _listed(paths),
                     store=self.store,

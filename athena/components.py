@@ -138,7 +138,7 @@ def _tracer(settings: Settings) -> TurnTracer | None:
 
 
 def _memory_indexes(store: Lazy[Store], models: Models) -> Lazy[Indexes]:
-    """The users' memories in this process."""
+    """Return the memories of all users in this process."""
 
     def make() -> Indexes:
         from memory.index import Indexes
@@ -175,7 +175,7 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
         options=options_of(components.settings, MemoryOptions),
         static=static_of(persona.name, says, persona.memories, user=user),
         find_model=lambda: _complete(components),
-        hashes=lambda: _document_hashes(components),
+        hashes=lambda: {info.source: info.hash for info in components.store().sections.documents()},
         clock=lambda: round(conversations.clock(), 6),
     )
 
@@ -207,7 +207,3 @@ def _complete(components: Components) -> Complete | None:
         return complete(llm, prompt, timeout_s=MODEL_TIMEOUT_S, json_schema=schema)
 
     return ask
-
-
-def _document_hashes(components: Components) -> Mapping[str, str]:
-    return {info.source: info.hash for info in components.store().sections.documents()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -67,17 +68,12 @@ def _run(name: str, step: Callable[[], Check]) -> Check:
 
 
 def _data_folder(data_dir: Path) -> Check:
-    existing = next(folder for folder in (data_dir, *data_dir.resolve().parents) if _is_there(folder))
+    existing = next(
+        folder for folder in (data_dir, *data_dir.resolve().parents) if os.access(folder, os.F_OK)
+    )
     free = shutil.disk_usage(existing).free // 1_000_000
     fix = "" if free >= LOW_DISK_MB else "Free some space, or set ATHENA_DATA_DIR to another disk."
     return Check("data folder", not fix, f"{data_dir.resolve()}, {free:,} MB free", fix)
-
-
-def _is_there(folder: Path) -> bool:
-    try:
-        return folder.exists()
-    except PermissionError:  # in a folder that this user may not enter
-        return False
 
 
 def _store(athena: Athena) -> Check:

@@ -36,12 +36,12 @@ def make_cutter(encoder: Encoder) -> SentenceCutter:
     return SentenceCutter(encoder.count_tokens, max_tokens=max(8, encoder.max_tokens - 2))
 
 
-def make_reader(settings: Settings, cutter: Callable[[], SentenceCutter]) -> MarkdownCorpus:
-    """Return the reader of documents; `cutter` is called for the first of them."""
+def make_reader(settings: Settings, encoder: Callable[[], Encoder]) -> MarkdownCorpus:
+    """Return the reader of documents; `encoder` is called for the first of them."""
     from readers.corpus import MarkdownCorpus
 
     return MarkdownCorpus(
-        cutter,
+        lambda: make_cutter(encoder()),
         max_bytes=int(settings.max_file_mb * MEGABYTE),
         formats=formats_named(settings.formats),
         whole_folder=settings.data_dir / UPLOADS,

@@ -19,7 +19,7 @@ from pipeline.answer import (
     Verdict,
 )
 from pipeline.finding.why import Why
-from pipeline.steps.records import Step, data_of
+from pipeline.steps.records import Step
 from pipeline.stores.turns import scope_of
 
 NOTHING_RECALLED: Mapping[str, str] = {}
@@ -133,14 +133,10 @@ class CitationOut(SpanOut):
 
 
 class RecalledOut(Shape):
-    """A memory or an earlier message that was recalled, with its scores where it was searched for."""
+    """A memory or an earlier message that was recalled."""
 
     id: str
     text: str
-    score: float | None = None
-    recency: float | None = None
-    importance: float | None = None
-    relevance: float | None = None
 
 
 class AnswerOut(Shape):
@@ -176,22 +172,9 @@ class AnswerOut(Shape):
         return cls.model_validate(answer).model_copy(
             update={
                 "error": error,
-                "recalled": _recalled(answer, recalled),
+                "recalled": [RecalledOut(id=known, text=text) for known, text in recalled.items()],
                 "steps": [StepOut.of(step) for step in answer.steps],
                 "seconds": round(answer.seconds, 3),
                 "scope": list(scope_of(answer)),
             }
         )
-
-
-def _recalled(answer: Answer, texts: Mapping[str, str]) -> list[RecalledOut]:
-    """Return the recalled memories and turns whose texts are given, with their scores."""
-    data = data_of(answer.steps, "recall")
-    scores = {item["memory_id"]: item for name in ("turns", "recalled") for item in data.get(name, ())}
-    shown = ("score", "recency", "importance", "relevance")
-    found: list[RecalledOut] = []
-    for known, text in texts.items():
-        item = scores.get(known, {})
-        values = {name: round(item[name], 6) for name in shown if item.get(name) is not None}
-        found.append(RecalledOut(id=known, text=text, **values))
-    return found

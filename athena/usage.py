@@ -47,27 +47,20 @@ def usage(
     conversations: Conversations, *, user: str | None = None, since: float | None = None
 ) -> UsageReport:
     """Return the usage of one user or of all, since a time in seconds since the epoch."""
-    begun = since or 0.0
     found: list[tuple[str, Turn]] = []
     for info in conversations.list(user=user):
-        if info.updated_at < begun:
-            continue
         with suppress(UnknownConversation):  # deleted since the list was made
-            turns = conversations.get(info.id).turns
-            found += [(info.user, turn) for turn in turns if turn.created_at >= begun]
+            found += [(info.user, turn) for turn in conversations.get(info.id).turns]
+    found = [(name, turn) for name, turn in found if turn.created_at >= (since or 0.0)]
+    models = [turn.answer.usage.model if turn.answer.usage else turn.answer.model for _, turn in found]
     days = _grouped([(local_day(turn.created_at), turn) for _, turn in found])
     return UsageReport(
         since=None if since is None else local_day(since),
         total=_row([turn for _, turn in found]),
-        by_model=_grouped([(_model(turn), turn) for _, turn in found]),
+        by_model=_grouped([(name or NO_MODEL, turn) for name, (_, turn) in zip(models, found, strict=True)]),
         by_day=dict(reversed(days.items())),
         by_user=_grouped(found),
     )
-
-
-def _model(turn: Turn) -> str:
-    used = turn.answer.usage
-    return (used.model if used else turn.answer.model) or NO_MODEL
 
 
 def _grouped(turns: Sequence[tuple[str, Turn]]) -> dict[str, UsageRow]:

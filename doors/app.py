@@ -44,9 +44,8 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
     if settings.doors in ("api", "all"):
         from doors import documents, memories, openai
 
-        routers = openai.router, documents.router, memories.conversation_routes, memories.memory_routes
-        for router in routers:
-            app.include_router(router)
+        for module in (openai, documents, memories):
+            app.include_router(module.router)
     if settings.doors in ("mcp", "all"):
         from doors.mcp.server import McpEndpoint
 

@@ -19,8 +19,7 @@ from pipeline.stores.memories import Memory
 Id = Annotated[str, Path(min_length=1, max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="the most that are returned")]
 
-conversation_routes = APIRouter(prefix="/api/conversations", tags=["Conversations"], responses=ERRORS)
-memory_routes = APIRouter(prefix="/api/memory", tags=["Memory"], responses=ERRORS)
+router = APIRouter(prefix="/api", tags=["Conversations and memory"], responses=ERRORS)
 
 
 class ConversationOut(Shape):
@@ -97,7 +96,7 @@ class RatingOut(Shape):
     explanation: str
 
 
-@conversation_routes.get("")
+@router.get("/conversations")
 def conversations(
     context: Reads, limit: Limit = 50, words: Annotated[str, Query(max_length=200)] = ""
 ) -> list[ConversationOut]:
@@ -106,7 +105,7 @@ def conversations(
     return [ConversationOut.model_validate(info) for info in found]
 
 
-@conversation_routes.get("/{conversation_id}")
+@router.get("/conversations/{conversation_id}")
 def conversation(conversation_id: Id, context: Reads) -> WholeConversation:
     """Return one conversation with its turns."""
     found = own_conversation(context, conversation_id)
@@ -123,7 +122,7 @@ def conversation(conversation_id: Id, context: Reads) -> WholeConversation:
     return WholeConversation(info=ConversationOut.model_validate(found.info), turns=turns)
 
 
-@conversation_routes.delete("/{conversation_id}")
+@router.delete("/conversations/{conversation_id}")
 def delete_conversation(conversation_id: Id, context: Remembers) -> Deleted:
     """Delete a conversation with its turns; memories that were made of them stay."""
     own_conversation(context, conversation_id)
@@ -131,7 +130,7 @@ def delete_conversation(conversation_id: Id, context: Remembers) -> Deleted:
     return Deleted(deleted=[conversation_id])
 
 
-@memory_routes.get("")
+@router.get("/memory")
 def memories(
     context: Reads, query: Annotated[str, Query(max_length=10_000)] = "", limit: Limit = 100
 ) -> list[MemoryOut]:
@@ -141,33 +140,33 @@ def memories(
     return [MemoryOut.of(one.memory, score=one.score) for one in context.memory.search(query, limit=limit)]
 
 
-@memory_routes.post("", status_code=201)
+@router.post("/memory", status_code=201)
 def add(body: MemoryText, context: Remembers) -> list[MemoryOut]:
     """Remember a text; return the memories that it added, or that were known before."""
     kept = context.memory.add(body.text)
     return [MemoryOut.of(context.memory.get(known)) for known in kept.ids]
 
 
-@memory_routes.post("/rate")
+@router.post("/memory/rate")
 def rate(body: MemoryText, context: Reads) -> RatingOut:
     """Rate how much a text matters; without a language model it is 5."""
     rating, explanation = upkeep.rate(body.text, complete=context.memory.find_model())
     return RatingOut(rating=rating, explanation=explanation)
 
 
-@memory_routes.post("/plan")
+@router.post("/memory/plan")
 def plan(body: PlanRequest, context: Remembers) -> list[MemoryOut]:
     """Make a plan from the memories, in the place of the last one; needs a language model."""
     return [MemoryOut.of(memory) for memory in upkeep.plan(context.memory, body.prompt)]
 
 
-@memory_routes.put("/{memory_id}")
+@router.put("/memory/{memory_id}")
 def edit(memory_id: Id, body: MemoryText, context: Remembers) -> MemoryOut:
     """Change a memory's text; its id stays, and the old text is erased."""
     return MemoryOut.of(context.memory.edit(memory_id, body.text))
 
 
-@memory_routes.delete("/{memory_id}")
+@router.delete("/memory/{memory_id}")
 def forget(memory_id: Id, context: Remembers) -> Deleted:
     """Forget a memory, and delete the turns in which the user said it."""
     forgotten = context.memory.forgetting([memory_id])

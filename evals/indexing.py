@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from athena.reading import make_cutter
 from evals.chunks import SECTIONS, ChunkCorpus, make_section
 from evals.datasets import Document, load_corpus
 from pipeline.given_files import DATA_BYTES
@@ -83,7 +84,7 @@ def index_documents(
     done = ingest(
         ["corpus"],
         store=store,
-        reader=BeirCorpus(sections, athena.sentence_cutter()),
+        reader=BeirCorpus(sections, make_cutter(athena.encoder)),
         encoder=athena.encoder,
         manifest=athena.manifest,
         root="evaluation",

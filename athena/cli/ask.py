@@ -15,11 +15,9 @@ from athena.cli.running import (
     AsJson,
     Conversation,
     DataDir,
-    Hyde,
     Llm,
     PathGlobs,
     Private,
-    Rerank,
     User,
     check_private,
     err,
@@ -47,8 +45,6 @@ def ask(
     conversation: Conversation = None,
     path: PathGlobs = None,
     llm: Llm = None,
-    hyde: Hyde = None,
-    rerank: Rerank = None,
     user: User = None,
     private: Private = False,
     data_dir: DataDir = None,
@@ -57,7 +53,7 @@ def ask(
     """Answer one question, with citations."""
     require_words(question, "ask")
     check_private(private, conversation)
-    with opened(data_dir, llm=llm, hyde=hyde, rerank=rerank, user=user) as athena:
+    with opened(data_dir, llm=llm, user=user) as athena:
         _ask(athena, question, as_json, conversation_id=conversation, paths=as_globs(path), private=private)
 
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.running import LONGEST, AsJson, DataDir, Llm, User, listed, opened, require_words, show
+from athena.cli.running import AsJson, DataDir, Llm, User, listed, opened, require_words, show
 from memory.shapes import Shape, found_shape, memory_shape, said_shape, turn_shape
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
@@ -92,7 +92,7 @@ def edit(
     """Change a memory's text; its id stays, its old text is erased."""
     with memory_of(user, data_dir) as memory:
         edited = memory_shape(memory.edit(memory_id, text))
-    show(as_json, edited, lambda: _memories([edited], whole=True))
+    show(as_json, edited, lambda: edited["text"])
 
 
 @app.command()
@@ -106,7 +106,7 @@ def pin(
     """Protect a memory from being summarised or forgotten by age."""
     with memory_of(user, data_dir) as memory:
         pinned = memory_shape(memory.pin(memory_id, pinned=not unpin))
-    show(as_json, pinned, lambda: _memories([pinned], whole=True))
+    show(as_json, pinned, lambda: pinned["text"])
 
 
 @app.command()
@@ -176,26 +176,19 @@ def import_(
     with memory_of(user, data_dir) as memory:
         try:
             data = read_given(path, most_bytes=DATA_BYTES)
-        except OSError as error:
-            raise AthenaError(f"Cannot read '{path}': {error.strerror}.", "Check the path.") from error
-        except UnicodeDecodeError as error:
-            raise AthenaError(
-                f"'{path}' is not an export of memories: not UTF-8.", "Check the file."
-            ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise AthenaError(f"Cannot read '{path}': {error}.", "Name an export of memories.") from error
         number = transfer.imported(memory, data)
-        nothing = "0 imported: all of it is there already."
-        show(as_json, {"imported": number}, lambda: f"{number} imported." if number else nothing)
+        show(as_json, {"imported": number}, lambda: f"{number} imported.")
 
 
 @app.command()
 def graph(
     to: Annotated[Literal["neo4j"], typer.Option(help="Where the graph is written.")] = "neo4j",
     url: Annotated[str, typer.Option(help="Where Neo4j answers.")] = "bolt://127.0.0.1:7687",
-    neo4j_user: Annotated[str, typer.Option(help="Neo4j's user.")] = "neo4j",
     password: Annotated[
         str, typer.Option(envvar="ATHENA_NEO4J_PASSWORD", help="Neo4j's password.", show_default=False)
     ] = "",
-    database: Annotated[str, typer.Option(help="Neo4j's database.")] = "neo4j",
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -204,21 +197,21 @@ def graph(
     from pipeline.stores.neo4j import Neo4jAddress, export_graph
 
     with opened(data_dir, user=user) as athena:
-        known = athena.memories.load(athena.settings.user)
-        entities, relations = export_graph(known, Neo4jAddress(url, neo4j_user, password, database))
+        known = athena.store.memories.load(athena.settings.user)
+        entities, relations = export_graph(known, Neo4jAddress(url, password=password))
     done = {"to": to, "entities": entities, "relations": relations}
     show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")
 
 
-def _memories(shapes: Sequence[Shape], *, whole: bool = False) -> RenderableType:
-    """Return memories and messages as a table; long texts are cut, but for the `whole`."""
+def _memories(shapes: Sequence[Shape]) -> RenderableType:
+    """Return memories and messages as a table; long texts are cut."""
     if not shapes:
         return Text("Nothing.")
     columns = [name for name in COLUMNS if any(name in shape for shape in shapes)]
     rows = [
         {**shape, "id": shape["id"][:8], "created_at": shape.get("created_at", "")[:10]} for shape in shapes
     ]
-    return listed(rows, columns, longest=None if whole else LONGEST)
+    return listed(rows, columns)
 
 
 def _added(step: Kept, shapes: Sequence[Shape]) -> RenderableType:
@@ -237,5 +230,4 @@ def _would_forget(shapes: Sequence[Shape]) -> RenderableType:
     """Return what would be forgotten, and how to confirm it."""
     if not shapes:
         return Text("There is nothing to forget.")
-    messages = "Messages are deleted with their answers; others that say the same stay."
-    return Group(_memories(shapes), Text(messages), Text("Nothing is forgotten yet: add --yes."))
+    return Group(_memories(shapes), Text("Messages are deleted with their answers. Nothing yet: add --yes."))

@@ -151,21 +151,18 @@ def counter(console: Console, *, quiet: bool) -> Iterator[Counted]:
         yield count
 
 
-def listed(
-    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, longest: int | None = LONGEST
-) -> Table:
-    """Return objects as a table of some of their keys; texts are cut to the `longest`."""
-    rows = list(rows)
+def listed(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    """Return objects as a table of some of their keys; texts are cut to `LONGEST`."""
     table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1))
     for name in columns:
         numbers = all(isinstance(row.get(name), int | float | None) for row in rows)
         table.add_column(name.replace("_", " "), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(row.get(name), longest)) for name in columns))
+        table.add_row(*(Text(_cell(row.get(name))) for name in columns))
     return table
 
 
-def _cell(value: object, longest: int | None) -> str:
+def _cell(value: object) -> str:
     match value:
         case None:
             return "-"
@@ -176,4 +173,4 @@ def _cell(value: object, longest: int | None) -> str:
         case int():
             return f"{value:,}"
     text = " ".join(str(value).split())
-    return text if longest is None or len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"

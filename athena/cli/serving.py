@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from athena.cli.running import AsJson, DataDir, Llm, User, failing_clearly, opened, out, settings_with, show
+from athena.cli.running import (
+    AsJson,
+    DataDir,
+    Llm,
+    User,
+    failing_clearly,
+    listed,
+    opened,
+    out,
+    settings_with,
+    show,
+)
 from pipeline.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -84,8 +95,10 @@ def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List the keys; their secrets are not stored."""
     with opened(data_dir) as athena:
         known = athena.keys.list()
-    lines = [_line(key) for key in known] or ["There is no key. Make one with `athena keys add NAME`."]
-    show(as_json, [key_shape(key) for key in known], lambda: "\n".join(lines))
+    shapes = [key_shape(key) for key in known]
+    columns = ("name", "id", "user", "rights", "expires_at")
+    text = "There is no key. Make one with `athena keys add NAME`."
+    show(as_json, shapes, lambda: listed(shapes, columns) if shapes else text)
 
 
 @keys.command()
@@ -107,8 +120,3 @@ def key_shape(key: Key) -> dict[str, Any]:
 
     kept = {name: value for name, value in asdict(key).items() if name not in ("salt", "hash")}
     return kept | {"created_at": iso(key.created_at), "expires_at": iso(key.expires_at)}
-
-
-def _line(key: Key) -> str:
-    until = f"until {key_shape(key)['expires_at']}" if key.expires_at else "for good"
-    return f"{key.name}: {key.user} may {', '.join(key.rights)}, {until} ({key.id})"

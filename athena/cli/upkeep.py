@@ -19,7 +19,6 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from athena.diagnosis import Diagnosis
     from athena.usage import UsageReport
-    from pipeline.stores.migration import Migration
 
 COLUMNS = ("turns", "answers", "abstentions", "tokens_in", "tokens_out", "cost", "p95_s")
 
@@ -89,16 +88,13 @@ def migrate(
                 migration.copy_conversations(source.conversations, target.conversations, report=report),
                 migration.copy_memories(source.memories, target.memories, report=report),
             )
-    show(as_json, done, lambda: migration_text(done, to))
-
-
-def migration_text(done: Migration, to: str) -> str:
-    """Return how much was copied, and how to use it."""
-    documents = counted(done.documents, "document")
-    conversations = counted(done.conversations, "conversation")
-    users = counted(done.memories, "user")
-    copied = f"{documents}, {conversations} and the memories of {users} copied."
-    return f"{copied}\nUse them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."
+    documents, conversations = (
+        counted(done.documents, "document"),
+        counted(done.conversations, "conversation"),
+    )
+    copied = f"{documents}, {conversations} and the memories of {counted(done.memories, 'user')} copied."
+    use = f"Use them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."
+    show(as_json, done, lambda: f"{copied}\n{use}")
 
 
 def usage(

@@ -60,7 +60,7 @@ def test_answer() -> None:
         turn_id="t", verdict="answered", corrected="What then?",
         units=(Unit(1, "table", 0, 90, lead="| Part |", answer_start=5, answer_end=12, left_out_after=7),),
     )  # fmt: skip
-    assert AnswerOut.of(answer).model_dump(mode="json") == {
+    assert AnswerOut.of(answer, {"m": "I am Ada."}).model_dump(mode="json") == {
         "question": "And then?", "condensed_question": "What then?", "answer": "It hums [1].",
         "verdict": "answered", "corrected": "What then?",
         "units": [
@@ -76,20 +76,10 @@ def test_answer() -> None:
         "support": [
             {"start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"]}
         ],
-        "recalled": [], "scope": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
+        "recalled": [{"id": "m", "text": "I am Ada."}],
+        "scope": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
         "conversation_id": "c", "turn_id": "t", "usage": None,
     }  # fmt: skip
-
-
-def test_recalled_memories_have_their_scores() -> None:
-    memory = {"memory_id": "m", "score": 0.5, "recency": 0.25, "importance": 0.5, "relevance": 0.75}
-    said = {"memory_id": "s", "score": 0.25, "relevance": 0.5, "importance": None}
-    step = Step("recall", data={"recalled": [memory], "turns": [said]})
-    answer = Answer("Who?", "Who?", "Ada.", "memory", "", False, steps=(step,))
-    shape = AnswerOut.of(answer, {"m": "I am Ada.", "s": "Ada is here."})
-    assert [(item.id, item.score, item.recency) for item in shape.recalled] == [
-        ("m", 0.5, 0.25), ("s", 0.25, None)
-    ]  # fmt: skip
 
 
 def test_why() -> None:

@@ -66,7 +66,7 @@ def user_switch() -> None:
         st.caption(plain(user()))
         return
     athena = process.athena()
-    known = {user(), process.settings().user, *athena.conversations.users(), *athena.memories.users()}
+    known = {user(), process.settings().user, *athena.conversations.users(), *athena.store.memories.users()}
     if len(known) > 1:
         names, key = sorted(known, key=str.casefold), f"user-{user()}"
         st.selectbox("User", names, index=names.index(user()), key=key, help=NO_PROTECTION,

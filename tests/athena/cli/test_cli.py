@@ -388,7 +388,7 @@ def test_what_had_arrived_is_printed_before_the_error(
         return FakeLLM([reply], fails_after=9), ModelChoice("language model", "fake", "local", "here")
 
     monkeypatch.setattr(Models, "language_model", dying)
-    result = run("ask", "What moves the air?", "--no-hyde", "--data-dir", str(data_dir), *flags)
+    result = run("ask", "What moves the air?", "--data-dir", str(data_dir), *flags)
     assert result.exit_code == 1
     assert "The cabin fan moves the air [1]. It never" in result.stdout
     assert "in the middle of its answer" in result.stderr
