@@ -64,16 +64,13 @@ def test_tokens_that_are_not_reported_are_counted_and_said_to_be(
     assert used.tokens_in == sum(count_tokens(str(message["content"])) for message in sent)
 
 
-def test_quotes_have_none_and_a_model_without_a_price_costs_nothing_known(athena: Athena) -> None:
-    athena.use(athena.settings.model_copy(update={"llm": "none"}))
-    assert athena.ask(QUESTION).usage is None
+def test_spending_adds_up_with_its_cost() -> None:
     spent = [Spent("ollama/a", 10, 5), Spent("ollama/b", 1, 1, estimated=True)]
     prices = PriceOptions(prices="ollama/a 1 2")
     assert usage_of(spent[:1], prices) == Usage(10, 5, cost=0.02, model="ollama/a")
     assert usage_of(spent, prices) == Usage(11, 6, estimated=True, cost=None, model="ollama/a")
     before = Usage(100, 100, cost=1.0, model="ollama/a")
     assert usage_of(spent[:1], prices, before=before) == Usage(110, 105, cost=1.02, model="ollama/a")
-    assert usage_of([], prices) is None
 
 
 def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaServer) -> None:

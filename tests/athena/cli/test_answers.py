@@ -78,10 +78,6 @@ def test_the_closest_passages_are_said_to_be_that() -> None:
     assert lines[-1] == "closest passages, 0.2 s"
 
 
-def test_a_corrected_question_is_shown() -> None:
-    assert words(printed(made.CORRECTED)).startswith("Showing results for fuel cell warm-up")
-
-
 def test_a_search_says_what_was_corrected_and_each_verdict() -> None:
     found = Retrieval("fuel cell", (make_passage("a"),), Answerability(0.4, 0.2, sure=0.6), asked="fule cell")
     text = text_of(search_text(found))
@@ -91,18 +87,6 @@ def test_a_search_says_what_was_corrected_and_each_verdict() -> None:
         judged = replace(found, asked="", answerability=Answerability(probability, 0.2, sure=0.6))
         assert f"The documents {said} this" in text_of(search_text(judged))
         assert "Showing" not in text_of(search_text(judged))
-
-
-def test_a_reply_is_its_words_alone() -> None:
-    lines = printed(made.REPLY)
-    assert words(lines) == "Hello. I answer from the manuals of the ship."
-    assert "model" not in words(lines)
-
-
-def test_an_answer_of_an_older_version_has_its_footnotes() -> None:
-    lines = printed(made.EARLIER, terminal=False)
-    assert lines[0] == "> The cabin fan stopped [1]"
-    assert "[5] ship.md › Ship › Console, line 43" in lines
 
 
 def test_the_missions_console_gets_quotes_without_colours() -> None:

@@ -65,9 +65,6 @@ def process(*arguments: str | bytes, data_dir: str, **given: Any) -> subprocess.
     return done
 
 
-# A user who is in no list of users, and may read what root may: Python may be where others may not look.
-AS_SOMEONE = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
-AS_SOMEONE += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
 PROGRAM = """
 from athena import cli, models
 from tests.athena.data_folders import GOOD
@@ -83,15 +80,11 @@ cli.main()
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["search", UNDECODABLE],
         ["search", UNDECODABLE, "--json"],
-        ["ask", UNDECODABLE],
         ["ask", UNDECODABLE, "--json"],
         ["search", "fan", "--path", "\udcff"],
-        ["search", "fan", "--why", "\udcff#\udcff"],
         ["ask", "fan", "--path", "\udcff"],
         ["ask", "fan", "--conversation", "\udcff"],
-        ["ask", "fan", "--llm", "\udcff"],
         ["ingest", "\udcff"],
         ["ingest", "a\0b"],
         ["search", "a\0b fan"],
@@ -134,18 +127,3 @@ def test_a_question_at_the_prompt_that_is_no_text(folder: Path) -> None:
     os.close(read)
     assert done.returncode == 0
     assert b"OFFLINE" in done.stdout
-
-
-def test_without_a_home(folder: Path) -> None:
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")
-    }
-    someone = AS_SOMEONE if os.geteuid() == 0 else []
-    if subprocess.run([*someone, sys.executable, "-c", ""], capture_output=True).returncode:
-        pytest.skip("another user cannot run Python here")
-    done = subprocess.run(
-        [*someone, sys.executable, "-c", PROGRAM, "search", "fan", "--data-dir", str(folder / "data")],
-        env={**environment, "PYTHONPATH": str(ROOT), "ATHENA_CROSS_ENCODER": "some/model"},
-        capture_output=True, timeout=120, cwd="/",
-    )  # fmt: skip
-    assert b"Traceback" not in done.stderr, done.stderr
