@@ -43,16 +43,6 @@ def _formats(setting: str) -> str:
     return setting
 
 
-def _no_nul(path: Path) -> Path:
-    """Return the path; raise where it has a character that no path can have."""
-    if "\0" in str(path):
-        raise PydanticCustomError("nul", "It has a NUL character in it")
-    return path
-
-
-Place = Annotated[Path, AfterValidator(_no_nul)]
-
-
 class Settings(
     ServerOptions,
     ModelServerSettings,
@@ -74,8 +64,8 @@ class Settings(
     )
 
     # Where things are
-    data_dir: Place = Field(Path(".athena"), description="folder of the index, conversations and uploads")
-    corpus: Place = Field(MANUALS, description="the Markdown folder that `make run` indexes")
+    data_dir: Path = Field(Path(".athena"), description="folder of the index, conversations and uploads")
+    corpus: Path = Field(MANUALS, description="the Markdown folder that `make run` indexes")
     store: Literal["embedded", "server"] = Field(
         "embedded", description="embedded (files in the data folder) or server (MongoDB and Weaviate)"
     )
@@ -108,11 +98,11 @@ class Settings(
     user: str = Field(
         DEFAULT_USER, min_length=1, description="whose conversations and memories; a name, no protection"
     )
-    persona: Place | None = Field(None, description="TOML file with name, greeting, tone and system header")
+    persona: Path | None = Field(None, description="TOML file with name, greeting, tone and system header")
     phoenix_url: str = Field("", description="where Phoenix answers; empty: no traces", repr=False)
 
     # The agent
-    mcp_servers: Place | None = Field(
+    mcp_servers: Path | None = Field(
         None, description="JSON file of MCP servers whose tools the agent may call"
     )
 

@@ -273,16 +273,9 @@ def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:
     assert "gone" in unknown.stderr
 
 
-def test_a_private_chat_answers_each_question(data_dir: Path) -> None:
-    result = run("chat", "--data-dir", str(data_dir), "--private",
-                 given="Where does the antenna point?\nWhat does the cabin fan do?\n")  # fmt: skip
-    assert result.exit_code == 0, result.output
-    assert result.stdout.count("radio.md") >= 1
-    assert result.stdout.count("ecs.md") >= 1
-
-
 def test_a_chat_ends_with_an_empty_line(data_dir: Path) -> None:
-    result = run("chat", "--data-dir", str(data_dir), given="Where does the antenna point?\n\nFan?\n")
+    result = run("chat", "--private", "--data-dir", str(data_dir),
+                 given="Where does the antenna point?\n\nFan?\n")  # fmt: skip
     assert result.exit_code == 0
     assert "The antenna points at Earth." in result.stdout
     assert "fan" not in result.stdout

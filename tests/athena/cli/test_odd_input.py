@@ -86,9 +86,7 @@ cli.main()
         ["ask", "fan", "--path", "\udcff"],
         ["ask", "fan", "--conversation", "\udcff"],
         ["ingest", "\udcff"],
-        ["ingest", "a\0b"],
         ["search", "a\0b fan"],
-        ["backup", "a\0b"],
     ],
 )
 def test_what_is_no_text_is_answered_or_refused(arguments: list[str], data_dir: str) -> None:
