@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, why_not
-from agent.run import NO_ROOM
+from agent.agent import NO_ROOM
 from agent.tools import MOST_CHARACTERS, result_text
 from athena import Athena, load_settings, open_athena
 from pipeline.errors import ConfigurationError
