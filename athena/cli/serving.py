@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.stores.keys import Key
 
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+COLUMNS = ("name", "id", "user", "rights", "expires_at")
 SHOWN_ONCE = "It is shown this once. Send it as the header `Authorization: Bearer KEY`."
 
 
@@ -96,9 +97,9 @@ def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     with opened(data_dir) as athena:
         known = athena.keys.list()
     shapes = [key_shape(key) for key in known]
-    columns = ("name", "id", "user", "rights", "expires_at")
+    rows = [shape | {"rights": ", ".join(shape["rights"])} for shape in shapes]
     text = "There is no key. Make one with `athena keys add NAME`."
-    show(as_json, shapes, lambda: listed(shapes, columns) if shapes else text)
+    show(as_json, shapes, lambda: listed(rows, COLUMNS) if rows else text)
 
 
 @keys.command()
