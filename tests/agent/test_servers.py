@@ -24,6 +24,12 @@ SCRIPT = Path(__file__).with_name("mcp_server.py")
 KEY = "Bearer sk-a1B2c3D4e5F6g7H8i9J0k1L2"
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine starts a server's process late."""
+    monkeypatch.setattr("agent.servers.CONNECT_S", 60)
+
+
 def agent_with(fan: Athena, tmp_path: Path, servers: dict[str, Any]) -> Agent:
     file = tmp_path / "servers.json"
     file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
