@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from athena import reading
 from athena.components import (
@@ -21,7 +21,7 @@ from athena.components import (
     with_settings,
 )
 from athena.lazy import Lazy, run_ahead, shorten_pauses
-from athena.loading import load_settings, options_of
+from athena.loading import choices_after, drafted, load_settings, options_of, write_choices
 from athena.models import Given, Models, is_remote
 from athena.settings import Settings
 from athena.stores import manifest_of, require_index
@@ -89,6 +89,7 @@ class Athena:
         self.components = components
         self._after_answers = Lazy(_make_after_answers)
         self._ingesting: list[None] = []  # one for each run
+        self._changing = threading.Lock()  # a change reads the file, and writes it
 
     def __enter__(self) -> Self:
         return self
@@ -106,6 +107,17 @@ class Athena:
     def use(self, settings: Settings) -> None:
         """Use other settings from the next question on; answers that are being written end as they began."""
         self.components = with_settings(self.components, settings)
+
+    def change_settings(self, changes: Mapping[str, Any]) -> Settings:
+        """Write changed choices to the data folder, and use them; None takes a choice back.
+
+        Raises `ConfigurationError`, also where the data folder cannot be written; then nothing has changed.
+        """
+        with self._changing:
+            settings = drafted(self.settings, changes)
+            write_choices(settings.data_dir, choices_after(self.settings, changes))
+            self.use(settings)
+        return settings
 
     @property
     def models(self) -> Models:

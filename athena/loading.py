@@ -86,6 +86,21 @@ def options_of(settings: Settings, kind: type[Kind], **changes: Any) -> Kind:
     return kind(**settings.model_dump(include=set(kind.model_fields)) | changes)
 
 
+def drafted(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """Return the settings with some choices changed, and checked; None takes a choice back.
+
+    Raises `ConfigurationError`.
+    """
+    from pipeline.answering.persona import load_persona
+    from pipeline.models.llm import require_model_name
+
+    choices, fix = choices_after(settings, changes), "Choose another value, or reset it."
+    made = with_choices(settings, choices, fix=fix)
+    require_model_name(made.llm)
+    load_persona(made.persona)
+    return made
+
+
 # -- sources ------------------------------------------------------------------------------------------------
 
 
@@ -154,6 +169,15 @@ def read_choices(data_dir: Path) -> dict[str, Any]:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         problem = f"Cannot read '{path}': it is not as the Settings page writes it."
         raise ConfigurationError(problem, "Correct it, or delete it and choose again.") from error
+
+
+def choices_after(settings: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the choices after a change; a key that was chosen for one server is dropped for another."""
+    before = read_choices(settings.data_dir)
+    choices = {**before, **changes}
+    if KEY not in changes and choices.get(KEY_SERVER) != before.get(KEY_SERVER):
+        choices.pop(KEY, None)
+    return {name: value for name, value in choices.items() if value is not None}
 
 
 def write_choices(data_dir: Path, values: Mapping[str, Any]) -> None:

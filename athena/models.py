@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from athena.lazy import Lazy
 from athena.loading import options_of
 from athena.settings import Settings
+from pipeline.errors import ModelError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
 from pipeline.options import EncoderOptions, LanguageModelOptions
 from pipeline.redaction import hide
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
+WORD = "Answer with the one word: ready"
+WORD_TIMEOUT_S = 60.0  # a model may have to be loaded first
 REMOTE = ("ollama/", "openai/")  # how the names of models on a server begin
 
 
@@ -69,6 +73,22 @@ def build_models(settings: Settings, given: Given, *, before: Models | None = No
     if before is not None and before.settings.cross_encoder == settings.cross_encoder:
         cross_encoder = before.cross_encoder
     return Models(settings, given, encoder, cross_encoder)
+
+
+def try_connection(settings: Settings) -> str:
+    """Ask the language model for one word; return its name and how soon it answered, or raise why not.
+
+    A list of the server's models would not show that the key is right.
+    """
+    from pipeline.models.generation import complete
+
+    llm, choice = build_models(settings, Given()).language_model()
+    if llm is None:
+        raise ModelError(choice.detail, choice.fix)
+    begun = time.monotonic()
+    if not complete(llm, WORD, timeout_s=WORD_TIMEOUT_S).strip():
+        raise ModelError(f"{choice.name} answered nothing.", "Choose another model.")
+    return f"{choice.name} answers, {choice.detail}, in {time.monotonic() - begun:.1f} s."
 
 
 def is_remote(settings: Settings) -> bool:

@@ -16,13 +16,13 @@ from athena.loading import (
     FILE_NAME,
     can_be_written,
     changeable,
+    drafted,
     options_of,
     read_choices,
     with_choices,
     write_choices,
 )
 from athena.settings import Settings
-from athena.settings_changes import drafted
 from pipeline.errors import AthenaError, ConfigurationError
 from pipeline.options import RetrievalOptions
 from pipeline.redaction import MARK

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from athena import Athena, load_settings, open_athena
-from athena.loading import read_choices
-from athena.settings_changes import change, drafted, try_connection
+from athena.loading import drafted, read_choices
+from athena.models import try_connection
 from pipeline.errors import ConfigurationError, ModelError
 from tests.servers import OllamaServer, OpenAIServer, Reply
 from tests.ui.conftest import VALVES
@@ -25,7 +25,7 @@ def athena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Athena]:
     (manuals / "valves.md").write_text(VALVES, encoding="utf-8")
     (manuals / "tanks.md").write_text("# Tanks\n\nA cold LN2 tank may show OFFLINE, too.\n", encoding="utf-8")
     opened = open_athena(load_settings(data_dir=tmp_path / "data"))
-    change(opened, {"ollama_url": "http://127.0.0.1:9"})
+    opened.change_settings({"ollama_url": "http://127.0.0.1:9"})
     opened.ingest([manuals])
     yield opened
     opened.close()
@@ -36,12 +36,12 @@ def test_a_change_is_kept_and_used_while_the_index_stays_open(athena: Athena, tm
     chat = athena.chat()
     (tmp_path / "persona.toml").write_text('name = "Selene"\n', encoding="utf-8")
     assert athena.persona.name == "Athena"
-    change(athena, {"hyde": "on", "persona": str(tmp_path / "persona.toml")})
+    athena.change_settings({"hyde": "on", "persona": str(tmp_path / "persona.toml")})
     assert (athena.settings.hyde, athena.persona.name, athena.options.hyde) == ("on", "Selene", True)
     assert chat.parts.persona.name == "Athena"  # a chat that has begun keeps its persona
     assert (athena.store, athena.encoder) == (store, encoder)
     assert load_settings(data_dir=athena.settings.data_dir).hyde == "on"
-    change(athena, {"hyde": None})
+    athena.change_settings({"hyde": None})
     assert athena.settings.hyde == "off"
     assert "hyde" not in read_choices(athena.settings.data_dir)
 
@@ -49,9 +49,9 @@ def test_a_change_is_kept_and_used_while_the_index_stays_open(athena: Athena, tm
 def test_a_bad_value_changes_nothing(athena: Athena) -> None:
     before = athena.settings
     with pytest.raises(ConfigurationError):
-        change(athena, {"hyde": "maybe"})
+        athena.change_settings({"hyde": "maybe"})
     with pytest.raises(ConfigurationError):
-        change(athena, {"hyde": "on", "persona": "nowhere.toml"})
+        athena.change_settings({"hyde": "on", "persona": "nowhere.toml"})
     assert athena.settings == before
     assert "hyde" not in read_choices(before.data_dir)
 
@@ -60,9 +60,9 @@ def test_a_model_is_connected_and_its_key_used_without_a_restart(athena: Athena)
     assert athena.models.language_model()[0] is None
     with OpenAIServer(key="sk-1234567") as server:
         address = {"openai_base_url": server.base_url, "llm": "openai/small-chat"}
-        change(athena, {**address, "openai_api_key": "sk-1234567"})
+        athena.change_settings({**address, "openai_api_key": "sk-1234567"})
         assert athena.models.language_model()[1].name == "openai/small-chat"
-        change(athena, {"openai_api_key": None})
+        athena.change_settings({"openai_api_key": None})
         assert athena.settings.openai_api_key == ""
 
 

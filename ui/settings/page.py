@@ -9,9 +9,9 @@ from typing import Any
 
 import streamlit as st
 
-from athena.loading import KEY, can_be_written, changeable
+from athena.loading import KEY, can_be_written, changeable, drafted
+from athena.models import try_connection
 from athena.settings import Settings
-from athena.settings_changes import drafted, try_connection
 from athena.usage import UsageRow
 from athena.usage import usage as count
 from pipeline.errors import AthenaError

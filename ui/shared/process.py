@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -13,7 +14,6 @@ from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from athena import Athena
-    from athena.settings_changes import Changes
 
 PROXY_USER = "athena_user"
 """The key in `st.user` of the name that a proxy's header gives."""
@@ -33,14 +33,12 @@ def use_settings(settings: Settings) -> None:
     _served_with[:] = [settings]
 
 
-def change_settings(changes: Changes) -> None:
+def change_settings(changes: Mapping[str, Any]) -> None:
     """Store changed settings and use them in every session, from the next question on.
 
     Raises `ConfigurationError`.
     """
-    from athena.settings_changes import change
-
-    changed = change(athena(), changes)
+    changed = athena().change_settings(changes)
     if _served_with:
         use_settings(changed)
 
