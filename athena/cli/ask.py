@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -86,6 +87,7 @@ def chat(
 ) -> None:
     """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
     from athena.cli.answers import Unanswered, answer_of, answer_text
+    from pipeline.answering.replies import without_model_note
 
     check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
@@ -98,7 +100,8 @@ def chat(
                     out.print(answer_text(*athena.with_memories(error.answer)))
                 say_error(error)
             else:
-                out.print(answer_text(*athena.with_memories(answer)))
+                brief = replace(answer, notices=without_model_note(answer.notices))
+                out.print(answer_text(*athena.with_memories(brief)))
 
 
 def _read_question() -> str:

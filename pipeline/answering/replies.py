@@ -52,11 +52,6 @@ def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:
     return tuple(notice for notice in notices if not notice.startswith(NO_MODEL))
 
 
-def has_model_note(notices: Sequence[str]) -> bool:
-    """Whether one of the notices says that no model is connected."""
-    return without_model_note(notices) != tuple(notices)
-
-
 def quotes_text(citations: Sequence[Citation], units: Sequence[Unit], *, opening: str = "") -> str:
     """Return the quotes as Markdown, each with its marker, adjacent ones of a section under its headings.
 
