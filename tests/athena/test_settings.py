@@ -32,19 +32,11 @@ ROOT = Path(__file__).parents[2]
 FIELDS = Settings.model_fields
 
 BAD = {
+    "ollama_url": "localhost:11434",
     "formats": "md,doc",
-    "max_file_mb": "0",
     "context_window": "many",
-    "think": "perhaps",
-    "hyde": "sometimes",
     "alpha": "1.01",
-    "top_k": "2.5",
-    "port": "0",
     "user_header": "X User",
-    "doors": "http",
-    "memory": "everything",
-    "memory_relevance": "some",
-    "memory_stm_size": "0",
     "request_timeout_s": "nan",
     "prices": "openai/a 0.1",
 }
