@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from athena import load_settings, open_athena
+from athena.reading import make_cutter
 from pipeline import analysis
 from pipeline.analysis import embedding_text, lexical_terms
 from readers.commonmark import MAX_BLOCKS
@@ -69,7 +70,7 @@ def peak() -> float:
 @pytest.fixture(scope="module")
 def cutter() -> SentenceCutter:
     """The one that counts the bundled model's tokens, warm."""
-    cutter = open_athena(load_settings()).sentence_cutter()
+    cutter = make_cutter(open_athena(load_settings()).encoder)
     seconds(GENERATORS["sentences"](SIZES[0]), cutter)
     return cutter
 

@@ -12,7 +12,6 @@ from evals.datasets import Document, load_corpus
 from evals.indexing import Indexed, index_documents, index_of
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
-from readers.cutting import SentenceCutter
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of, run_ingest
 
@@ -28,7 +27,6 @@ def run(store: EmbeddedStore, documents: list[Document], **given: object) -> tup
     encoder = FakeEncoder()
     athena = SimpleNamespace(
         store=store,
-        sentence_cutter=lambda: SentenceCutter(encoder.count_tokens),
         encoder=encoder,
         manifest=manifest_of(encoder),
     )

@@ -75,7 +75,7 @@ def test_a_fact_leads_to_its_conversation(athena: Athena, run_app: Run) -> None:
     turn = athena.conversations.save_turn(conversation, answered(f"Remember that {PORT}"))
     source = MemorySource(turn_id=turn, start=14, end=14 + len(PORT), quote=PORT)
     given = memory(PORT, user="local", sources=(source,), why="You asked to remember it.")
-    applied(athena.memories, "local", adding(given))
+    applied(athena.store.memories, "local", adding(given))
     app = run_app(athena, page="memory")
     assert "You asked to remember it" in words(app)
     athena.conversations.delete(conversation)
