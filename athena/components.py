@@ -173,7 +173,7 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
         user,
         components.turns_of(user),
         options=options_of(components.settings, MemoryOptions),
-        static=static_of(persona.name, says, persona.memories, user=user),
+        static=static_of(persona.name, says, user=user),
         find_model=lambda: _complete(components),
         hashes=lambda: {info.source: info.hash for info in components.store().sections.documents()},
         clock=lambda: round(conversations.clock(), 6),
@@ -185,15 +185,14 @@ def memory_in_chat(
 ) -> RememberingChat:
     """Return a user's memory for a chat; a `private` chat remembers nothing."""
     from memory.chat import PRIVATE, RememberingChat
-    from memory.finishing import Finishing
 
-    finishing = Finishing(
-        memory=memory,
-        conversations=components.store().conversations,
-        after=after,
-        prices=options_of(components.settings, PriceOptions),
+    return RememberingChat(
+        memory,
+        components.store().conversations,
+        after,
+        options_of(components.settings, PriceOptions),
+        why_private=PRIVATE if private else "",
     )
-    return RememberingChat(finishing, PRIVATE if private else "")
 
 
 def _complete(components: Components) -> Complete | None:

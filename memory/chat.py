@@ -6,25 +6,31 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory import graph
-from memory.finishing import NOTHING_ASKED, step_of_kept
+from memory.finishing import NOTHING_ASKED, AfterAnswers, finish_turn, step_of_kept
 from memory.keeping import Kept, Said, left_out, secret_kinds
 from memory.questions import asked_part, asks, leans, states
 from memory.recall import Reading, within
 from memory.requests import is_tool_request, reply_to, request_in
 from memory.upkeep import summary
-from pipeline.answering.recollection import MemoryReply, Recalled, Recollection
+from pipeline.answering.recollection import (
+    MemoryReply,
+    Recalled,
+    Recollection,
+    looked_up,
+    nothing_left,
+)
 from pipeline.steps.records import Step
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
-    from memory.finishing import Finishing
-    from memory.telling import Told
     from memory.user_memory import UserMemory
     from pipeline.answering.turns import FinishedTurn
     from pipeline.messages import Message
+    from pipeline.options import PriceOptions
+    from pipeline.stores.conversations import Conversations
 
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off in its settings"
@@ -40,14 +46,12 @@ MOST_RELATED = 8  # relations shown under an answer
 class RememberingChat:
     """Recalls before an answer and remembers after it; a private chat keeps nothing."""
 
-    finishing: Finishing
+    memory: UserMemory
+    conversations: Conversations
+    after: AfterAnswers
+    prices: PriceOptions
     why_private: str = ""  # why nothing of this conversation is kept; "" = it is
     left: dict[str, tuple[int, str]] = field(default_factory=dict)  # summaries by first message
-
-    @property
-    def memory(self) -> UserMemory:
-        """The user's memory."""
-        return self.finishing.memory
 
     @property
     def uses_history(self) -> bool:
@@ -85,11 +89,10 @@ class RememberingChat:
             text, ids = f"{why[0].upper()}{why[1:]}.", tuple[str, ...]()
         else:
             if not keeps and not self.why_private:
-                self.finishing.after.finish(within_s=PATIENCE_S)
+                self.after.finish(within_s=PATIENCE_S)
             said = Said(message=message, turn_id=turn_id, at=self.memory.clock())
             text, ids, kept = reply_to(self.memory, request, said)
-        step = step_of_kept(kept, self.memory.preset.name)
-        step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
+        step = step_of_kept(kept, self.memory.preset.name, began=began, started=started)
         return MemoryReply(text=text, recalled=ids, step=step)
 
     def recall(
@@ -103,11 +106,10 @@ class RememberingChat:
         persona = memory.static if preset.name != "none" else ()
         static = tuple(Recalled(id=it.id, text=it.text, importance=it.importance) for it in persona)
         summed = self._summary([item.text for item in left if item.role == "user"]) if preset.history else ""
-        always = Recollection(preset=preset.name, static=static, left=summed)
         if why := self._why_nothing or (TOOLS if preset.exchange and is_tool_request(message) else ""):
-            return replace(always, detail=why)
+            return Recollection(preset=preset.name, static=static, left=summed, detail=why)
         if not self.why_private and memory.find_model() is None:  # without a model it takes milliseconds
-            self.finishing.after.finish(within_s=BRIEFLY_S)
+            self.after.finish(within_s=BRIEFLY_S)
         found, reading = memory.read(question)
         told = self._told(message, question, reading, turn_id)
         recalled = tuple(item.recalled for item in found)
@@ -118,25 +120,22 @@ class RememberingChat:
         around = around[: max(0, room - len(turns))]
         shown = memory.index.relations if preset.depth > 1 else {}
         return replace(
-            always,
+            told,
+            preset=preset.name,
+            static=static,
+            left=summed,
             memories=recalled,
             graph=around,
             related=tuple(item.id for item in around if item.id in shown)[:MOST_RELATED],
             turns=turns,
-            told=told.text,
-            told_ids=told.shown,
-            verdict=told.verdict,
-            probability=told.probability,
             asks=asks(message),
             noted=not self.why_private and states(message) and not secret_kinds(message),
-            personal=told.personal,
-            asked=told.asked,
             exchange=preset.exchange,
             considered=reading.considered,
             threshold=memory.threshold,
         )
 
-    def _told(self, message: str, question: str, reading: Reading, turn_id: str) -> Told:
+    def _told(self, message: str, question: str, reading: Reading, turn_id: str) -> Recollection:
         """Return the memory's answer to the message, or to its question where that is more certain."""
         wordings = [asked_part(message), *([question] if leans(message) and question != message else [])]
         told = (
@@ -164,14 +163,12 @@ class RememberingChat:
     def _summary(self, said: Sequence[str]) -> str:
         """Return the summary of the user's messages that left the window.
 
-        A model writes it after the answer, for the next message; until then there are their first words.
+        A model writes it after the answer, for the next message; until then it is "".
         """
-        if not said:
-            return ""
-        known, text = self.left.get(said[0], (0, ""))
+        known, text = self.left.get(said[0], (0, "")) if said else (0, "")
         if known < len(said) and self.memory.find_model() is not None:
-            self.finishing.after.add(partial(self._summarise, tuple(said)))
-        return text or summary(said)
+            self.after.add(partial(self._summarise, tuple(said)))
+        return text
 
     def _summarise(self, said: Sequence[str]) -> None:
         self.left[said[0]] = len(said), summary(said, complete=self.memory.find_model())
@@ -188,8 +185,13 @@ class RememberingChat:
         return Step("remember", status="ok" if unasked else "skipped", detail=detail, data=data)
 
     def remember(self, turn: FinishedTurn) -> None:
-        """Keep, soon, what there is to keep of a turn."""
-        if not self.why_private and turn.answer.turn_id:
-            self.finishing.after.add(self.memory.turns.follow)
+        """Keep, soon, what there is to keep of a turn; of a request, all was kept before its reply."""
+        answer = turn.answer
+        if self.why_private or not answer.turn_id:
+            return
+        self.after.add(self.memory.turns.follow)
+        is_request = answer.mode == "memory" and not looked_up(answer)
+        if not is_request and not nothing_left(answer):
             passage = next((item.section.text for item in turn.passages), "")
-            self.finishing.remember(turn.answer, passage)
+            given: dict[str, Any] = {"passage": passage, "prices": self.prices}
+            self.after.add(partial(finish_turn, self.memory, self.conversations, answer.turn_id, **given))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.keeping import Kept, Said, keep
 from memory.upkeep import tidy
 from pipeline.answering.citations import without_markers
-from pipeline.answering.recollection import looked_up, nothing_left
+from pipeline.answering.recollection import looked_up
 from pipeline.errors import AthenaError, TurnChanged, UnknownConversation
 from pipeline.steps.records import Step
-from pipeline.steps.spending import Spent, spending, usage_of
+from pipeline.steps.spending import spending, usage_of
 from pipeline.stores.memories import MemorySource
 
 if TYPE_CHECKING:
@@ -61,58 +60,44 @@ def _done(job: Callable[[], object]) -> None:
         logger.exception("not remembered")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finishing:
-    """Keeps what there is to keep of one user's turns."""
+def finish_turn(
+    memory: UserMemory, conversations: Conversations, turn_id: str, *, passage: str, prices: PriceOptions
+) -> None:
+    """Keep what there is to keep of a stored turn, and record the step in it; nothing where it is gone.
 
-    memory: UserMemory
-    conversations: Conversations
-    after: AfterAnswers
-    prices: PriceOptions
+    `passage` is the best one of its answer. A turn that was changed while it was read is read once more.
+    """
+    for _ in range(TRIES):
+        with suppress(TurnChanged):
+            with suppress(UnknownConversation):
+                _remembered(memory, conversations, turn_id, passage=passage, prices=prices)
+            return
 
-    def remember(self, answer: Answer, passage: str = "") -> None:
-        """Keep, soon, what there is to keep of an answered turn; `passage` is its best one.
 
-        Of a request to the memory, everything was kept before its reply.
-        """
-        is_request = answer.mode == "memory" and not looked_up(answer)
-        if not is_request and not nothing_left(answer):
-            self.after.add(partial(self._finish, answer.turn_id, passage))
+def _remembered(
+    memory: UserMemory, conversations: Conversations, turn_id: str, *, passage: str, prices: PriceOptions
+) -> None:
+    turn = conversations.turn(turn_id)
+    began, started = time.time(), time.perf_counter()
+    with spending() as spent:
+        kept = _kept(memory, turn, passage)
+    done = step_of_kept(kept, memory.preset.name, began=began, started=started)
 
-    def _finish(self, turn_id: str, passage: str) -> None:
-        for _ in range(TRIES):
-            with suppress(TurnChanged):  # the turn was changed while it was read: once more
-                self._remembered(turn_id, passage)
-                return
+    def recorded(answer: Answer) -> Answer:
+        steps = tuple(done if item.name == "remember" else item for item in answer.steps)
+        return replace(answer, steps=steps, usage=usage_of(spent, prices, before=answer.usage))
 
-    def _remembered(self, turn_id: str, passage: str) -> None:
-        """Keep what there is to keep of a turn as it is stored now; nothing where it is gone."""
-        with suppress(UnknownConversation):
-            turn, memory = self.conversations.turn(turn_id), self.memory
-            began, started = time.time(), time.perf_counter()
-            with spending() as spent:
-                kept = self._kept(turn, passage)
-            step = step_of_kept(kept, memory.preset.name)
-            step = replace(step, started_at=began, ms=(time.perf_counter() - started) * 1000)
-            self._note(turn_id, step, spent)
-            if turn.answer.recalled and turn.answer.mode != "memory":
-                memory.used(turn.answer.recalled)
-            tidy(memory)
+    conversations.change_answer(turn_id, recorded)
+    if turn.answer.recalled and turn.answer.mode != "memory":
+        memory.used(turn.answer.recalled)
+    tidy(memory)
 
-    def _kept(self, turn: Turn, passage: str) -> Kept:
-        fixed = turn.answer.mode == "reply" and not looked_up(turn.answer)
-        if fixed or not self.memory.preset.unasked:
-            return Kept(status="skipped", detail=NOTHING_ASKED)
-        return keep(self.memory, said_of(turn, passage))
 
-    def _note(self, turn_id: str, done: Step, spent: Sequence[Spent]) -> None:
-        """Put the step in the place of the pending one, in the turn as it is stored at that moment."""
-
-        def noted(answer: Answer) -> Answer:
-            steps = tuple(done if item.name == "remember" else item for item in answer.steps)
-            return replace(answer, steps=steps, usage=usage_of(spent, self.prices, before=answer.usage))
-
-        self.conversations.change_answer(turn_id, noted)
+def _kept(memory: UserMemory, turn: Turn, passage: str) -> Kept:
+    fixed = turn.answer.mode == "reply" and not looked_up(turn.answer)
+    if fixed or not memory.preset.unasked:
+        return Kept(status="skipped", detail=NOTHING_ASKED)
+    return keep(memory, said_of(turn, passage))
 
 
 def said_of(turn: Turn, passage: str) -> Said:
@@ -132,8 +117,9 @@ def said_of(turn: Turn, passage: str) -> Said:
     )
 
 
-def step_of_kept(kept: Kept, preset: str) -> Step:
-    """Return the record of a step from what was kept."""
+def step_of_kept(kept: Kept, preset: str, *, began: float, started: float) -> Step:
+    """Return the record of a step that began at a time, and at `started` on `perf_counter`."""
     names = ("added", "known", "replaced", "secrets")
     data = {"preset": preset, **{name: [*getattr(kept, name)] for name in names}}
-    return Step("remember", status=kept.status, detail=kept.detail, data=data)
+    ms = (time.perf_counter() - started) * 1000
+    return Step("remember", status=kept.status, detail=kept.detail, data=data, started_at=began, ms=ms)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memory import recall
 from memory.ids import ANSWER
 from memory.turns import has_words
 from pipeline.analysis import analyse
@@ -16,8 +17,8 @@ from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from memory.parts import MemoryParts
     from memory.turn_index import Turn
+    from memory.user_memory import UserMemory
 
 DAY_S = 86_400.0
 SHORT_ID = 8  # first letters of an id that may stand for it
@@ -53,7 +54,7 @@ class Forgetting:
 
 
 def would_forget(
-    user: MemoryParts,
+    user: UserMemory,
     ids: Sequence[str],
     *,
     search: str,
@@ -75,7 +76,7 @@ def would_forget(
     )
     facts = [known for known in ids if known not in said]
     if search:
-        about = user.searched(search, threshold=user.threshold, keep=lambda _: True).found
+        about = recall.search(user, search, keep=lambda _: True).found
         facts += _nearest_in_words(search, [item.memory for item in about])
     with index.lock:
         made = made_of(index, [turn.id for turn in turns])

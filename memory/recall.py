@@ -14,10 +14,11 @@ from memory.options import MemoryOptions, Preset
 from pipeline.answering.recollection import Recalled
 from pipeline.models.tokens import count_tokens
 from pipeline.terms import content_terms
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from pipeline.models.base import Encoder
+    from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
 DECAY = 0.995  # of recency, per hour
@@ -57,14 +58,11 @@ class Reading:
 
 
 def search(
-    index: UserIndex,
+    user: UserMemory,
     query: str,
     *,
-    encoder: Encoder,
-    options: MemoryOptions,
-    now: float,
-    threshold: float,
     keep: Callable[[Memory], bool],
+    threshold: float | None = None,
     depth: int = 0,
 ) -> Reading:
     """Return the memories about a query, best first: a cosine of at least `threshold`, or all content words.
@@ -72,7 +70,9 @@ def search(
     With `depth`, memories that name an entity of the query count, too, and the entities' neighbourhood is
     read. `keep` filters the memories.
     """
-    vector, terms = encoder.encode_query(query), set(content_terms(query))
+    query, index, options, now = well_formed(query), user.index, user.options, user.clock()
+    threshold = user.threshold if threshold is None else threshold
+    vector, terms = user.indexes.encoder.encode_query(query), set(content_terms(query))
     with index.lock:
         memories, around = [*index.memories.values()], Neighbourhood()
         if depth:

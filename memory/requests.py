@@ -160,8 +160,8 @@ def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
 def _recall(memory: UserMemory, query: str, said: Said) -> tuple[str, tuple[str, ...]]:
     """Return the memory's answer; else the messages about the topic."""
     told = memory.told(said.message, without=[said.turn_id])
-    if told.text:
-        return told.text, told.shown
+    if told.told:
+        return told.told, told.told_ids
     if turns := tuple(turn.id for turn in _own(memory, said.turn_id, query)[:MOST_SAID]):
         return f"You said about “{query}”:\n\n{_lines(turns)}", turns
     return f"Nothing is remembered about “{query}”.", ()

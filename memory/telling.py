@@ -6,7 +6,7 @@ Every fact and turn stands in the text as `[memory ID]`, so that forgetting one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,12 @@ from memory.times import date_words, meant_day
 from memory.turn_index import FoundTurn, cut, only_asked
 from memory.turn_search import verdict_of
 from memory.turns import has_words
-from pipeline.answering.recollection import Recalled, named
+from pipeline.answering.recollection import Recalled, Recollection, named
 
 if TYPE_CHECKING:
     from memory.recall import FoundMemory
     from memory.turn_index import Turn
     from memory.turn_search import FoundTurns
-    from pipeline.steps.records import MemoryVerdict
     from pipeline.stores.memories import Memory
 
 FACT_TELLS = 0.5  # relevance from which a fact leads; below it, turns lead
@@ -36,20 +35,7 @@ INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """The memory's answer, and how certain it is."""
-
-    text: str = ""
-    shown: tuple[str, ...] = ()  # ids of the facts and turns in the text
-    turns: tuple[Recalled, ...] = ()  # for a model's prompt, told or not
-    verdict: MemoryVerdict = "not remembered"
-    probability: float = 0.0
-    personal: bool = False  # the question is about the user or somebody who speaks
-    asked: bool = False  # the text is a question of the user's
-
-
-def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, personal: bool) -> Told:
+def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, personal: bool) -> Recollection:
     """Return the memory's answer: leading facts, then turns that these do not come from.
 
     A fact with all content words of a personal question answers it for certain.
@@ -68,8 +54,9 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and _is_of_another(turns))
     lines = [_dated_line(memory.id, memory.created_at) for memory in leading]
     lines = list(dict.fromkeys((*lines, *(line for item in shown for line in _turn_lines(item)))))
-    found = Told(
+    found = Recollection(
         turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
+        verdict="not remembered",
         probability=probability,
         personal=personal,
     )
@@ -79,8 +66,8 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     opening = CLOSEST_INTRO if verdict == "closest" else INTRO
     return replace(
         found,
-        text="\n\n".join([opening, "\n".join(lines)]),
-        shown=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
+        told="\n\n".join([opening, "\n".join(lines)]),
+        told_ids=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
         verdict=verdict,
         asked=not leading and asks(shown[0].turn.text) and not is_of_talk(question),
     )

@@ -9,17 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationInfo
 
 from memory.guard import reads_as_instruction, without_secrets
 from memory.ids import id_of, plain
 from memory.keeping import refuse_long
 from memory.shapes import TIMES
-from pipeline.errors import AthenaError, ConfigurationError
-from pipeline.given_files import DATA_BYTES, read_given
+from pipeline.errors import AthenaError
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation, plain_object
 from pipeline.words import well_formed
 
@@ -112,26 +110,8 @@ def without_known(index: UserIndex, changes: MemoryChanges) -> MemoryChanges:
 # -- a persona -------------------------------------------------------------------------------------------
 
 
-class _Collection(BaseModel):
-    documents: tuple[str, ...]
-    metadatas: tuple[dict[str, Any] | None, ...] = ()
-    ids: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _as_many(self) -> _Collection:
-        if any(given and len(given) != len(self.documents) for given in (self.metadatas, self.ids)):
-            raise ValueError("documents, metadatas and ids are not equally many")
-        return self
-
-
-def static_of(
-    persona: str, says: Mapping[str, Sequence[str]], more: Path | None, *, user: str
-) -> tuple[Memory, ...]:
-    """Return the static memories of a persona, with the same ids each time: its texts by tag, and `more`.
-
-    `more` is a JSON file with `documents`, `metadatas` and `ids`; raises `ConfigurationError` for a bad one.
-    """
-    rows = [(tag, text, 1.0) for tag, texts in says.items() for text in texts]
+def static_of(persona: str, says: Mapping[str, Sequence[str]], *, user: str) -> tuple[Memory, ...]:
+    """Return the static memories of a persona from its texts by tag, with the same ids each time."""
     return tuple(
         Memory(
             id=id_of("persona", persona, tag, text),
@@ -140,31 +120,11 @@ def static_of(
             tier="static",
             origin="system",
             tags=(tag,),
-            importance=importance,
+            importance=1.0,
             pinned=True,
             why="The assistant's persona says it.",
         )
-        for tag, text, importance in (*rows, *(_documents(more) if more else ()))
+        for tag, texts in says.items()
+        for text in texts
         if text.strip()
     )
-
-
-def _documents(path: Path) -> list[tuple[str, str, float | None]]:
-    """Return id, text and importance of the documents in a JSON file."""
-    try:
-        found = _Collection.model_validate_json(read_given(path, most_bytes=DATA_BYTES))
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(
-            f"ATHENA_PERSONA: cannot read its memories '{path}': {error}.", "Check `memories` in its file."
-        ) from error
-    ids = found.ids or tuple(map(str, range(1, len(found.documents) + 1)))
-    metadatas = found.metadatas or ({},) * len(ids)
-    given = ((metadata or {}).get("importance") for metadata in metadatas)
-    return list(zip(ids, found.documents, map(_importance, given), strict=True))
-
-
-def _importance(value: object) -> float | None:
-    """Return an importance of 0 to 1, given as that or as a rating of 1 to 10; None for anything else."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return min(1.0, max(0.0, value / 10 if value > 1 else float(value)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,28 +12,56 @@ from memory.forgetting import Forgetting, known_memory
 from memory.guard import reads_as_instruction
 from memory.ids import ANSWER
 from memory.keeping import SALIENCE, Kept, Said, keep_asked, refuse, reworded
-from memory.parts import MemoryParts
+from memory.options import PRESETS, MemoryOptions, Preset
 from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
-from memory.telling import Told, line_of, told
+from memory.telling import line_of, told
+from memory.times import now
+from pipeline.answering.recollection import Recollection
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.index import UserIndex
+    from memory.facts import Complete
+    from memory.index import Indexes, UserIndex
     from memory.turn_index import FoundTurn, Turn
+    from memory.turns import UserTurns
 
 SEARCHED = 10  # memories that a search returns
 LEAST = 0.5  # share of the threshold that an explicit search is content with
 
 
 @dataclass(frozen=True, slots=True)
-class UserMemory(MemoryParts):
+class UserMemory:
     """The memory of one user; safe to use from several threads.
 
     A method that changes something raises `AthenaError` with what to do, and then nothing has changed.
     """
+
+    indexes: Indexes
+    user: str
+    turns: UserTurns  # of conversations that are not private
+    options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
+    static: tuple[Memory, ...] = ()  # of the persona
+    find_model: Callable[[], Complete | None] = lambda: None  # asks a language model, where there is one
+    hashes: Callable[[], Mapping[str, str]] = dict  # of the documents, by source
+    clock: Callable[[], float] = now
+
+    @property
+    def preset(self) -> Preset:
+        """The policy: what is kept, and how it is recalled."""
+        return PRESETS[self.options.memory]
+
+    @property
+    def index(self) -> UserIndex:
+        """All rows as the store has them now."""
+        return self.indexes.of(self.user)
+
+    @property
+    def threshold(self) -> float:
+        """The least cosine of a recalled memory."""
+        return self.options.threshold_for(self.indexes.encoder.name)
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -51,7 +79,7 @@ class UserMemory(MemoryParts):
     def search(self, query: str, *, limit: int = SEARCHED, history: bool = False) -> Sequence[FoundMemory]:
         """Return the memories about a query, best first; more than an unasked recall does."""
         least = self.threshold * LEAST
-        return self.searched(query, threshold=least, keep=lambda it: history or it.live).found[:limit]
+        return recall.search(self, query, threshold=least, keep=lambda it: history or it.live).found[:limit]
 
     def relations_around(self, name: str, *, limit: int) -> dict[str, str]:
         """Return the relations within two steps of an entity, the latest first, in words by id.
@@ -84,15 +112,17 @@ class UserMemory(MemoryParts):
             quoted = (source for source in memory.sources if source.source)
             return memory.live and all(hashes().get(it.source) == it.file_hash for it in quoted)
 
-        return self.searched(message, threshold=self.threshold, keep=keep, depth=self.preset.depth)
+        return recall.search(self, message, keep=keep, depth=self.preset.depth)
 
-    def told(self, question: str, *, reading: Reading | None = None, without: Collection[str] = ()) -> Told:
+    def told(
+        self, question: str, *, reading: Reading | None = None, without: Collection[str] = ()
+    ) -> Recollection:
         """Return the memory's answer to a question; `without` are ids of turns to leave out.
 
         `reading` is the recall for this question, where it was done already.
         """
         if not self.preset.recalls:
-            return Told()
+            return Recollection(verdict="not remembered")
         reading = reading or self._reading(question)
         facts = [item for item in reading.found if item.memory.trusted and item.memory.kind != "qa"]
         personal = self.turns.names_speaker(question) or is_personal(question)
@@ -127,6 +157,11 @@ class UserMemory(MemoryParts):
         return [item for item in list(self.index.memories.values()) if item.replaced_by == memory_id]
 
     # -- changing -----------------------------------------------------------------------------------
+
+    def write(self, decide: Callable[[UserIndex], Iterable[Memory]]) -> Sequence[Memory]:
+        """Write the memories that `decide` makes of the rows as they are at that moment."""
+        changes = self.indexes.change(self.user, lambda index: MemoryChanges(memories=tuple(decide(index))))
+        return changes.memories
 
     def add(self, text: str) -> Kept:
         """Keep a text; a model may find that it replaces another. Raises for a secret and for a long text."""

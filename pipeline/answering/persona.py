@@ -43,9 +43,6 @@ class Persona(BaseModel):
     goals: Texts = Field((), description="static memory: what it is for")
     rules: Texts = Field((), description="static memory: what it keeps to")
     environment: Texts = Field((), description="static memory: where it is, and with whom")
-    memories: Path | None = Field(
-        None, description="static memory: a JSON file with documents, metadatas and ids, beside this one"
-    )
     suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
 
     def with_names(self) -> Persona:
@@ -66,10 +63,7 @@ def load_persona(path: Path | None) -> Persona:
     if path is None:
         return Persona()
     try:
-        persona = Persona.model_validate(tomllib.loads(read_given(path))).with_names()
-        if persona.memories is None:
-            return persona
-        return persona.model_copy(update={"memories": path.parent / persona.memories})
+        return Persona.model_validate(tomllib.loads(read_given(path))).with_names()
     except OSError as error:
         raise ConfigurationError(
             f"ATHENA_PERSONA: cannot read '{path}': {error.strerror}.", "Check the path."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory.chat import PRIVATE, RememberingChat
-from memory.finishing import AfterAnswers, Finishing
+from memory.finishing import AfterAnswers
 from memory.index import Indexes
 from memory.options import MemoryOptions
 from memory.turns import UserTurns
@@ -50,13 +50,8 @@ class Talk:
         memory = replace(self.memory, options=self.memory.options.but(memory=preset))
         self.after = AfterAnswers()
         apart = PrivateConversations() if private else None
-        finishing = Finishing(
-            memory=memory,
-            conversations=self.conversations,
-            after=self.after,
-            prices=PriceOptions(),
-        )
-        remembering = RememberingChat(finishing, PRIVATE if private else "")
+        why = PRIVATE if private else ""
+        remembering = RememberingChat(memory, self.conversations, self.after, PriceOptions(), why)
         return make_chat(self.store, apart or self.conversations, memory=remembering, **given)
 
     def answer(self, message: str) -> Answer:

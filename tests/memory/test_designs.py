@@ -131,14 +131,15 @@ def test_generative_reflects_by_itself_after_ten_new_memories(mine: UserMemory) 
 def test_generative_the_least_important_are_summarised_where_long_term_memory_is_full(
     mine: UserMemory,
 ) -> None:
-    options = mine.options.but(memory="generative", memory_ltm_size=6)
-    mine = replace(mine, options=options)
+    mine, model = with_model(mine, "- Five pumps hum.\n- None of them matters.\nIndeed.", preset="generative")
+    mine = replace(mine, options=mine.options.but(memory_ltm_size=6))
     add(mine, *(fact(f"pump {n} hums", importance=0.1 * n, created_at=float(n)) for n in range(9)))
     upkeep.tidy(mine)
     live = mine.list()
     (made,) = [item for item in live if item.kind == "summary"]
     assert made.importance == 0.2
-    assert made.text.count("\n") == 1
+    assert made.text == "Five pumps hum.\nNone of them matters."
+    assert "pump 0 hums" in model.prompts[0]
     assert {item.text for item in live if item.kind == "fact"} == {f"pump {n} hums" for n in range(5, 9)}
     assert len(mine.list(history=True)) == 10
 
@@ -151,16 +152,16 @@ def test_generative_rate_takes_a_text() -> None:
 
 
 def test_generative_plan_takes_a_prompt_and_the_next_plan_takes_its_place(mine: UserMemory) -> None:
-    goal = '{"goals": [{"goal": "Water", "action": "fill the tank", "time": "9:30", "place": "galley"}]}'
+    goal = "Here it is:\n- 09:30 Water: fill the tank (galley)\n- 08:00 Air: open the valve"
     with pytest.raises(ModelUnavailable):
         upkeep.plan(mine, "Plan my morning.")
-    mine, model = with_model(mine, goal, goal.replace("Water", "Air"), "none")
+    mine, model = with_model(mine, goal, goal.replace("Water", "Food"), "none")
     add(mine, fact("The tank is empty."))
     (first,) = upkeep.plan(mine, "Plan my morning.")
-    assert first.text == "09:30 Water: fill the tank (galley)"
+    assert first.text == "08:00 Air: open the valve\n09:30 Water: fill the tank (galley)"
     assert "Plan my morning." in model.prompts[0]
     upkeep.plan(mine)
-    assert [item.text[6:9] for item in mine.list() if item.kind == "plan"] == ["Air"]
+    assert ["Food" in item.text for item in mine.list() if item.kind == "plan"] == [True]
     with pytest.raises(ModelError):
         upkeep.plan(mine)
 
@@ -248,9 +249,7 @@ def test_memary_what_leaves_the_window_is_summarised_by_the_model_in_fifty_words
     model = FakeModel("word " * 80)
     assert len(upkeep.summary(said, complete=model).split()) == 50
     assert "message 0" in model.prompts[0]
-    without = upkeep.summary(said)
-    assert without.split("; ") == [f"message {number} about the pump" for number in range(4, 9)]
-    assert len(upkeep.summary(["word " * 90] * 9).split()) <= 50
+    assert upkeep.summary(said, complete=None) == ""
 
 
 def test_memary_themes_change_over_time(mine: UserMemory, clock: Clock) -> None:

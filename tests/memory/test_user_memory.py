@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from memory import transfer
 from memory.user_memory import UserMemory
-from pipeline.errors import AthenaError, ConfigurationError
+from pipeline.errors import AthenaError
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
 from tests.memory.conftest import DAY, Clock
@@ -164,13 +163,7 @@ def test_an_import_brings_no_secret_and_trusts_no_instruction(mine: UserMemory) 
     assert not texts["2"].trusted
 
 
-def test_a_persona_has_static_memories_of_its_own_and_of_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "more.json"
-    data = {"documents": ["The ship is the Argo."], "metadatas": [{"importance": 8}], "ids": ["ship"]}
-    file.write_text(json.dumps(data))
-    own, more = transfer.static_of("Ada", {"goals": ["Help."]}, file, user="local")
+def test_a_persona_has_static_memories(mine: UserMemory) -> None:
+    (own,) = transfer.static_of("Ada", {"goals": ["Help.", " "]}, user="local")
     assert (own.text, own.tags, own.tier) == ("Help.", ("goals",), "static")
-    assert (more.text, more.tags, more.importance) == ("The ship is the Argo.", ("ship",), 0.8)
-    file.write_text('{"documents": ["x"], "ids": ["1", "2"]}')
-    with pytest.raises(ConfigurationError):
-        transfer.static_of("Ada", {}, file, user="local")
+    assert replace(mine, static=(own,)).list() == [own]
