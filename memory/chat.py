@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memory import graph
 from memory.finishing import NOTHING_ASKED, AfterAnswers, finish_turn, step_of_kept
 from memory.keeping import Kept, Said, left_out, secret_kinds
-from memory.questions import asked_part, asks, leans, states
+from memory.questions import asked_part, asks, states
 from memory.recall import Reading, within
 from memory.requests import is_tool_request, reply_to, request_in
 from memory.upkeep import summary
@@ -111,7 +111,7 @@ class RememberingChat:
         if not self.why_private and memory.find_model() is None:  # without a model it takes milliseconds
             self.after.finish(within_s=BRIEFLY_S)
         found, reading = memory.read(question)
-        told = self._told(message, question, reading, turn_id)
+        told = memory.told(asked_part(question), reading=reading, without=[turn_id])
         recalled = tuple(item.recalled for item in found)
         around = self._around(reading, question)
         texts = [item.text for item in (*static, *recalled, *told.turns, *around)]
@@ -134,15 +134,6 @@ class RememberingChat:
             considered=reading.considered,
             threshold=memory.threshold,
         )
-
-    def _told(self, message: str, question: str, reading: Reading, turn_id: str) -> Recollection:
-        """Return the memory's answer to the message, or to its question where that is more certain."""
-        wordings = [asked_part(message), *([question] if leans(message) and question != message else [])]
-        told = (
-            self.memory.told(text, reading=reading if text == question else None, without=[turn_id])
-            for text in wordings
-        )
-        return max(told, key=lambda found: found.probability)
 
     def _around(self, reading: Reading, question: str) -> tuple[Recalled, ...]:
         """Return relations, and entities that stand in none of them, as many as the preset recalls."""

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Protocol
 
 from memory.entities import Stated, normalised
@@ -21,7 +20,6 @@ from pipeline.terms import content_terms, share
 
 USER = "user"  # the subject of a statement about the user
 LONGEST_OUTPUT = 20_000  # characters of a model's output that are read
-MOST_VALUES = 50  # opening braces that are tried
 MOST_ROWS = 20  # statements, entities or relations of one message
 LEAST_SAID = 0.5  # share of a statement's content words that its sentence must have
 LEAST_WORDS = 3  # of a copied statement; a shorter one is a fragment of its sentence
@@ -72,7 +70,6 @@ _PROPERTIES = {
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _PROPERTIES, "required": [*_PROPERTIES]}
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _DECODER = json.JSONDecoder(strict=False)
 
 Row = Mapping[str, Any]
@@ -137,21 +134,13 @@ def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts |
 
 
 def object_with(text: str, keys: tuple[str, ...]) -> Row:
-    """Return the last JSON object in a text that has one of the keys; {} without one.
-
-    Thoughts, words and code fences around it are skipped; an object inside another does not count.
-    """
-    text = _TRAILING_COMMA.sub(r"\1", text[:LONGEST_OUTPUT])
-    found: Row = {}
-    end = 0
-    for begin in islice(re.finditer(r"\{", text), MOST_VALUES):
-        if begin.start() < end:
-            continue
-        with suppress(ValueError, RecursionError):
-            value, end = _DECODER.raw_decode(text, begin.start())
-            if any(key in value for key in keys):
-                found = value
-    return found
+    """Return the JSON object with one of the keys in a model's reply, after its thoughts; {} without one."""
+    reply = text[:LONGEST_OUTPUT].rpartition("</think>")[2]
+    with suppress(ValueError, RecursionError):
+        value, _ = _DECODER.raw_decode(reply, max(0, reply.find("{")))
+        if isinstance(value, dict) and any(key in value for key in keys):
+            return value
+    return {}
 
 
 def _as_data(text: str) -> str:

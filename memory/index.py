@@ -160,46 +160,30 @@ class Indexes:
             for memory, vector in zip(memories, vectors, strict=True)
         ]
 
-    def change(self, user: str, decide: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
-        """Write what `decide` returns for the user's rows; decide again where another process was first.
-
-        Raises `MemoriesChanged` after several tries.
-        """
-
-        def write(index: UserIndex) -> MemoryChanges:
-            expected = index.version
-            if changes := decide(index):
-                version = self.memories.apply(user, changes, expected=expected)
-                if index.goes_on_with(changes):
-                    index.follow(changes, version=version)
-            return changes
-
-        return self._written(user, write)
-
-    def erase(
+    def change(
         self,
         user: str,
         decide: Callable[[UserIndex], MemoryChanges],
         *,
+        erase: bool = False,
         turns: Collection[str] = (),
     ) -> MemoryChanges:
-        """As `change`; afterwards no file of the store holds the removed rows or the turns."""
+        """Write what `decide` returns for the user's rows; decide again where another process was first.
 
-        def write(index: UserIndex) -> MemoryChanges:
-            expected = index.version
-            changes = decide(index)
-            if changes or turns:
-                with self._lock:
-                    self._of.pop(user, None)  # the store is read again at the next use
-                changes = replace(changes, removed_turns=tuple(turns))
-                self.memories.apply(user, changes, expected=expected, erase=True)
-            return changes
-
-        return self._written(user, write)
-
-    def _written(self, user: str, write: Callable[[UserIndex], MemoryChanges]) -> MemoryChanges:
+        With `erase`, no file of the store holds the removed rows or the `turns` afterwards. Raises
+        `MemoriesChanged` after several tries.
+        """
         for _ in range(TRIES):
             index = self.of(user)
             with index.lock, suppress(MemoriesChanged):
-                return write(index)
+                changes = replace(decide(index), removed_turns=tuple(turns))
+                if not changes:
+                    return changes
+                if erase:
+                    with self._lock:
+                        self._of.pop(user, None)  # the store is read again at the next use
+                version = self.memories.apply(user, changes, expected=index.version, erase=erase)
+                if not erase and index.goes_on_with(changes):
+                    index.follow(changes, version=version)
+                return changes
         raise MemoriesChanged("Other processes keep writing to these memories.", "Try again.")

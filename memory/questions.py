@@ -33,10 +33,6 @@ _TALK = re.compile(
     r"|\b(your) (?:\w+ )?(?:answer|advice|suggestion|recommendation)",
     re.IGNORECASE,
 )
-_LEANS = re.compile(
-    r"\b(?:he|she|it|they|him|her|his|its|their|them|that|this|those|these|there|one|ones)\b|^\W*and\b",
-    re.IGNORECASE,
-)
 
 
 def asks(message: str) -> bool:
@@ -79,8 +75,3 @@ def is_of_talk(question: str) -> bool:
 def is_of_answers(question: str) -> bool:
     """Tell whether a question is about what the assistant said: "what did you recommend?"."""
     return any((match[1] or match[2]).lower().startswith("you") for match in _TALK.finditer(question))
-
-
-def leans(message: str) -> bool:
-    """Tell whether a message needs the one before it to be understood: "and what does he do?"."""
-    return _LEANS.search(message) is not None

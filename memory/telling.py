@@ -41,7 +41,7 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     A fact with all content words of a personal question answers it for certain.
     """
     leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
-    exact = [item.memory for item in facts if personal and has_all(item.memory.text, question)]
+    exact = [item.memory for item in facts if personal and _has_all(item.memory.text, question)]
     leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
     of_facts = 1.0 if exact else max((item.relevance for item in facts), default=0.0) if leading else 0.0
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
@@ -51,9 +51,11 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     probability = max(of_turns, of_facts)
     telling = [item for item in turns.telling if item in heard]
     shown = _shown(turns, telling, leading)
-    verdict = verdict_of(probability, personal=personal, uncertain=not leading and _is_of_another(turns))
-    lines = [_dated_line(memory.id, memory.created_at) for memory in leading]
-    lines = list(dict.fromkeys((*lines, *(line for item in shown for line in _turn_lines(item)))))
+    of_another = turns.signs.side < 0  # another speaker than the one whom the question names leads
+    verdict = verdict_of(probability, personal=personal, uncertain=not leading and of_another)
+    said = (turn for item in shown for turn in (item.corrected_by, item.turn) if turn)
+    lines = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
+    lines += dict.fromkeys(f"- {named(turn.id)}" for turn in said)
     found = Recollection(
         turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
         verdict="not remembered",
@@ -73,14 +75,9 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     )
 
 
-def has_all(text: str, question: str) -> bool:
+def _has_all(text: str, question: str) -> bool:
     """Tell whether a text has all content words of a question, and others beside them."""
     return has_words(text, question) and not has_words(question, text)
-
-
-def _is_of_another(turns: FoundTurns) -> bool:
-    """Tell whether somebody else than the speaker whom the question names leads the search."""
-    return turns.signs is not None and turns.signs.side < 0
 
 
 def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
@@ -106,16 +103,6 @@ def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memo
 def _recalled(item: FoundTurn) -> Recalled:
     text = line_of(item.turn, item.piece)
     return Recalled(id=item.turn.id, text=text, score=item.score, relevance=item.similarity)
-
-
-def _dated_line(known: str, at: float | None) -> str:
-    return f"- {named(known)}" + (f" ({date_words(at)})" if at else "")
-
-
-def _turn_lines(item: FoundTurn) -> list[str]:
-    """Return a turn's line, after the line of the message that corrected it."""
-    turns = [item.corrected_by, item.turn] if item.corrected_by else [item.turn]
-    return [f"- {named(turn.id)}" for turn in turns]
 
 
 def line_of(turn: Turn, piece: int | None = None) -> str:

@@ -140,10 +140,13 @@ class TurnIndex:
                 return after if corrects(after.text) else None
         return None
 
-    def nearest_piece(self, number: int, vector: Vectors) -> int | None:
-        """Return the number of a turn's piece that is nearest to a vector; None where it is one piece."""
-        rows = self.texts.vectors_of(number)
-        return int(np.einsum("ij,j->i", rows, vector).argmax()) if len(rows) > 1 else None
+    def found(self, number: int, score: float, similarity: float, vector: Vectors | None = None) -> FoundTurn:
+        """Return a turn as a search found it; of several pieces, the one that is nearest to the vector."""
+        rows, piece = self.texts.vectors_of(number), None
+        if vector is not None and len(rows) > 1:
+            piece = int(np.einsum("ij,j->i", rows, vector).argmax())
+        corrected_by = self.correction_of(number)
+        return FoundTurn(self.turns[number], float(score), float(similarity), piece, corrected_by)
 
     def coverage(self, number: int, terms: Collection[str]) -> float:
         """Return the share of the terms, weighted by rarity, in a turn and the turns beside it: 0 to 1."""

@@ -87,9 +87,9 @@ class Asking:
 class Signs:
     """What the probability rests on, for the best turns of a search."""
 
-    similarity: float  # cosine of the question and the nearest of them
-    coverage: float  # share of the question's words, by rarity, in one of them and the turns beside it
-    side: float  # lead of the speaker whom the question names, -1..1
+    similarity: float = 0.0  # cosine of the question and the nearest of them
+    coverage: float = 0.0  # share of the question's words, by rarity, in one of them and the turns beside it
+    side: float = 0.0  # lead of the speaker whom the question names, -1..1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +100,14 @@ class FoundTurns:
     telling: tuple[FoundTurn, ...] = ()  # those that state something, or that the question is about
     probability: float = 0.0
     later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
-    signs: Signs | None = None  # None where nothing was said
+    signs: Signs = Signs()
 
     def fit(self, *, personal: bool) -> bool:
         """Tell whether enough of the question's words were said, unless it is about the user."""
-        return personal or self.signs is None or self.signs.coverage >= LEAST_COVERAGE
+        return personal or self.signs.coverage >= LEAST_COVERAGE
 
 
-def look_up(
-    index: TurnIndex,
-    question: str,
-    *,
-    encoder: Encoder,
-    top_k: int = 10,
-) -> FoundTurns:
+def look_up(index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10) -> FoundTurns:
     """Return the `top_k` turns that most likely answer a question, best first.
 
     The assistant's turns are found only where the question asks what the assistant said. Ties keep the order
@@ -131,16 +125,7 @@ def look_up(
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
     if not numbers:
         return FoundTurns()
-    found = [
-        FoundTurn(
-            index.turns[number],
-            float(scores[number]),
-            float(similar[number]),
-            index.nearest_piece(number, vector),
-            index.correction_of(number),
-        )
-        for number in numbers
-    ]
+    found = tuple(index.found(number, scores[number], similar[number], vector) for number in numbers)
     leading = [number for number in numbers if may_answer(asking, index.turns[number])][:LEADING]
     signs = Signs(
         similarity=max((float(similar[number]) for number in leading), default=0.0),
@@ -149,7 +134,7 @@ def look_up(
     )
     later = () if _PAST.search(question) else _later(index, [*leading, *numbers][0], layout, known)
     telling = tuple(item for item in found if may_answer(asking, item.turn))
-    return FoundTurns(tuple(found), telling, probability_of(signs, known), later, signs)
+    return FoundTurns(found, telling, probability_of(signs, known), later, signs)
 
 
 def _scores(
@@ -164,13 +149,8 @@ def _scores(
 
 def probability_of(signs: Signs, known: Calibration) -> float:
     """Return the probability that one of the turns answers the question."""
-    total = (
-        known.intercept
-        + known.similarity * signs.similarity
-        + known.coverage * signs.coverage
-        + known.side * signs.side
-    )
-    return 1 / (1 + math.exp(-total))
+    total = known.intercept + known.similarity * signs.similarity + known.side * signs.side
+    return 1 / (1 + math.exp(-total - known.coverage * signs.coverage))
 
 
 def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -> MemoryVerdict:
@@ -195,10 +175,8 @@ def _later(index: TurnIndex, number: int, layout: Layout, known: Calibration) ->
         if after[at] and len({*terms} & {*content_terms(index.turns[at].text)}) > 1:
             near.add(at)
     nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
-    return tuple(
-        FoundTurn(index.turns[at], 0.0, float(alike[at]), corrected_by=index.correction_of(at))
-        for at in sorted(nearest, key=lambda at: -layout.times[at])
-    )
+    latest = sorted(nearest, key=lambda at: -layout.times[at])
+    return tuple(index.found(at, 0.0, alike[at]) for at in latest)
 
 
 def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
@@ -230,12 +208,8 @@ def with_neighbours(scores: Scores, before: Numbers, weights: Calibration) -> Sc
     after = np.zeros_like(padded)
     after[before] = scores
     after[NONE] = 0
-    beside = (
-        weights.before * padded[before]
-        + weights.before_that * padded[links[before]]
-        + weights.after * after[:-1]
-    )
-    return np.asarray(scores + beside, dtype=np.float32)
+    earlier = weights.before * padded[before] + weights.before_that * padded[links[before]]
+    return np.asarray(scores + earlier + weights.after * after[:-1], dtype=np.float32)
 
 
 def signals(layout: Layout, asking: Asking, weights: Calibration) -> Scores:
@@ -270,9 +244,13 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
     left out of the terms, and becomes "I" in the wording.
     """
     named = [name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)]
+    others, own = question, question
+    for name in map(re.escape, named):
+        others = re.sub(rf"\b{name}\b(?:['’]s?\b)?", "", others)
+        own = re.sub(rf"\b{name}\b", "I", re.sub(rf"\b{name}['’]s?(?=\s)", "my", own))
     return Asking(
-        terms=content_terms(_without(question, named)),
-        wording=_first_person(question, named),
+        terms=content_terms(others),
+        wording=own,
         speaker=named[0] if len(named) == 1 else "",
         when=bool(_WHEN.search(question)),
         of_talk=is_of_talk(question),
@@ -283,16 +261,3 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
 def may_answer(asking: Asking, turn: Turn) -> bool:
     """Tell whether a turn states something, or is a question that this question is about."""
     return not only_asked(turn) or (asking.of_talk and not is_of_talk(turn.text))
-
-
-def _without(question: str, names: Collection[str]) -> str:
-    for name in names:
-        question = re.sub(rf"\b{re.escape(name)}\b(?:['’]s?\b)?", "", question)
-    return question
-
-
-def _first_person(question: str, names: Collection[str]) -> str:
-    for name in names:
-        question = re.sub(rf"\b{re.escape(name)}['’]s?(?=\s)", "my", question)
-        question = re.sub(rf"\b{re.escape(name)}\b", "I", question)
-    return question

@@ -190,7 +190,7 @@ class UserMemory:
                 )
             return reworded(index, old, replace(old, **said))
 
-        return self.indexes.erase(self.user, decide).memories[0]
+        return self.indexes.change(self.user, decide, erase=True).memories[0]
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
         """Protect a memory from being forgotten by age or summarised; or end that protection."""
@@ -255,4 +255,5 @@ class UserMemory:
         Other turns may say the same in other words: they stay.
         """
         turns = (*forgotten.turn_ids, *forgotten.hidden, *forgotten.said_in)
-        self.indexes.erase(self.user, partial(forgetting.decided, forgotten=forgotten), turns=turns)
+        decide = partial(forgetting.decided, forgotten=forgotten)
+        self.indexes.change(self.user, decide, erase=True, turns=turns)
