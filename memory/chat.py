@@ -23,7 +23,6 @@ from pipeline.answering.recollection import (
     nothing_left,
 )
 from pipeline.steps.records import Step
-from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.user_memory import UserMemory
@@ -113,7 +112,7 @@ class RememberingChat:
         found, reading = memory.read(question)
         told = memory.told(asked_part(question), reading=reading, without=[turn_id])
         recalled = tuple(item.recalled for item in found)
-        around = self._around(reading, question)
+        around = self._around(reading)
         texts = [item.text for item in (*static, *recalled, *told.turns, *around)]
         room = within(texts, tokens=memory.options.memory_tokens) - len(static) - len(recalled)
         turns = told.turns[: max(0, room)]
@@ -135,15 +134,14 @@ class RememberingChat:
             threshold=memory.threshold,
         )
 
-    def _around(self, reading: Reading, question: str) -> tuple[Recalled, ...]:
+    def _around(self, reading: Reading) -> tuple[Recalled, ...]:
         """Return relations, and entities that stand in none of them, as many as the preset recalls."""
         preset, memory = self.memory.preset, self.memory
         index = memory.index
         with index.lock:
-            fitting = graph.fitting(index, reading.around, content_terms(question))
-            relations = fitting[: preset.relations]
+            relations = reading.around.relations[: preset.relations]
             related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
-            best = graph.best_known(index, now=memory.clock(), most=preset.best_known)
+            best = (known.entity for known in graph.entity_knowledge(index)[: preset.best_known])
             entities = {item.id: item for item in (*reading.around.entities, *best)}
             alone = [item for item in entities.values() if item.id not in related or item.attributes]
             return (

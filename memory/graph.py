@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from pipeline.analysis import analyse
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
     from pipeline.stores.memories import Entity, Relation
 
 MOST_NEIGHBOURS = 200
-HALF_LIFE_S = 30 * 86_400.0  # of a mention's weight in `best_known`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +20,7 @@ class Neighbourhood:
 
     entities: tuple[Entity, ...] = ()  # nearest first
     distances: dict[str, int] = field(default_factory=dict)  # by id of entity; 0 = asked for
-    relations: tuple[Relation, ...] = ()  # latest first
+    relations: tuple[Relation, ...] = ()  # nearest first, then latest
     direct: tuple[str, ...] = ()  # ids of memories that name what was asked for
 
 
@@ -56,12 +53,16 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
                     distances[there] = distance
                     further.append(there)
         edge = further
-    direct = [item.memory_id for known in asked for item in graph.mentions_of(known) if item.memory_id]
+    direct = [item.memory_id for item in graph.mentions.values() if item.entity_id in asked]
+
+    def nearest(relation: Relation) -> tuple[int, float, str]:
+        return min(distances.get(end, depth) for end in _ends(relation)), -relation.at, relation.id
+
     return Neighbourhood(
         entities=tuple(graph.entities[known] for known in distances),
         distances=distances,
-        relations=tuple(sorted(found.values(), key=lambda item: (-item.at, item.id))),
-        direct=tuple(dict.fromkeys(direct)),
+        relations=tuple(sorted(found.values(), key=nearest)),
+        direct=tuple(dict.fromkeys(filter(None, direct))),
     )
 
 
@@ -76,32 +77,6 @@ def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = flo
         for entity, said in times.items()
     ]
     return sorted(known, key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
-
-
-def best_known(graph: UserIndex, *, now: float, most: int) -> list[Entity]:
-    """Return the entities that are mentioned most often and most recently, best first.
-
-    Each mention counts 1, halved for every 30 days that have passed since.
-    """
-    weights: dict[str, float] = defaultdict(float)
-    for mention in graph.mentions.values():
-        if mention.entity_id in graph.entities:
-            weights[mention.entity_id] += 0.5 ** (max(0.0, now - mention.at) / HALF_LIFE_S)
-    best = sorted(weights, key=lambda known: (-weights[known], graph.entities[known].name))
-    return [graph.entities[known] for known in best[:most]]
-
-
-def fitting(graph: UserIndex, around: Neighbourhood, terms: Collection[str]) -> list[Relation]:
-    """Return the relations of a neighbourhood, each once: most common terms first, then nearest, latest."""
-    wanted = frozenset(terms)
-
-    def rank(relation: Relation) -> tuple[int, int, float]:
-        shared = len(wanted.intersection(analyse(sentence(graph, relation))))
-        nearer = min(around.distances.get(end, MOST_NEIGHBOURS) for end in _ends(relation))
-        return -shared, nearer, -relation.at
-
-    said = {(item.subject_id, item.label, item.object_id): item for item in reversed(around.relations)}
-    return sorted(said.values(), key=rank)
 
 
 def _ends(relation: Relation) -> tuple[str, str]:

@@ -46,8 +46,6 @@ class UserIndex:
         self.texts = Texts()  # one for each memory, in their order
         self._names: dict[str, str] = {}  # ids of entities by normalised name
         self._said: dict[str, set[str]] = defaultdict(set)  # ids of memories by plain text
-        self._about: dict[tuple[str, str], set[str]] = defaultdict(set)  # by subject and predicate
-        self._mentioned: dict[str, set[str]] = defaultdict(set)  # ids of mentions by entity
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of relations by entity
         rows = MemoryChanges(
             memories=tuple(sorted(known.memories, key=lambda memory: (memory.created_at, memory.id))),
@@ -71,14 +69,12 @@ class UserIndex:
                 vector = np.frombuffer(memory.embedding, dtype=np.float32).reshape(1, -1)
                 self.texts.add([analyse(memory.text)], vector)
                 self._said[plain(memory.text)].add(memory.id)
-                self._about[memory.subject, memory.predicate].add(memory.id)
             self.memories[memory.id] = memory
         for entity in changes.entities:
             self.entities[entity.id] = entity
             self._names.setdefault(normalised(entity.name), entity.id)
         for mention in changes.mentions:
             self.mentions[mention.id] = mention
-            self._mentioned[mention.entity_id].add(mention.id)
         for relation in changes.relations:
             self.relations[relation.id] = relation
             for end in (relation.subject_id, relation.object_id):
@@ -91,8 +87,8 @@ class UserIndex:
 
     def about(self, subject: str, predicate: str) -> list[Memory]:
         """Return the live memories of a subject and a predicate, oldest first."""
-        found = (self.memories[known] for known in self._about.get((subject, predicate), ()))
-        return sorted((item for item in found if item.live), key=lambda item: (item.created_at, item.id))
+        about = (subject, predicate)
+        return [it for it in self.memories.values() if it.live and (it.subject, it.predicate) == about]
 
     def entity_named(self, name: str) -> Entity | None:
         """Return the entity of a normalised name or alias."""
@@ -101,10 +97,6 @@ class UserIndex:
     def relations_of(self, entity_id: str) -> list[Relation]:
         """Return the relations that an entity is the subject or the object of."""
         return [self.relations[found] for found in sorted(self._related.get(entity_id, ()))]
-
-    def mentions_of(self, entity_id: str) -> list[Mention]:
-        """Return the mentions of an entity."""
-        return [self.mentions[found] for found in sorted(self._mentioned.get(entity_id, ()))]
 
 
 class Indexes:

@@ -78,7 +78,7 @@ def idle_backups(ship: Ship, state: ShipState) -> list[str]:
     powered = (p.id for p in ship.parts.values() if p.role == "backup" and state.switches[p.id])
     rests = set(powered) - set(ALWAYS_ON)
     return [
-        p for p in ship.parts if p in rests and all(state.setting(*slot) != p for slot in ship.slots_with(p))
+        p for p in ship.parts if p in rests and all(state.setting(*slot) != p for slot in ship.slots_with[p])
     ]
 
 

@@ -16,18 +16,13 @@ VAPOUR_KPA = 100.0  # inlet pressure at which a pump moves nothing
 def pumps(s: TimeStep) -> None:
     """Update the coolant pumps' flow; an open punctured radiator loses coolant."""
     for panel in s.parts("ECS-RAD-"):
-        fault = s.state.faults.get(panel)
-        if fault and fault.kind == "leak" and s.setting(panel, "ISOLATION") == "OPEN" and _feeds(s, panel):
+        fault, feeds = s.state.faults.get(panel), s.chosen("THM-CTRL.HEAT_SINK") == panel
+        if fault and fault.kind == "leak" and s.setting(panel, "ISOLATION") == "OPEN" and feeds:
             s.state.coolant_kpa = max(0.0, s.state.coolant_kpa - fault.rate * s.hours)
     for pump in s.parts("ECS-CLP-"):
         moves = s.runs(pump) and s.state.coolant_kpa > VAPOUR_KPA
         s.put(pump, "FLOW", float(s.setting(pump, "RPM")) / 1000 if moves else 0.0)
         s.put(pump, "INLET_PRESSURE", s.state.coolant_kpa)
-
-
-def _feeds(s: TimeStep, panel: str) -> bool:
-    """Whether a panel is the heat sink; the selector shuts off the other one."""
-    return s.chosen("THM-CTRL.HEAT_SINK") == panel
 
 
 def coolant_share(s: TimeStep, controller: str) -> float:

@@ -44,7 +44,8 @@ def garbled(ship: Ship, radio: str, key: str) -> str:
 
 
 def _caller(ship: Ship, radio: str) -> str:
-    return ship.names.lander_call_sign if radio == LANDER_RADIO else ship.station
+    """Return the call sign of the other end, which is the word of the key."""
+    return ship.radio_keys[radio].partition("-")[0]
 
 
 def _hears(ship: Ship, state: ShipState, radio: str) -> bool:

@@ -66,31 +66,15 @@ class CommandRow(FileRow):
 class ShipRow(BaseModel):
     """The ship's names."""
 
-    name: str
     call_sign: str
-    lander: str
-    lander_call_sign: str
-    assistant: str
     prompt: str
 
 
-class PhaseRow(FileRow):
-    """A phase of the mission."""
-
-    name: str
-    first_day: int
-    last_day: int
-    station: str
-
-
 class MissionRow(BaseModel):
-    """The mission's day, phases, people and ground stations."""
+    """The people aboard, and who is heard on the ground."""
 
-    flight_day: int
     aboard: int
     control: str
-    phases: tuple[PhaseRow, ...]
-    stations: tuple[dict[str, str], ...]
 
 
 def _column(key: str, value: str) -> BeforeValidator:
@@ -115,13 +99,6 @@ class Ship(BaseModel):
     console_errors: Annotated[Mapping[str, str], _column("code", "title")]
     physics: Annotated[Mapping[str, float], _column("key", "value")]
     radio_keys: Annotated[Mapping[str, str], _column("part", "value")]
-
-    @cached_property
-    def station(self) -> str:
-        """The call sign of the ground station of today's phase."""
-        day, call_signs = self.mission.flight_day, {x["name"]: x["call_sign"] for x in self.mission.stations}
-        phase = next(p for p in self.mission.phases if p.first_day <= day <= p.last_day)
-        return call_signs[phase.station]
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
@@ -154,28 +131,15 @@ class Ship(BaseModel):
         """The parts whose power comes from a bus, in the order of the file, each with its controller."""
         return {part.id: self.controller_of(part.id) for part in self.parts.values() if part.fed}
 
-    def slots_with(self, part: str) -> Sequence[tuple[str, str]]:
-        """Controller and key of every slot that may hold a part."""
-        return self._slots_with.get(part, ())
-
     @cached_property
-    def _slots_with(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        found: dict[str, list[tuple[str, str]]] = {}
+    def slots_with(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Controller and key of every slot that may hold a part, by part."""
+        found: dict[str, list[tuple[str, str]]] = {part: [] for part in self.parts}
         for controller in self.controllers.values():
-            for key in controller.slots:
-                for part in controller.settings[key].values:
-                    found.setdefault(part, []).append((controller.id, key))
+            for key, slot in controller.slots.items():
+                for part in slot.parts:
+                    found[part].append((controller.id, key))
         return found
-
-    def beginning_with(self, *prefixes: str) -> Sequence[str]:
-        """Ids of the parts that begin with one of the prefixes, in the order of the file."""
-        if prefixes not in self._beginning_with:
-            self._beginning_with[prefixes] = tuple(p for p in self.parts if p.startswith(prefixes))
-        return self._beginning_with[prefixes]
-
-    @cached_property
-    def _beginning_with(self) -> dict[tuple[str, ...], tuple[str, ...]]:
-        return {}
 
     def backups_of(self, part: str) -> tuple[str, ...]:
         """The backups of a primary."""

@@ -49,7 +49,6 @@ class ShipState:
     """The state of the ship; minutes are ship's time since midnight of the flight day."""
 
     minute: float
-    flight_day: int
     people: int
     switches: dict[str, bool]
     settings: dict[str, dict[str, str]]
@@ -93,7 +92,6 @@ def sound_state(ship: Ship, *, minute: float) -> ShipState:
     parts = ship.parts.values()
     return ShipState(
         minute=minute,
-        flight_day=ship.mission.flight_day,
         people=ship.mission.aboard,
         switches={**dict.fromkeys(ship.controllers, True), **{p.id: p.switched_on for p in parts}},
         settings={

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from mission.ship import Ship
+from mission.ship import Ship, the_ship
 from mission.state import ShipState
 from mission.status import offline
 
@@ -41,7 +42,7 @@ class TimeStep:
 
     def selected(self, part: str) -> bool:
         """Whether some controller uses the part."""
-        return any(self.setting(c, slot) == part for c, slot in self.ship.slots_with(part))
+        return any(self.setting(c, slot) == part for c, slot in self.ship.slots_with[part])
 
     def setting(self, part: str, key: str) -> str:
         """The value of a setting."""
@@ -67,11 +68,16 @@ class TimeStep:
 
     def parts(self, *prefixes: str) -> Sequence[str]:
         """Ids of the parts that begin with one of the prefixes."""
-        return self.ship.beginning_with(*prefixes)
+        return _beginning_with(prefixes)
 
     def again(self) -> None:
         """Recompute what is OFFLINE, after a switch changed within the step."""
         self.dark = offline(self.ship, self.state)
+
+
+@cache
+def _beginning_with(prefixes: tuple[str, ...]) -> Sequence[str]:
+    return tuple(part for part in the_ship().parts if part.startswith(prefixes))
 
 
 def toward(value: float, target: float, most: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mission.alarms import active_alarms
-from mission.parts import BUSES, Part
+from mission.parts import BUSES, Part, Quantity
 from mission.ship import Ship
 from mission.state import ShipState, clock
 from mission.status import Status, offline, reading, statuses
@@ -108,7 +108,7 @@ def _need(state: ShipState, reference: str) -> str:
 
 def users(ship: Ship, state: ShipState, part: str) -> list[str]:
     """Return the controllers that use a part now, with the key of their choice."""
-    chosen = [f"{c} {key}" for c, key in ship.slots_with(part) if state.setting(c, key) == part]
+    chosen = [f"{c} {key}" for c, key in ship.slots_with[part] if state.setting(c, key) == part]
     fixed = [c.id for c in ship.controllers.values() if part in c.uses]
     buses = [f"{c} BUS" for c in ship.controllers if BUSES[state.setting(c, "BUS")] == part]
     return chosen + fixed + buses
@@ -164,14 +164,12 @@ def log(ship: Ship, state: ShipState) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A quantity on a panel; `value` is a dash if the part sends nothing."""
+    """A quantity on a panel; `value` is None if the part sends nothing."""
 
     label: str
     part: str
-    key: str
-    value: str
-    unit: str
-    within: bool
+    quantity: Quantity
+    value: float | None
 
 
 def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
@@ -183,7 +181,5 @@ def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
 
 
 def _gauge(ship: Ship, state: ShipState, label: str, part: str, key: str) -> Gauge:
-    quantity, value = ship.parts[part].telemetry[key], reading(state, ship.parts[part], key)
-    silent = part in offline(ship, state)
-    shown = "-" if silent else quantity.shown(value)
-    return Gauge(label, part, key, shown, quantity.unit, silent or quantity.within(value))
+    value = None if part in offline(ship, state) else reading(state, ship.parts[part], key)
+    return Gauge(label, part, ship.parts[part].telemetry[key], value)

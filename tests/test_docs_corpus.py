@@ -118,7 +118,7 @@ def unknown_words(text: str) -> set[str]:
     bad |= set(PROCEDURE.findall(text)) - PROCEDURES
     titles = {w for n in TITLE_WORDS for row in LIST[n] for w in CAPITALS.findall(row["title"])}
     calls = {station["call_sign"] for station in LIST["mission"]["stations"]}
-    calls |= {SHIP.names.call_sign, SHIP.names.lander_call_sign}
+    calls |= {SHIP.names.call_sign, LIST["ship"]["lander_call_sign"]}
     arguments = {word for command in SHIP.commands.values() for word in CAPITALS.findall(command.syntax)}
     words = {word for word in CAPITALS.findall(text) if not PART_ID.search(word)}
     return bad | (words - KEYS - VALUES - STATUSES - SYSTEMS - titles - calls - arguments - ABBREVIATIONS)

@@ -88,31 +88,27 @@ def ship_view(game: Game) -> View:
             }
             for row in ship.systems.values()
         ],
-        "gauges": [gauge_view(gauge, _quantity(game, gauge)) for gauge in gauges(ship, game.state)],
+        "gauges": [gauge_view(gauge) for gauge in gauges(ship, game.state)],
     }
 
 
-def _quantity(game: Game, gauge: Gauge) -> Quantity:
-    return game.ship.parts[gauge.part].telemetry[gauge.key]
-
-
-def gauge_view(gauge: Gauge, quantity: Quantity) -> View:
+def gauge_view(gauge: Gauge) -> View:
     """Return a gauge with its positions on the bar, in percent of the bar's length."""
+    quantity, value = gauge.quantity, gauge.value
     low, high = _scale(quantity)
 
     def place(value: float) -> float:
         return round(min(100.0, max(0.0, 100 * (value - low) / (high - low))), 1)
 
-    sent = gauge.value != "-"
     return {
         "label": gauge.label,
         "part": gauge.part,
-        "key": gauge.key,
-        "value": gauge.value,
-        "unit": gauge.unit,
-        "within": gauge.within,
+        "key": quantity.key,
+        "value": "-" if value is None else quantity.shown(value),
+        "unit": quantity.unit,
+        "within": value is None or quantity.within(value),
         "limits": f"limits {quantity.shown(quantity.min)} to {quantity.shown(quantity.max)}",
-        "at": place(float(gauge.value)) if sent else None,
+        "at": None if value is None else place(value),
         "from": place(quantity.min),
         "to": place(quantity.max),
     }
@@ -130,13 +126,13 @@ def _scale(quantity: Quantity) -> tuple[float, float]:
 
 def strip_view(game: Game) -> View:
     """Return the strip above the console: time, the crew's air, the alarms."""
-    co2 = next(gauge for gauge in gauges(game.ship, game.state) if gauge.key == "PPCO2")
+    co2 = next(gauge for gauge in gauges(game.ship, game.state) if gauge.quantity.key == "PPCO2")
     return {
         "clock": game.clock,
         "elapsed": duration(game.elapsed_seconds),
         "par": duration(game.level.par_seconds),
         "late": game.elapsed_seconds > game.level.par_seconds,
-        "co2": gauge_view(co2, _quantity(game, co2)),
+        "co2": gauge_view(co2),
         "alarms": list(map(alarm_view, once(game.alarms()))),
     }
 

@@ -24,17 +24,15 @@ OXYGEN = Quantity(key="PPO2", unit="kPa", nominal=21.0, min=20.0, max=24.0, envi
 CHARGE = Quantity(key="CHARGE", unit="%", nominal=96, min=40, max=100)
 
 
-def gauge(value: str, *, unit: str = "kPa") -> Gauge:
-    return Gauge("oxygen", "ECS-CAB-S1", "PPO2", value, unit, within=True)
-
-
 def test_a_gauge_shows_a_quarter_beyond_its_limits() -> None:
     # 20 to 24 with a margin of 1 on both sides: the bar runs from 19 to 25
-    view = gauge_view(gauge("22.0"), OXYGEN)
+    view = gauge_view(Gauge("oxygen", "ECS-CAB-S1", OXYGEN, 22.0))
     assert (view["from"], view["at"], view["to"]) == (16.7, 50.0, 83.3)
-    assert view["limits"] == "limits 20.0 to 24.0"
-    assert gauge_view(gauge("99.0"), OXYGEN)["at"] == 100.0
-    assert gauge_view(gauge("-"), OXYGEN)["at"] is None
+    assert (view["value"], view["within"], view["limits"]) == ("22.0", True, "limits 20.0 to 24.0")
+    high = gauge_view(Gauge("oxygen", "ECS-CAB-S1", OXYGEN, 99.0))
+    assert (high["at"], high["within"]) == (100.0, False)
+    off = gauge_view(Gauge("oxygen", "ECS-CAB-S1", OXYGEN, None))
+    assert (off["at"], off["value"], off["within"]) == (None, "-", True)
 
 
 @pytest.mark.parametrize(
