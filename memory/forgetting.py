@@ -17,8 +17,8 @@ from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
+    from memory.parts import MemoryParts
     from memory.turn_index import Turn
-    from memory.user_memory import UserMemory
 
 DAY_S = 86_400.0
 SHORT_ID = 8  # first letters of an id that may stand for it
@@ -54,7 +54,7 @@ class Forgetting:
 
 
 def would_forget(
-    user: UserMemory,
+    user: MemoryParts,
     ids: Sequence[str],
     *,
     search: str,

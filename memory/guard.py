@@ -155,38 +155,32 @@ def _labelled(text: str) -> Iterator[Secret]:
 def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[int, int]]:
     """Yield the places of a label's value, before it ("… is my password") and after it."""
     begin = max(0, start - _BEFORE)
-    lead = text[begin:start]
-    first = _of("value_first").search(lead)
+    first = _of("value_first").search(text[begin:start])
     if first and "beside" in label and _looks(label["beside"], first["value"]):
         yield begin + first.start("value"), begin + first.end("value")
-    owned = bool(_of("whose").search(lead))
-    spans = (_value(text, match, label, owned=owned) for match in _bridged(text, end))
-    yield from islice(filter(None, spans), 1)
+    matches = filter(None, (_compiled(bridge).match(text, end) for bridge in _words("bridges")))
+    yield from islice(filter(None, (_value(text, match, label) for match in matches)), 1)
 
 
-def _bridged(text: str, end: int) -> Iterator[re.Match[str]]:
-    yield from filter(None, (_compiled(bridge).match(text, end) for bridge in _words("bridges")))
-
-
-def _value(text: str, match: re.Match[str], label: Row, *, owned: bool) -> tuple[int, int] | None:
+def _value(text: str, match: re.Match[str], label: Row) -> tuple[int, int] | None:
     """Return the place of the secret in a match; None where its value does not look like one."""
-    assigned, quoted = match["assigned"] is not None, match["quoted"] is not None
+    is_quoted = match["quoted"] is not None
     value = match["quoted"] or match["bare"].rstrip(".,;:!?)]}*\\")
-    start = match.start("quoted" if quoted else "bare")
+    start = match.start("quoted" if is_quoted else "bare")
     end = start + len(value)
     if not value or _of("no_value").fullmatch(value.split()[0]):
         return None
+    ends = _of("ends").match(text, end)
     if match.groupdict().get("beside") is not None:
         found = "beside" in label and _looks(label["beside"], value)
     elif _looks(label["told"], value):
-        found = not value.replace(".", "").isdigit() or bool(_of("ends").match(text, end))
+        found = not value.replace(".", "").isdigit() or bool(ends)
     else:
-        ends = _of("ends").match(text, end) and not _of("describes").fullmatch(value)
-        surely = quoted or (assigned and "=" in match["assigned"])
-        found = "may_be_a_word" in label and bool(surely or (ends and (owned or assigned)))
+        surely = is_quoted or "=" in (match["assigned"] or "")
+        found = "may_be_a_word" in label and bool(surely or (ends and not _of("describes").fullmatch(value)))
     if not found:
         return None
-    rest = None if quoted or len(match["bare"]) < _LONG else _of("rest").match(text, end)
+    rest = None if is_quoted or len(match["bare"]) < _LONG else _of("rest").match(text, end)
     return start, rest.end() if rest else end
 
 

@@ -16,7 +16,7 @@ from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from memory.user_memory import UserMemory
+    from memory.parts import MemoryParts
 
 MOST_CHARACTERS = 10_000  # of one memory
 STATED = "You said it."
@@ -67,7 +67,7 @@ class Kept:
         return (*self.added, *self.known)
 
 
-def keep_asked(user: UserMemory, text: str, said: Said) -> Kept:
+def keep_asked(user: MemoryParts, text: str, said: Said) -> Kept:
     """Keep a text that the user asks to remember, word for word; nothing where it has a secret.
 
     With a model, subject and predicate are read, so that a later statement can take its place.
@@ -81,7 +81,7 @@ def keep_asked(user: UserMemory, text: str, said: Said) -> Kept:
     return _written(user, [memory], said, facts=facts)
 
 
-def keep(user: UserMemory, said: Said) -> Kept:
+def keep(user: MemoryParts, said: Said) -> Kept:
     """Keep of a message what the preset keeps unasked; raises `TurnChanged` where its turn is gone."""
     preset, kinds = user.preset, secret_kinds(said.message)
     safe, answer = without_secrets(said.message), without_secrets(said.answer)
@@ -93,7 +93,7 @@ def keep(user: UserMemory, said: Said) -> Kept:
     return replace(kept, secrets=kinds, detail=left_out(kinds))
 
 
-def _read(user: UserMemory, message: str, answer: str = "") -> Facts | None:
+def _read(user: MemoryParts, message: str, answer: str = "") -> Facts | None:
     """Return what a model reads in a message; None without a model, or where its reply is no use."""
     complete = user.find_model()
     if complete is None or not any(map(str.isalpha, message)):
@@ -104,7 +104,7 @@ def _read(user: UserMemory, message: str, answer: str = "") -> Facts | None:
         return None
 
 
-def _stated(user: UserMemory, item: Statement, said: Said) -> Memory:
+def _stated(user: MemoryParts, item: Statement, said: Said) -> Memory:
     """Return a statement that a model read as a memory."""
     reason = item.reason.strip().rstrip(".")
     return _memory(
@@ -117,7 +117,7 @@ def _stated(user: UserMemory, item: Statement, said: Said) -> Memory:
     )
 
 
-def _question(user: UserMemory, said: Said, question: str, answer: str) -> Memory:
+def _question(user: MemoryParts, said: Said, question: str, answer: str) -> Memory:
     """Return a question with the beginning of its answer as a memory."""
     text = f"{question} — {answer}"
     item = Statement(text=text, subject=plain(question), predicate="answered by", object=answer)
@@ -126,7 +126,7 @@ def _question(user: UserMemory, said: Said, question: str, answer: str) -> Memor
     return replace(memory, sources=(*said.source(question), *said.cited))
 
 
-def _memory(user: UserMemory, item: Statement, said: Said, **given: Any) -> Memory:
+def _memory(user: MemoryParts, item: Statement, said: Said, **given: Any) -> Memory:
     """Return a memory that is not stored yet; an instruction is not trusted."""
     memory = Memory(
         id=new_id(),
@@ -146,7 +146,7 @@ def _memory(user: UserMemory, item: Statement, said: Said, **given: Any) -> Memo
 
 
 def _written(
-    user: UserMemory, memories: Sequence[Memory], said: Said, *, facts: Facts | None, whole: bool = False
+    user: MemoryParts, memories: Sequence[Memory], said: Said, *, facts: Facts | None, whole: bool = False
 ) -> Kept:
     """Write memories with what they replace and name, at once; with `whole`, also what the turn names."""
     embedded = user.indexes.embedded(memories)

@@ -18,7 +18,7 @@ from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from memory.user_memory import UserMemory
+    from memory.parts import MemoryParts
     from pipeline.stores.memories import Memory
 
 DECAY = 0.995  # of recency, per hour
@@ -58,7 +58,7 @@ class Reading:
 
 
 def search(
-    user: UserMemory,
+    user: MemoryParts,
     query: str,
     *,
     keep: Callable[[Memory], bool],

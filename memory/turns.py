@@ -111,32 +111,24 @@ class UserTurns:
 
     def _read(self, conversations: Sequence[str]) -> dict[str, list[Spoken]]:
         """Read conversations; embed, and store the vectors of, turns that this model has not embedded."""
-        encoder = self._encoder()
-        stored = self._conversations.turns(self._user, conversations=conversations)
-        parts = {turn.id: [(said, cut(said.text)) for said in said_in(turn)] for turn in stored}
-        texts = {known: [text for _, pieces in said for text in pieces] for known, said in parts.items()}
-        sizes = {known: len(held) * encoder.dimensions * FLOAT_BYTES for known, held in texts.items()}
-        known = {turn.id: turn for turn in stored if parts[turn.id]}
-        new = [
-            turn
-            for turn in known.values()
-            if (len(turn.embedding), turn.embedded_by) != (sizes[turn.id], encoder.name)
-        ]
-        if new:
-            rows = iter(encoder.encode_passages([text for turn in new for text in texts[turn.id]]))
-            vectors_of = (b"".join(next(rows).tobytes() for _ in texts[turn.id]) for turn in new)
-            made = [
-                replace(turn, embedding=vectors, embedded_by=encoder.name)
-                for turn, vectors in zip(new, vectors_of, strict=True)
-            ]
-            self._conversations.keep_embeddings(made)
-            known |= {turn.id: turn for turn in made}
+        encoder, new = self._encoder(), []
         found: dict[str, list[Spoken]] = {name: [] for name in conversations}
-        for turn in known.values():
+        for turn in self._conversations.turns(self._user, conversations=conversations):
+            said = [(one, cut(one.text)) for one in said_in(turn)]
+            texts = [text for _, pieces in said for text in pieces]
+            size = len(texts) * encoder.dimensions * FLOAT_BYTES
+            if not texts:
+                continue
+            if (len(turn.embedding), turn.embedded_by) != (size, encoder.name):
+                made = encoder.encode_passages(texts).astype(np.float32)
+                turn = replace(turn, embedding=made.tobytes(), embedded_by=encoder.name)
+                new.append(turn)
             vectors = np.frombuffer(turn.embedding, dtype=np.float32).reshape(-1, encoder.dimensions)
-            for said, pieces in parts[turn.id]:
-                found[turn.conversation_id].append(Spoken(said, pieces, vectors[: len(pieces)]))
+            for one, pieces in said:
+                found[turn.conversation_id].append(Spoken(one, pieces, vectors[: len(pieces)]))
                 vectors = vectors[len(pieces) :]
+        if new:
+            self._conversations.keep_embeddings(new)
         return found
 
 

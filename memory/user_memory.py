@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,56 +12,29 @@ from memory.forgetting import Forgetting, known_memory
 from memory.guard import reads_as_instruction
 from memory.ids import ANSWER
 from memory.keeping import SALIENCE, Kept, Said, keep_asked, refuse, reworded
-from memory.options import PRESETS, MemoryOptions, Preset
+from memory.parts import MemoryParts
 from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
 from memory.telling import line_of, told
-from memory.times import now
 from pipeline.answering.recollection import Recollection
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.facts import Complete
-    from memory.index import Indexes, UserIndex
+    from memory.index import UserIndex
     from memory.turn_index import FoundTurn, Turn
-    from memory.turns import UserTurns
 
 SEARCHED = 10  # memories that a search returns
 LEAST = 0.5  # share of the threshold that an explicit search is content with
 
 
 @dataclass(frozen=True, slots=True)
-class UserMemory:
+class UserMemory(MemoryParts):
     """The memory of one user; safe to use from several threads.
 
     A method that changes something raises `AthenaError` with what to do, and then nothing has changed.
     """
-
-    indexes: Indexes
-    user: str
-    turns: UserTurns  # of conversations that are not private
-    options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
-    static: tuple[Memory, ...] = ()  # of the persona
-    find_model: Callable[[], Complete | None] = lambda: None  # asks a language model, where there is one
-    hashes: Callable[[], Mapping[str, str]] = dict  # of the documents, by source
-    clock: Callable[[], float] = now
-
-    @property
-    def preset(self) -> Preset:
-        """The policy: what is kept, and how it is recalled."""
-        return PRESETS[self.options.memory]
-
-    @property
-    def index(self) -> UserIndex:
-        """All rows as the store has them now."""
-        return self.indexes.of(self.user)
-
-    @property
-    def threshold(self) -> float:
-        """The least cosine of a recalled memory."""
-        return self.options.threshold_for(self.indexes.encoder.name)
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -157,11 +130,6 @@ class UserMemory:
         return [item for item in list(self.index.memories.values()) if item.replaced_by == memory_id]
 
     # -- changing -----------------------------------------------------------------------------------
-
-    def write(self, decide: Callable[[UserIndex], Iterable[Memory]]) -> Sequence[Memory]:
-        """Write the memories that `decide` makes of the rows as they are at that moment."""
-        changes = self.indexes.change(self.user, lambda index: MemoryChanges(memories=tuple(decide(index))))
-        return changes.memories
 
     def add(self, text: str) -> Kept:
         """Keep a text; a model may find that it replaces another. Raises for a secret and for a long text."""

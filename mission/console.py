@@ -208,10 +208,6 @@ def _list_parts(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     return _look(state, views.parts(ship, state, _filters(ship, parsed.words)))
 
 
-def _show(ship: Ship, state: ShipState, ident: str) -> Action:
-    return _look(state, views.show(ship, state, ident))
-
-
 def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     words = parsed.words
     if not words:
@@ -261,7 +257,7 @@ def _wait(_: Ship, state: ShipState, parsed: Parsed) -> Action:
 def _help(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     name = parsed.rest.lower()
     if not name:
-        rows = [(_brief(row), HELP[row.name]) for row in ship.commands.values()]
+        rows = [(row.syntax.partition(" [--")[0], HELP[row.name]) for row in ship.commands.values()]
         return _look(state, views.columns([*rows, *ASIDE.items()]))
     if name in ASIDE:
         return _look(state, [f"{name}: {ASIDE[name]}; takes no time"])
@@ -269,11 +265,6 @@ def _help(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     if not found:
         raise Refused("E-01", f"'{name}'.{nearest(name, [*ship.commands, *ASIDE], 'Type help for a list.')}")
     return _look(state, [f"{row.syntax}: {HELP[row.name]}; takes {_time(row)}" for row in found])
-
-
-def _brief(row: CommandRow) -> str:
-    """The syntax without its filters."""
-    return row.syntax.partition(" [--")[0]
 
 
 def _time(row: CommandRow) -> str:
@@ -291,7 +282,7 @@ def _ask(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
 _HANDLERS: dict[str, Handler] = {
     "list systems": _looking(views.systems),
     "list parts": _list_parts,
-    "show": _on_id(_show),
+    "show": _on_id(lambda ship, state, ident: _look(state, views.show(ship, state, ident))),
     "power on": _on_id(partial(commands.power, on=True)),
     "power off": _on_id(partial(commands.power, on=False)),
     "set": _set,

@@ -143,7 +143,8 @@ class Game:
 
     def _judge(self, now: Situation, minutes: float) -> None:
         """Decide whether the level is won or lost."""
-        self.state.dark_min = self.state.dark_min + minutes if _dark(now) else 0.0
+        dark = all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values())
+        self.state.dark_min = self.state.dark_min + minutes if dark else 0.0
         self.reason = _fatal(now) or next((f.because for f in self.level.failures if f.when(now)), "")
         if self.reason:
             self.outcome = Outcome.LOST
@@ -241,8 +242,3 @@ def _fatal(now: Situation) -> str:
     if now.state.dark_min >= LONGEST_DARK_MIN:
         return "both main buses are dead"
     return ""
-
-
-def _dark(now: Situation) -> bool:
-    """Whether both main buses are OFFLINE."""
-    return all(now.statuses[bus] == Status.OFFLINE for bus in BUSES.values())

@@ -36,9 +36,15 @@ def statuses(ship: Ship, state: ShipState) -> dict[str, Status]:
 
 def offline(ship: Ship, state: ShipState) -> frozenset[str]:
     """Ids of all parts and controllers that do not run."""
-    dead_buses = {bus for bus in BUSES.values() if _bus_is_dead(state, bus)}
+    dead_buses = {
+        bus
+        for bus in BUSES.values()
+        if not state.switches[bus] or state.setting(bus, "BREAKER") == "OPEN" or state.fault(bus) == "dead"
+    }
     dark = _without_power(ship, state, dead_buses)
-    if not cell_gives(state, dark) and not _battery_gives(state, dark):
+    battery = state.setting("EPS-CTRL", "BATTERY")
+    battery_gives = battery not in dark and state.quantities[battery]["CHARGE"] > 0
+    if not cell_gives(state, dark) and not battery_gives:
         dark = _without_power(ship, state, set(BUSES.values()))
     return dark
 
@@ -55,15 +61,6 @@ def tank_gives(state: ShipState, tank: str, dark: frozenset[str]) -> bool:
     """Whether a tank is on, open and not empty."""
     is_open = tank not in dark and state.setting(tank, "VALVE") == "OPEN"
     return is_open and state.quantities[tank]["QUANTITY"] > 0
-
-
-def _battery_gives(state: ShipState, dark: frozenset[str]) -> bool:
-    battery = state.setting("EPS-CTRL", "BATTERY")
-    return battery not in dark and state.quantities[battery]["CHARGE"] > 0
-
-
-def _bus_is_dead(state: ShipState, bus: str) -> bool:
-    return not state.switches[bus] or state.setting(bus, "BREAKER") == "OPEN" or state.fault(bus) == "dead"
 
 
 def _without_power(ship: Ship, state: ShipState, dead_buses: set[str]) -> frozenset[str]:

@@ -6,6 +6,9 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from mission.game import Game, Outcome
 from mission.games import BestTimes
@@ -16,21 +19,14 @@ from mission.text import duration
 STORY_FILE = Path(__file__).parent / "story.toml"
 
 
+Paragraphs = Annotated[tuple[str, ...], BeforeValidator(lambda text: text.strip().splitlines())]
+
+
 class Story(FileRow):
-    """Prologue and epilogue, a line a paragraph."""
+    """The paragraphs before the first level and after the last."""
 
-    prologue: str
-    epilogue: str
-
-    @property
-    def beginning(self) -> list[str]:
-        """The paragraphs before the first level."""
-        return self.prologue.strip().splitlines()
-
-    @property
-    def end(self) -> list[str]:
-        """The paragraphs after the last level."""
-        return self.epilogue.strip().splitlines()
+    beginning: Paragraphs = Field(alias="prologue")
+    end: Paragraphs = Field(alias="epilogue")
 
 
 @cache
@@ -64,7 +60,7 @@ def ending(game: Game, best: BestTimes) -> Ending:
         story=tuple((level.story_won if won else level.story_lost).splitlines()),
         summary=_summary(game, won=won),
         following=next(iter(after or missing), None) if won else None,
-        epilogue=tuple(the_story().end) if won and not missing else (),
+        epilogue=the_story().end if won and not missing else (),
     )
 
 

@@ -144,14 +144,6 @@ def test_the_fan_sets_the_pace_of_a_bed(changed: Change, speed: str, share: floa
     assert state.cabin["PPCO2"] == pytest.approx(settled + (1 - settled) * math.exp(-share), abs=0.01)
 
 
-def test_a_bake_that_is_broken_off_starts_anew(ship: Ship, changed: Change) -> None:
-    state = changed(minutes=80, settings={"ECS-CO2-A": {"MODE": "BAKE"}}, **BAKE)
-    state.settings["ECS-CO2-A"]["MODE"] = "CYCLE"
-    state = advance(ship, state, 1)
-    state.settings["ECS-CO2-A"]["MODE"] = "BAKE"
-    assert advance(ship, state, 60).quantities["ECS-CO2-A"]["SATURATION"] == 90
-
-
 def test_an_open_valve_keeps_the_mixture(changed: Change) -> None:
     """A seventh of each gas leaves in 100 minutes without any supply."""
     off, opened = ("ECS-O2-R1", "ECS-N2-R1", "ECS-CO2-A"), {"ECS-CPR-V1": {"MODE": "OPEN"}}
@@ -212,13 +204,3 @@ def test_coarse_and_fine_steps_agree(
         assert coarse.cabin[key] == pytest.approx(value, rel=0.01, abs=0.02), key
     for part, key in (("CMP-CPU-1", "TEMP"), ("EPS-BAT-1", "CHARGE"), ("ECS-CO2-A", "SATURATION")):
         assert coarse.quantities[part][key] == pytest.approx(fine.quantities[part][key], rel=0.01, abs=0.3)
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(first=st.integers(1, 60), second=st.integers(1, 60))
-def test_two_waits_are_one(ship: Ship, first: int, second: int) -> None:
-    state = sound_state(ship, minute=0)
-    state.switches["ECS-CO2-A"] = False
-    apart, together = advance(ship, advance(ship, state, first), second), advance(ship, state, first + second)
-    assert apart == together
