@@ -21,7 +21,6 @@ from ui.mission.view import (
 )
 
 OXYGEN = Quantity(key="PPO2", unit="kPa", nominal=21.0, min=20.0, max=24.0, environment=True)
-CHARGE = Quantity(key="CHARGE", unit="%", nominal=96, min=40, max=100)
 
 
 def test_a_gauge_shows_a_quarter_beyond_its_limits() -> None:
