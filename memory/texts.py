@@ -34,9 +34,6 @@ class Texts:
     def __len__(self) -> int:
         return len(self._first)
 
-    def __contains__(self, term: str) -> bool:
-        return term in self._postings
-
     def add(self, pieces: Sequence[Sequence[str]], vectors: NDArray[np.float32]) -> int:
         """Add a text by the terms and the vectors of its pieces; return its number."""
         first = len(self._terms)

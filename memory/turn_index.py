@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = NDArray[np.float32]
 
 Role = Literal["user", "assistant"]
-SPEAKERS = ("assistant", "you")
 
 NONE = -1  # the number of a turn that does not exist
 NEXT = 3  # following turns that are searched for a correction
@@ -53,7 +52,7 @@ class Turn:
     @property
     def who(self) -> str:
         """Return the speaker: "you", "assistant" or a name."""
-        return self.speaker or SPEAKERS[self.role == "user"]
+        return self.speaker or ("you" if self.role == "user" else "assistant")
 
 
 @dataclass(frozen=True, slots=True)
