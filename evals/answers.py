@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, load_queries, relevant_to, with_texts
-from evals.indexing import Bars, Indexed, bar, dataset_name, index_of, indexed_corpus
+from evals.indexing import Bars, Indexed, dataset_name, index_of, indexed_corpus, progress
 from evals.judging import Heard, Judged, groundedness, hear, judge
 from evals.metrics import auroc, bootstrap, mean, percentile
 from evals.rules import Similarity, problem_of
@@ -88,10 +88,11 @@ def evaluate_answers(
     with recording as recorder, own as (other, index):
         queries = with_texts(queries, lambda source: other.store.sections.document(source).text)
         threshold = other.hybrid_search.calibration.threshold
-        heard, judgements = _asked(other, queries, relevant_to(folder), bar(report, "Asking"))
+        heard, judgements = _asked(other, progress(queries, report, "Asking"), relevant_to(folder))
         judged = None
         if recorder:
-            judged = recorder.record(list(zip(queries, heard, strict=True)), report=bar(report, "Recording"))
+            pairs = list(zip(queries, heard, strict=True))
+            judged = recorder.record(progress(pairs, report, "Recording"))
     found = report_on(
         judgements,
         dataset=dataset_name(folder),
@@ -108,15 +109,12 @@ def evaluate_answers(
 
 
 def _asked(
-    athena: Athena,
-    queries: Sequence[Question],
-    qrels: Mapping[str, Collection[str]],
-    report: Callable[[int, int], None] | None,
+    athena: Athena, queries: Iterable[Question], qrels: Mapping[str, Collection[str]]
 ) -> tuple[list[Heard], list[Judged]]:
     """Ask and judge every question; one with `alone` also in the words that need no history."""
     similarity = Similarity()
     heard, judgements = [], []
-    for done, query in enumerate(queries, start=1):
+    for query in queries:
         started = time.perf_counter()
         item = hear(athena, query)
         ms = (time.perf_counter() - started) * 1000
@@ -125,8 +123,6 @@ def _asked(
         judged = judge(query, item, ms, alone=alone, relevant=qrels.get(query.id, ()))
         heard.append(item)
         judgements.append(_with_rules(athena, query, item, judged, similarity))
-        if report:
-            report(done, len(queries))
     return heard, judgements
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evals.conversations import Asked, Conversation
+from evals.indexing import progress
 from evals.metrics import mean, percentile, recall_at
 from evals.playing import PlayedAthena, Reply, has_span, has_terms, playing
 from pipeline.answer import Answer
@@ -16,7 +17,7 @@ from pipeline.answering.turns import FinishedTurn
 
 if TYPE_CHECKING:
     from athena import Athena
-    from evals.indexing import Report
+    from evals.indexing import Bars
 
 PAUSE_S = 30.0  # between turns that have the same date
 DAY_S = 86_400.0  # between the last turn and the questions
@@ -58,18 +59,16 @@ class Heard:
 
 
 def evaluate_conversations(
-    live: Athena, conversations: Sequence[Conversation], *, report: Report | None = None
+    live: Athena, conversations: Sequence[Conversation], *, report: Bars | None = None
 ) -> MemoryReport:
     """Store each conversation as one user's chat, ask its questions, and return the shares."""
     heard: list[Heard] = []
     times: list[float] = []
     with playing(live) as athena:
-        for number, held in enumerate(conversations, start=1):
+        for number, held in enumerate(progress(conversations, report, "Talking"), start=1):
             user = f"{number} {held.name}"
             ids = _store(athena, held, user=user, times=times)
             heard += [_ask(athena, asked, user=user, ids=ids) for asked in held.asked]
-            if report:
-                report(number, len(conversations))
     asked_ms = [item.ms for item in heard]
     categories = sorted({item.asked.category for item in heard})
     rows = {name: [item for item in heard if item.asked.category == name] for name in categories}

@@ -128,7 +128,6 @@ def memory(
     """Play conversations in the chat, ask about them, and count what is recalled and answered."""
     from evals.chats import evaluate_conversations
     from evals.conversations import load_conversations
-    from evals.indexing import bar
     from evals.talks import evaluate_talks, load_talks
 
     with opened(data_dir, llm=llm) as athena, counter(err, quiet=as_json) as report:
@@ -136,7 +135,7 @@ def memory(
             told = evaluate_talks(athena, talks, failures=failures, report=report)
             show(as_json, asdict(told), lambda: talks_text(told))
             return
-        result = evaluate_conversations(athena, load_conversations(path), report=bar(report, "Talking"))
+        result = evaluate_conversations(athena, load_conversations(path), report=report)
     show(as_json, asdict(result), lambda: memory_text(result))
 
 

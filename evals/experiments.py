@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 from athena.loading import load_settings
 from evals.chunks import SECTIONS
 from evals.datasets import load_queries, read_text, relevant_to
-from evals.indexing import Bars, bar, indexed_corpus
+from evals.indexing import Bars, indexed_corpus, progress
 from evals.metrics import bootstrap, mean, percentile
 from evals.rules import Similarity
 from evals.scoring import Scored, score_questions, score_talks
@@ -196,15 +196,16 @@ def _run_one(
 
 
 def _score(experiment: Experiment, named: Named, athena: Athena, report: Bars | None) -> list[Scored]:
-    progress = bar(report, f"{experiment.name}: {named.name}")
+    title = f"{experiment.name}: {named.name}"
     similarity = Similarity()
     folder, corpus = experiment.dataset, experiment.corpus
     with indexed_corpus(athena, folder, corpus, report, splitter=named.splitter) as (other, _):
         if talks := load_talks(folder):
             preset = athena.settings.memory
-            return score_talks(other, talks, preset=preset, similarity=similarity, report=progress)
+            return score_talks(other, progress(talks, report, title), preset=preset, similarity=similarity)
         judged, queries = relevant_to(folder), load_queries(folder)
-        return score_questions(other, queries, similarity=similarity, judged=judged, report=progress)
+        asked = progress(queries, report, title)
+        return score_questions(other, asked, similarity=similarity, judged=judged)
 
 
 def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[str, Any]) -> str:

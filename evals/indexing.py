@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from athena.reading import make_cutter
 from evals.chunks import SECTIONS, ChunkCorpus, make_section
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from athena import Athena
     from pipeline.stores.base import DocumentStore
 
-Report = Callable[[int, int], None]  # done, total
+T = TypeVar("T")
 Bars = Callable[[str, int, int], None]  # a bar's name, done, total
 
 
@@ -68,7 +68,7 @@ def index_documents(
     documents: Sequence[Document],
     *,
     store: DocumentStore | None = None,
-    report: Report | None = None,
+    report: Bars | None = None,
 ) -> Indexed:
     """Index a BEIR corpus, each document as one section under its title; of equal ids the last one counts.
 
@@ -77,9 +77,9 @@ def index_documents(
     store = athena.store if store is None else store
     sections = {document.id: section_of(document) for document in documents}
 
-    def stored(progress: Progress) -> None:
-        if report and progress.stage == "storing":
-            report(progress.done, progress.total)
+    def stored(at: Progress) -> None:
+        if report and at.stage == "storing":
+            report("Indexing", at.done, at.total)
 
     done = ingest(
         ["corpus"],
@@ -138,7 +138,7 @@ def indexed_corpus(
         settings = athena.settings.model_copy(update={"data_dir": Path(scratch), "store": "embedded"})
         with closing(open_athena(settings)) as other:
             if corpus is None:
-                done = index_documents(other, load_corpus(folder), report=bar(report, "Indexing"))
+                done = index_documents(other, load_corpus(folder), report=report)
             else:
                 done = _index_markdown(other, corpus, splitter)
             yield other, done
@@ -154,6 +154,9 @@ def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:
     return index_of(athena.store, seconds=done.seconds)
 
 
-def bar(report: Bars | None, name: str) -> Report | None:
-    """Return the progress callback of one bar."""
-    return None if report is None else lambda done, total: report(name, done, total)
+def progress(items: Sequence[T], report: Bars | None, name: str) -> Iterator[T]:
+    """Yield the items, and report to the bar of a name how many are done."""
+    for done, item in enumerate(items, start=1):
+        yield item
+        if report:
+            report(name, done, len(items))

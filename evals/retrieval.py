@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, load_qrels, load_queries
-from evals.indexing import Bars, Report, bar, dataset_name, indexed_corpus
+from evals.indexing import Bars, dataset_name, indexed_corpus, progress
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from pipeline.answer import Retrieval
 from pipeline.asking.follow_ups import earlier_leads, earlier_question
@@ -77,7 +77,8 @@ def evaluate_retrieval(
             merge_up=False,  # the qrels name sections
         )
         search = partial(other.hybrid_search.search, options=options)
-        ranked = rank_queries(queries, search=search, names=indexed.names, report=bar(report, "Asking"))
+        asked = progress(queries, report, "Asking")
+        ranked = rank_queries(asked, search=search, names=indexed.names)
     scores = [scores_of([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked]
     times = [item.ms for item in ranked]
     return RetrievalReport(
@@ -94,23 +95,15 @@ def evaluate_retrieval(
     )
 
 
-def rank_queries(
-    queries: Sequence[Question],
-    *,
-    search: Search,
-    names: Mapping[str, str],
-    report: Report | None = None,
-) -> list[Ranked]:
+def rank_queries(queries: Iterable[Question], *, search: Search, names: Mapping[str, str]) -> list[Ranked]:
     """Rank the documents for each question; `names` maps section ids to the ids of the qrels."""
     ranked = []
-    for done, query in enumerate(queries, start=1):
+    for query in queries:
         started = time.perf_counter()
         retrieval = search_after_history(query, search=search)
         ms = (time.perf_counter() - started) * 1000
         ranking = [(names[passage.section.node_id], passage.score) for passage in retrieval.passages]
         ranked.append(Ranked(query.id, tuple(ranking), ms))
-        if report:
-            report(done, len(queries))
     return ranked
 
 

@@ -7,7 +7,7 @@ same gold.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from pipeline.nodes import end_of, start_of
 
 if TYPE_CHECKING:
     from athena import Athena
-    from evals.indexing import Report
     from pipeline.answer import Passage
 
 FIRST = 3  # of the passages, for hit@3
@@ -45,23 +44,20 @@ class Scored:
 
 def score_questions(
     athena: Athena,
-    queries: Sequence[Question],
+    queries: Iterable[Question],
     *,
     similarity: Similarity,
     judged: Collection[str],
-    report: Report | None = None,
 ) -> list[Scored]:
     """Ask the chat each question; `judged` are the ids of the questions that the qrels judge."""
     scored = []
-    for done, query in enumerate(queries, start=1):
+    for query in queries:
         started = time.perf_counter()
         heard = hear(athena, query)
         ms = (time.perf_counter() - started) * 1000
         known = query.judged is not None or query.id in judged
         words = sum(len(passage.node.text.split()) for passage in heard.retrieval.passages)
         scored.append(Scored(query.id, scores_of(query, heard, similarity, known=known), ms, words))
-        if report:
-            report(done, len(queries))
     return scored
 
 
@@ -109,11 +105,10 @@ def holds_half(passage: Passage, gold: Span) -> bool:
 
 def score_talks(
     athena: Athena,
-    talks: Sequence[Talk],
+    talks: Iterable[Talk],
     *,
     preset: str,
     similarity: Similarity,
-    report: Report | None = None,
 ) -> list[Scored]:
     """Play the talks with a memory preset; return `answered` and `similarity` for each question."""
     scored: list[Scored] = []
@@ -130,8 +125,6 @@ def score_talks(
             yield Scored(f"{talk.name} {step.at}", scores, ms, len(reply.text.split()))
 
     with playing(athena, memory=preset) as other:
-        for done, talk in enumerate(talks, start=1):
+        for talk in talks:
             scored += played(other, talk, score)
-            if report:
-                report(done, len(talks))
     return scored

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from evals.conversations import seconds
 from evals.datasets import read_json
-from evals.indexing import Bars, bar
+from evals.indexing import Bars, progress
 from evals.playing import PlayedAthena, Reply, playing
 from pipeline.errors import DatasetError
 
@@ -107,12 +107,9 @@ def evaluate_talks(
     """Play all talks twice: once for the answers, once for the statements that are kept unasked."""
     judged: list[Judged] = []
     for preset, judge in ((ASKED, _answered), (KEPT, _believed)):
-        said = bar(report, f"Talking ({preset})")
         with playing(live, memory=preset) as athena:
-            for done, talk in enumerate(talks, start=1):
+            for talk in progress(talks, report, f"Talking ({preset})"):
                 judged += played(athena, talk, judge)
-                if said:
-                    said(done, len(talks))
     shares: dict[str, dict[str, dict[str, int]]] = {}
     for item in judged:
         share = shares.setdefault(item.kind, {}).setdefault(item.metric, {"count": 0, "of": 0})

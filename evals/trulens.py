@@ -11,13 +11,12 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question
-from evals.indexing import Report
 from evals.judging import Heard, text_seen
 from evals.metrics import mean
 from pipeline.answering.citations import sentences_of, without_markers
@@ -74,12 +73,10 @@ class Recorder:
             metadata=settings,
         )
 
-    def record(
-        self, heard: Sequence[tuple[Question, Heard]], *, report: Report | None = None
-    ) -> dict[str, float] | None:
+    def record(self, heard: Iterable[tuple[Question, Heard]]) -> dict[str, float] | None:
         """Record each answer; return the means of the judged metrics, or None without a judge."""
         scores: dict[str, list[float]] = {name: [] for name in METRICS}
-        for done, (query, item) in enumerate(heard, start=1):
+        for query, item in heard:
             self._assistant.contexts = [passage.node.text for passage in item.retrieval.passages]
             self._assistant.text = text_seen(item)
             record = self._recorded(query)
@@ -88,8 +85,6 @@ class Recorder:
                 self._add(record, found)
                 for name, value in found.items():
                     scores[name].append(value)
-            if report:
-                report(done, len(heard))
         return {name: mean(values) for name, values in scores.items()} if self._llm else None
 
     def _recorded(self, query: Question) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from athena import open_athena
 from athena.settings import Settings
 from evals.datasets import HistoryTurn, Question
+from evals.indexing import progress
 from evals.retrieval import evaluate_retrieval, rank_queries, scores_of
 from pipeline.answer import Answerability, Retrieval
 from pipeline.errors import DatasetError
@@ -24,7 +25,6 @@ def found(question: str) -> Retrieval:
 
 def test_questions_are_condensed_and_answered_by_document_ids() -> None:
     asked: list[str] = []
-    told: list[tuple[int, int]] = []
 
     def search(question: str) -> Retrieval:
         asked.append(question)
@@ -36,19 +36,16 @@ def test_questions_are_condensed_and_answered_by_document_ids() -> None:
             _id="q2", text="Is it loud?", history=(HistoryTurn(role="user", text="What does the fan do?"),)
         ),
     ]
-    ranked = rank_queries(
-        queries,
-        search=search,
-        names=NAMES,
-        report=lambda done, total: told.append((done, total)),
-    )
+    told: list[tuple[str, int, int]] = []
+    asking = progress(queries, lambda *said: told.append(said), "Asking")
+    ranked = rank_queries(asking, search=search, names=NAMES)
     assert asked == ["Fan?", "Is it loud?", "What does the fan do: Is it loud?"]
     assert [(item.query_id, item.ranking) for item in ranked] == [
         ("q1", (("d2", 0.75), ("d1", 0.5))),
         ("q2", (("d2", 0.75), ("d1", 0.5))),
     ]
     assert all(item.ms >= 0 for item in ranked)
-    assert told == [(1, 2), (2, 2)]
+    assert told == [("Asking", 1, 2), ("Asking", 2, 2)]
 
 
 def test_only_judged_questions_are_asked(beir: Path, tmp_path: Path) -> None:
