@@ -17,11 +17,10 @@ WEAVIATE_SETTING = "ATHENA_WEAVIATE_URL"
 WEAVIATE_KEY_SETTING = "ATHENA_WEAVIATE_API_KEY"
 WEAVIATE_GRPC_SETTING = "ATHENA_WEAVIATE_GRPC_PORT"
 
-LEAST_SECRET = 3
-"""Characters of a part of a password that is hidden in messages; shorter ones occur in every message."""
+_MONGODB_URL = re.compile(r"mongodb(\+srv)?://([^/?#@]*@)?[^/?#@]+([/?][^@]*)?")
+"""An unescaped character of a password would move a part of it into the host, which drivers' errors quote."""
 
-_CUTS = re.compile(r"[:/?#@,]")
-_USER_INFO = re.compile(r"//[^\s:/]*:(.*)@")
+_PASSWORD = re.compile(r"//[^\s:/]*:(.*)@")
 _PREFIX = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -30,6 +29,11 @@ class ServerAddresses(ServerOptions):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if not _MONGODB_URL.fullmatch(self.mongodb_url):
+            raise ConfigurationError(
+                f"{MONGODB_SETTING} cannot be used.",
+                "Give it as mongodb://USER:PASSWORD@HOST:PORT, with %XX for special characters.",
+            )
         if not is_server_address(self.weaviate_url):
             raise ConfigurationError(
                 f"{WEAVIATE_SETTING} cannot be '{without_password(self.weaviate_url)}'.",
@@ -75,12 +79,7 @@ class ServerAddresses(ServerOptions):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Keys and passwords that no message may show, longest first.
-
-        Drivers quote a password that is not escaped for a URL in parts: each part is a secret, too.
-        """
+        """Keys and passwords that no message may show, longest first."""
         urls = (self.mongodb_url, self.weaviate_url)
-        passwords = [found for url in urls for found in _USER_INFO.findall(url)]
-        parts = [part for found in passwords for part in _CUTS.split(found) if len(part) >= LEAST_SECRET]
-        written = [self.weaviate_api_key, *passwords, *parts]
+        written = [self.weaviate_api_key, *(found for url in urls for found in _PASSWORD.findall(url))]
         return tuple(sorted({*written, *map(unquote, written)} - {""}, key=len, reverse=True))

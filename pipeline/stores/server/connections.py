@@ -22,7 +22,7 @@ from weaviate.config import AdditionalConfig, Proxies
 from pipeline.errors import StoreUnavailable
 from pipeline.stores.rows import KINDS
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.errors import describe_mongodb, mongodb_errors, weaviate_errors
+from pipeline.stores.server.errors import mongodb_errors, weaviate_errors
 
 Record = dict[str, Any]
 Db = Database[Record]
@@ -96,8 +96,8 @@ class Connections:
         addresses = self.addresses
         try:
             client: pymongo.MongoClient[Record] = pymongo.MongoClient(addresses.mongodb_url, appname="athena")
-        except (OSError, ValueError) as error:  # a file that the URL names; a port or password
-            raise describe_mongodb(error, addresses) from error
+        except (OSError, ValueError) as error:  # a file that the URL names; a port
+            raise pymongo.errors.ConfigurationError(str(error)) from error
         database = client[addresses.mongodb_database]
         try:
             for name, keys in INDEXES.items():

@@ -20,7 +20,7 @@ WRITTEN = "hush%2Fhush%40%25%3Ahush"
 KEY = "right-key-1f6c"
 OTHER = "other-secret-9d2a"
 NO_KEY = ("Weaviate at", "refuses access", "ATHENA_WEAVIATE_API_KEY")
-NO_PASSWORD = ("MongoDB at", "refuses access: wrong user or password", "ATHENA_MONGODB_URL")
+NO_PASSWORD = ("MongoDB at", "refuses access: wrong user, password", "ATHENA_MONGODB_URL")
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +96,10 @@ def test_a_wrong_or_missing_password(private: Private, store: ServerStore, user:
 def test_a_password_that_is_not_written_for_a_url(private: Private) -> None:
     """Its special characters make the URL unreadable; the error must not quote it."""
     for password in (PASSWORD, "hush:hush", "100%hush"):
-        addresses = private.addresses.but(mongodb_url=_url(private.mongo, password))
-        with closing(ServerStore(addresses)) as store, pytest.raises(ConfigurationError) as caught:
-            store.sections.documents()
+        with pytest.raises(ConfigurationError) as caught:
+            addresses = private.addresses.but(mongodb_url=_url(private.mongo, password))
+            with closing(ServerStore(addresses)) as store:
+                store.sections.documents()
         told = str(caught.value)
         assert "ATHENA_MONGODB_URL" in told and "%XX" in told and "hush" not in told
 
