@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -124,6 +125,7 @@ def _with_folders(paths: Iterable[str]) -> Iterator[str]:
         yield from (f"{folder.as_posix()}/" for folder in PurePosixPath(path).parents)
 
 
+@cache
 def _labels(root: str) -> list[str]:
     """Return a root's last part, its last two, and a hash of the whole root, each with a slash behind."""
     parts, digest = Path(root).parts[1:], hashlib.sha256(root.encode()).hexdigest()[:8]
