@@ -7,26 +7,20 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.stores.base import Level, Vector
+from pipeline.stores.base import LEVELS, Level, Vector
 from pipeline.stores.embedded.database import as_json
-from pipeline.stores.embedded.documents import (
-    STORED_VECTORS,
-    Scored,
-    State,
-    document_numbers,
-    read_statistics,
-)
+from pipeline.stores.embedded.documents import STORED_VECTORS, Scored, State, document_numbers
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-GROWTH = 1.25
-SLACK_ROWS = 256
 MOST_REMOVED = 0.25  # removed documents a present one; above it everything is read again
+MOST_BLOCKS = 16
+"""Blocks beyond this number are joined, except the first, which has the rows of the beginning."""
 
 _VECTORS = """
     SELECT number, sections, sections + sentences, vectors FROM embedding JOIN document ON number = document
@@ -37,15 +31,29 @@ _PLACES = """
 """
 
 
+class Block(NamedTuple):
+    """Rows of one level, in the order of their nodes' numbers, so that ties are always broken alike.
+
+    Searches read blocks without a lock: no block is ever changed.
+    """
+
+    vectors: NDArray[np.float32]  # (rows, dimensions)
+    numbers: NDArray[np.int64]  # of the nodes
+    documents: NDArray[np.int64]  # numbers; 0 once a document is removed
+
+
+Blocks = dict[Level, tuple[Block, ...]]
+
+
 class VectorIndex:
-    """The vectors of both levels; safe to use from several threads, one at a time."""
+    """The vectors of both levels; safe to use from several threads at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state: State | None = None
         self._documents: frozenset[int] = frozenset()
-        self._removed = 0  # documents whose rows are still in the matrices
-        self._levels: dict[Level, VectorRows] = {}
+        self._removed = 0  # documents whose rows are still in the blocks
+        self._blocks: Blocks = {}
 
     def search(
         self,
@@ -64,92 +72,93 @@ class VectorIndex:
             known = self._state
             if known is None or known.index_id != state.index_id or known.generation < state.generation:
                 self._catch_up(connection, state, dimensions=len(vector))
-            return {
-                level: rows.search(vector, limits[level], documents) for level, rows in self._levels.items()
-            }
+            blocks = self._blocks
+        return {level: nearest(blocks[level], vector, limits[level], documents) for level in LEVELS}
 
     def close(self) -> None:
         """Free the memory; the next search reads everything again."""
         with self._lock:
-            self._state, self._levels, self._documents = None, {}, frozenset()
+            self._state, self._blocks, self._documents = None, {}, frozenset()
 
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
-        import numpy as np
-
         now = document_numbers(connection)
-        self._removed += len(self._documents - now)
+        gone = self._documents - now
         is_same = self._state is not None and self._state.index_id == state.index_id
-        if not is_same or self._removed > MOST_REMOVED * len(now):
-            self._levels = {}  # freed first: there is not room for both
-            counts = read_statistics(connection)
-            self._levels = {
-                "section": VectorRows(counts.sections, dimensions),
-                "sentence": VectorRows(counts.sentences, dimensions),
-            }
-            self._documents, self._removed = frozenset(), 0
+        if not is_same or self._removed + len(gone) > MOST_REMOVED * len(now):
+            self._blocks, self._documents, self._removed = {}, frozenset(), 0  # freed first
+            gone = frozenset()
         self._state = None  # an error below makes the next search read everything
-        for rows in self._levels.values():
-            rows.remove(self._documents - now)
-        for number, sections, _, packed in connection.execute(_VECTORS, (as_json(now - self._documents),)):
-            vectors = np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
-            self._levels["section"].append(number + 1, number, vectors[:sections])
-            self._levels["sentence"].append(number + 1 + sections, number, vectors[sections:])
+        added = read_blocks(connection, now - self._documents, dimensions=dimensions)
+        self._blocks = {
+            level: joined([*(without(block, gone) for block in self._blocks.get(level, ())), added[level]])
+            for level in LEVELS
+        }
+        self._removed += len(gone)
         self._state, self._documents = state, now
 
 
-class VectorRows:
-    """One level's vectors: a matrix with room to grow, and for each row its node's and its document's number.
+def read_blocks(
+    connection: sqlite3.Connection, documents: Collection[int], *, dimensions: int
+) -> dict[Level, Block]:
+    """Read the vectors of some documents, by number, as a block a level."""
+    import numpy as np
 
-    Rows stand in the order of their nodes' numbers, so that ties are always broken alike. Rows of a removed
-    document get document 0.
-    """
+    vectors: dict[Level, list[NDArray[np.float16]]] = {level: [] for level in LEVELS}
+    numbers: dict[Level, list[int]] = {level: [] for level in LEVELS}
+    owners: dict[Level, list[int]] = {level: [] for level in LEVELS}
+    for number, sections, nodes, packed in connection.execute(_VECTORS, (as_json(documents),)):
+        stored = np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
+        for level, start, end in zip(LEVELS, (0, sections), (sections, nodes), strict=True):
+            vectors[level].append(stored[start:end])
+            numbers[level] += range(number + 1 + start, number + 1 + end)
+            owners[level] += [number] * (end - start)
+    none = np.empty((0, dimensions), dtype=np.float16)
+    return {
+        level: Block(
+            np.concatenate([none, *vectors[level]], dtype=np.float32),
+            np.asarray(numbers[level], dtype=np.int64),
+            np.asarray(owners[level], dtype=np.int64),
+        )
+        for level in LEVELS
+    }
 
-    def __init__(self, expected: int, dimensions: int) -> None:
-        import numpy as np
 
-        capacity = int(expected * GROWTH) + SLACK_ROWS  # untouched pages cost no memory
-        self._matrix: NDArray[np.float32] = np.empty((capacity, dimensions), dtype=np.float32)
-        self._numbers = np.zeros(capacity, dtype=np.int64)
-        self._documents = np.zeros(capacity, dtype=np.int64)
-        self._length = 0
+def without(block: Block, gone: Collection[int]) -> Block:
+    """Return a block without the rows of some documents."""
+    import numpy as np
 
-    def append(self, first_number: int, document: int, vectors: NDArray[np.float16]) -> None:
-        """Add a document's rows, numbered from `first_number`."""
-        import numpy as np
+    return block._replace(documents=np.where(np.isin(block.documents, list(gone)), 0, block.documents))
 
-        start, end = self._length, self._length + len(vectors)
-        if end > len(self._matrix):  # grown in place where the system can
-            capacity = int(end * GROWTH) + SLACK_ROWS
-            self._matrix.resize((capacity, self._matrix.shape[1]), refcheck=False)
-            self._numbers.resize(capacity, refcheck=False)
-            self._documents.resize(capacity, refcheck=False)
-        self._matrix[start:end] = vectors
-        self._numbers[start:end] = np.arange(first_number, first_number + len(vectors))
-        self._documents[start:end] = document
-        self._length = end
 
-    def remove(self, documents: Collection[int]) -> None:
-        """Take out the rows of some documents."""
-        import numpy as np
+def joined(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return the blocks, all but the first as one where there are too many."""
+    import numpy as np
 
-        owners = self._documents[: self._length]
-        owners[np.isin(owners, list(documents))] = 0
+    if len(blocks) <= MOST_BLOCKS:
+        return tuple(blocks)
+    first, *others = blocks
+    return first, Block(*(np.concatenate(arrays) for arrays in zip(*others, strict=True)))
 
-    def search(self, vector: Vector, limit: int, documents: Collection[int] | None) -> list[Scored]:
-        """The `limit` best rows by dot product, best first; ties in the order of the rows."""
-        import numpy as np
 
-        scores, owners = self._matrix[: self._length] @ vector, self._documents[: self._length]
-        allowed = owners != 0 if documents is None else np.isin(owners, list(documents))
-        scores[~allowed] = -np.inf
-        if limit < len(scores):
-            threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            found = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
-        else:
-            found = np.flatnonzero(scores > -np.inf)
-        best = found[np.argsort(-scores[found], kind="stable")[:limit]]
-        pairs = zip(self._numbers[best].tolist(), scores[best].tolist(), strict=True)
-        return [Scored(number, score) for number, score in pairs]
+def nearest(
+    blocks: Sequence[Block], vector: Vector, limit: int, documents: Collection[int] | None
+) -> list[Scored]:
+    """The `limit` best rows by dot product, best first; ties in the order of the rows."""
+    import numpy as np
+
+    scores = np.concatenate([block.vectors @ vector for block in blocks])
+    owners = np.concatenate([block.documents for block in blocks])
+    numbers = np.concatenate([block.numbers for block in blocks])
+    allowed = owners != 0 if documents is None else np.isin(owners, list(documents))
+    scores[~allowed] = -np.inf
+    if limit < len(scores):
+        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        found = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
+    else:
+        found = np.flatnonzero(scores > -np.inf)
+    best = found[np.argsort(-scores[found], kind="stable")[:limit]]
+    pairs = zip(numbers[best].tolist(), scores[best].tolist(), strict=True)
+    return [Scored(number, score) for number, score in pairs]
 
 
 def read_vectors(connection: sqlite3.Connection, node_ids: Iterable[str]) -> dict[str, Vector]:
