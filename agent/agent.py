@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from agent.servers import McpServers, agent_loop, read_servers
 from agent.tools import AgentTool, Consent, OwnTools, function_tool, result_text
-from pipeline.answer import Passage, Retrieval
+from pipeline.answer import Passage, Retrieval, Usage
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.prompts import (
     RULES,
@@ -41,7 +41,6 @@ from pipeline.models.llm import server_of
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
 from pipeline.steps.events import SentencesCited, ThoughtArrived, TokenArrived
-from pipeline.steps.spending import Spent
 from pipeline.stores.private import PrivateConversations
 from pipeline.words import counted, well_formed
 
@@ -340,13 +339,13 @@ def calls_tools(llm: LLM) -> bool:
     return bool(llm.metadata.is_function_calling_model) or urlsplit(server.url).hostname == "api.openai.com"
 
 
-def _spent(model: str, asked: Sequence[ChatMessage], output: AgentOutput) -> Spent:
+def _spent(model: str, asked: Sequence[ChatMessage], output: AgentOutput) -> Usage:
     """Return the tokens of one reply; they are estimated where the server does not report them."""
     usage = (output.raw.get("usage") if isinstance(output.raw, Mapping) else None) or {}
     read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
     estimate = sum(count_tokens(message.content or "") for message in asked)
     written = count_tokens(output.response.content or "")
-    return Spent(model, read or estimate, wrote or written, not (read and wrote))
+    return Usage(read or estimate, wrote or written, not (read and wrote), model=model)
 
 
 def _checked(tool: AgentTool, arguments: Mapping[str, Any]) -> dict[str, Any]:

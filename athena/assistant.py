@@ -64,7 +64,7 @@ def open_athena(
     """Return Athena over the index in `settings.data_dir`; nothing is read before it is needed.
 
     Without settings, those of the environment and `.env` hold. Models that are given take the place of those
-    that the settings name (`pipeline/models/given.py` lists which objects may be given).
+    that the settings name (`encoder_of` and `language_model_of` say which objects may be given).
     """
     return Athena(build_components(settings or load_settings(), Given(llm, encoder, reranker)))
 

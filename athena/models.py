@@ -52,7 +52,7 @@ class Models:
             from pipeline.models.llm import choose_language_model
 
             return choose_language_model(wanted, options=options_of(self.settings, LanguageModelOptions))
-        from pipeline.models.given import language_model_of
+        from pipeline.models.llm import language_model_of
 
         return language_model_of(wanted)
 
@@ -105,7 +105,7 @@ def _same_encoder(before: Settings, after: Settings) -> bool:
 
 def _encoder(settings: Settings, given: Given) -> tuple[Encoder, ModelChoice]:
     if given.encoder is not None:
-        from pipeline.models.given import encoder_of
+        from pipeline.models.embedding import encoder_of
 
         return encoder_of(given.encoder)
     from pipeline.models.embedding import choose_encoder

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from datetime import datetime
 from typing import Annotated
 
@@ -129,20 +127,12 @@ def put(source: Source, body: DocumentText, context: Writes) -> DocumentOut:
             if same and (info.source != name or kept_in(athena.settings, info) is None):
                 problem = f"'{name}' would replace '{info.source}', which was not uploaded so."
                 raise BadRequest(problem, "Change that file, or use another name.", status=409)
-        upload = _as_upload(name, well_formed(body.text))
-        uploads.accept([upload], folder, limits=upload_limits(athena.settings), replace=True)
+        upload = uploads.UploadedFile(name, well_formed(body.text).encode())
+        uploads.accept([upload], folder, limits=upload_limits(athena.settings))
         for wrong in athena.ingest([folder]).problems:
             if wrong.source == name:
                 raise UploadRefused(f"'{name}' cannot be indexed: {wrong.reason}.", wrong.fix)
         return DocumentOut.model_validate(athena.store.sections.document(name).info)
-
-
-def _as_upload(name: str, text: str) -> uploads.UploadedFile:
-    """Pack a document into a zip: an upload keeps the folders of a name in a zip alone."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(name, text)
-    return uploads.UploadedFile("upload.zip", packed.getvalue())
 
 
 @router.delete("/documents/{source:path}")

@@ -13,7 +13,6 @@ from evals.indexing import progress
 from evals.metrics import mean, percentile, recall_at
 from evals.playing import PlayedAthena, Reply, has_span, has_terms, playing
 from pipeline.answer import Answer
-from pipeline.answering.turns import FinishedTurn
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -98,7 +97,7 @@ def _store(athena: PlayedAthena, held: Conversation, *, user: str, times: list[f
             turn_id = athena.conversations.save_turn(conversation, answer)
             if memory is not None:
                 stored = athena.conversations.turn(turn_id).answer
-                memory.remember(FinishedTurn(stored, (), (), "", "", athena.at, 0.0))
+                memory.remember(stored, ())
                 athena.finish()
             times.append((time.perf_counter() - started) * 1000)
             ids[turn_id] = turn.id

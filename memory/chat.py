@@ -26,7 +26,7 @@ from pipeline.steps.records import Step
 
 if TYPE_CHECKING:
     from memory.user_memory import UserMemory
-    from pipeline.answering.turns import FinishedTurn
+    from pipeline.answer import Answer, Passage
     from pipeline.messages import Message
     from pipeline.options import PriceOptions
     from pipeline.stores.conversations import Conversations
@@ -173,14 +173,13 @@ class RememberingChat:
         data = {"preset": preset.name, "secrets": [*kinds]} | ({"pending": True} if unasked else {})
         return Step("remember", status="ok" if unasked else "skipped", detail=detail, data=data)
 
-    def remember(self, turn: FinishedTurn) -> None:
+    def remember(self, answer: Answer, passages: Sequence[Passage]) -> None:
         """Keep, soon, what there is to keep of a turn; of a request, all was kept before its reply."""
-        answer = turn.answer
         if self.why_private or not answer.turn_id:
             return
         self.after.add(self.memory.turns.follow)
         is_request = answer.mode == "memory" and not looked_up(answer)
         if not is_request and not nothing_left(answer):
-            passage = next((item.section.text for item in turn.passages), "")
+            passage = next((item.section.text for item in passages), "")
             given: dict[str, Any] = {"passage": passage, "prices": self.prices}
             self.after.add(partial(finish_turn, self.memory, self.conversations, answer.turn_id, **given))

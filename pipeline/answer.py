@@ -152,25 +152,20 @@ class Unit:
         """How much of the whole is not shown, counted in what it consists of."""
         return self.left_out_before + self.left_out_after
 
-    @property
-    def parts(self) -> str:
-        """What it consists of, in the plural."""
-        return PARTS[self.kind]
-
     def more(self, number: int) -> str:
-        """So many more parts of it in words: "… 7 more rows"; "" for none."""
-        part = self.parts.removesuffix("s")
-        return f"… {counted(number, f'more {part}')}" if number else ""
+        """Return how much more of the whole there is, in words: "… 7 more rows"; "" for none."""
+        return f"… {counted(number, f'more {PARTS[self.kind]}')}" if number else ""
 
 
 PARTS: Mapping[UnitKind, str] = {
-    "sentence": "sentences",
-    "paragraph": "sentences",
-    "list": "items",
-    "steps": "steps",
-    "table": "rows",
-    "code": "lines",
+    "sentence": "sentence",
+    "paragraph": "sentence",
+    "list": "item",
+    "steps": "step",
+    "table": "row",
+    "code": "line",
 }
+"""What a unit consists of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,23 +222,12 @@ class Answer:
     turn_id: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
     verdict: Verdict | None = None  # None in turns of older versions
-    corrected: str = ""  # the question as it was searched for, where its spelling was corrected
+    corrected: str = ""  # the message as it was searched for, where its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
     related: tuple[str, ...] = ()  # ids of relations about what it names; none is evidence
     carried: str = ""  # what was said before and was searched for with the question
     usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
-
-    @property
-    def message_corrected(self) -> str:
-        """The message as it was searched for; "" where none of its words was corrected.
-
-        What was carried has a line of its own, and was corrected when it was asked.
-        """
-        if not (self.corrected and self.carried):
-            return self.corrected
-        message = self.corrected.split(": ", self.carried.count(": ") + 1)[-1]
-        return "" if message == self.question else message
 
     @property
     def used_tools(self) -> bool:

@@ -14,23 +14,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Retrieval, Verdict
-from pipeline.answering.kept_conversation import (
-    KeptConversation,
-    before_turn,
-    conversation_of,
-    history_of,
-    messages_of,
-)
+from pipeline.answering import replies
+from pipeline.answering.kept_conversation import KeptConversation, conversation_of, history_of, messages_of
 from pipeline.answering.prompts import Source, fitting_history
 from pipeline.answering.recollection import recalled_data
-from pipeline.answering.replies import (
-    MAY_NOT_ANSWER,
-    NO_MODEL,
-    QUOTES_INSTEAD,
-    nearest_sections,
-    not_answered,
-    quoted,
-)
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.answering.writing import cited_answer, finish, prompt_for, write
 from pipeline.asking.follow_ups import earlier_leads, earlier_question
@@ -66,7 +53,7 @@ NOTED = "Noted: I find it again when you ask about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 AS_TYPED = "Your message was searched for as you typed it: {why}."
-PASTED = "The message is long: searched for its questions and its last sentences."
+PASTED = "The message is long: searched for its beginning and its end."
 
 
 class ChatRecipe:
@@ -211,27 +198,29 @@ class ChatRecipe:
             return turn.answer(text=NOTED, mode="reply", verdict="answered", related=())
         if nothing:
             personal = memory.verdict is not None and memory.personal and memory.asks
-            nearest = () if personal else nearest_sections(found.passages, turn.file_hashes)
+            nearest = () if personal else replies.nearest_sections(found.passages, turn.file_hashes)
             return turn.answer(
-                text=not_answered(turn.message if turn.carried else found.question, personal=personal),
+                text=replies.not_answered(
+                    turn.message if turn.carried else found.question, personal=personal
+                ),
                 abstained=True,
                 nearest=nearest,
                 verdict="not in the documents",
             )
         choice = self.parts.choice
         why = f"{choice.detail} " if choice.wrong else ""
-        return self._quote(turn, notice=f"{NO_MODEL} {why}{choice.fix}".strip())
+        return self._quote(turn, notice=f"{replies.NO_MODEL} {why}{choice.fix}".strip())
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Answer:
         """Answer with the best blocks of the documents as they stand."""
         with turn.trace.step("quote", limit=self.parts.limits.quotes) as step:
-            return quoted(step, turn, self.parts.hybrid_search, notice=notice)
+            return replies.quoted(step, turn, self.parts.hybrid_search, notice=notice)
 
     def _generate(self, turn: RunningTurn, llm: LLM, emit: Emit) -> Answer:
         """Answer with the model; where it fails before the first word, quotes stand in for it."""
         leads = turn.recollection.leads(turn.found.answerability)
         if turn.found.answerability.verdict != "answered" and not leads:
-            turn.notices += (MAY_NOT_ANSWER,)
+            turn.notices += (replies.MAY_NOT_ANSWER,)
         prompt = prompt_for(turn, self.parts)
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
@@ -243,9 +232,11 @@ class ChatRecipe:
                 with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
                     turn.partial = finish(turn, cited)
                 raise
-            return self._quote(turn, notice=f"{error} {QUOTES_INSTEAD}")
+            return self._quote(turn, notice=f"{error} {replies.QUOTES_INSTEAD}")
         if not turn.text.strip() and not turn.stop.is_set():
-            return self._quote(turn, notice=f"{self.parts.choice.name} answered nothing. {QUOTES_INSTEAD}")
+            return self._quote(
+                turn, notice=f"{self.parts.choice.name} answered nothing. {replies.QUOTES_INSTEAD}"
+            )
         return finish(turn, cited)
 
     def _cite_whole(self, turn: RunningTurn, sources: Sequence[Source], emit: Emit) -> Answer:
@@ -291,7 +282,7 @@ class ChatRecipe:
             self.history = list(history)
         if instead_of:
             begun = conversation_of(self.parts, self.conversation_id)
-            self.history = history_of(before_turn(begun, instead_of)[0])
+            self.history = history_of(begun, before=instead_of)
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
         earlier = [] if alone else list(self.history)
         asked = redacted(well_formed(message))  # a key that was pasted should not be stored
@@ -324,7 +315,7 @@ class ChatRecipe:
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._fail(turn, str(error))
-            last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished.answer)
+            last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished)
         except BaseException:  # whatever it is, it is raised again: no question stays without an end
             self._fail(turn, UNEXPECTED)
             self._tell(turn)
@@ -341,6 +332,6 @@ class ChatRecipe:
     def _tell(self, turn: RunningTurn) -> None:
         """Hand the ended turn to the memory and the listeners."""
         if self.parts.memory is not None and turn.outcome is not None:
-            self.parts.memory.remember(turn.finished)
+            self.parts.memory.remember(turn.finished, turn.passages)
         for listen in self.parts.listeners:
-            listen(turn.finished)
+            listen(turn.finished, turn.passages)

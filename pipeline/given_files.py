@@ -19,23 +19,17 @@ def check_given(path: Path, *, most_bytes: int = SETTINGS_BYTES) -> None:
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    _check_size(path, status.st_size, most_bytes)
+    if status.st_size > most_bytes:
+        raise OSError(errno.EFBIG, f"it has more than {most_bytes:,} bytes", str(path))
 
 
 def read_given(path: Path, *, most_bytes: int = SETTINGS_BYTES, encoding: str = "utf-8") -> str:
-    """The text of a regular file, its lines ended as Python ends them.
+    """Return the text of a regular file, its lines ended as Python ends them.
 
     Raises:
         OSError: as `check_given`, whose `strerror` says what is wrong; or it cannot be read.
         UnicodeDecodeError: it is in another encoding.
     """
     check_given(path, most_bytes=most_bytes)
-    with path.open("rb") as file:
-        data = file.read(most_bytes + 1)
-    _check_size(path, len(data), most_bytes)  # it grew between the two calls
-    return data.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _check_size(path: Path, size: int, most: int) -> None:
-    if size > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    with path.open(encoding=encoding) as file:
+        return file.read(most_bytes)

@@ -118,16 +118,20 @@ class LanguageModelOptions(GenerationOptions, ModelServerOptions):
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.1  # of sampling
 
 
+def _rows(table: str) -> dict[str, tuple[float, float]]:
+    """Return the price of 1,000 tokens read and of 1,000 written, by model."""
+    split = [row.split() for row in table.split(";") if row.strip()]
+    return {name: TypeAdapter(tuple[Price, Price]).validate_python(prices) for name, *prices in split}
+
+
 def _price_table(text: str) -> str:
     """Return the table unchanged; raise where a row is not a name and two prices."""
-    for row in filter(str.strip, text.split(";")):
+    for row in text.split(";"):
         try:
-            _, price_in, price_out = row.split()
-            TypeAdapter(tuple[Price, Price]).validate_python((price_in, price_out))
+            _rows(row)
         except ValueError as error:
-            raise PydanticCustomError(
-                "prices", "'{row}' is no model with its two prices", {"row": row.strip()}
-            ) from error
+            problem = "'{row}' is no model with its two prices"
+            raise PydanticCustomError("prices", problem, {"row": row.strip()}) from error
     return text
 
 
@@ -142,11 +146,9 @@ class PriceOptions(Options):
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """Return the cost of a model's tokens; None where the model, by its full name, has no price."""
-        for row in filter(str.strip, self.prices.split(";")):
-            name, price_in, price_out = row.split()
-            if name == model:
-                return (tokens_in * float(price_in) + tokens_out * float(price_out)) / 1000
-        return None
+        if model not in (prices := _rows(self.prices)):
+            return None
+        return (tokens_in * prices[model][0] + tokens_out * prices[model][1]) / 1000
 
 
 class SearchOptions(Options):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
+from typing import Any
 
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
@@ -21,7 +22,7 @@ from pipeline.finding.merging import merge_up
 from pipeline.finding.names import is_named, names, names_first
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import READ_PASSAGES, rerank
-from pipeline.finding.spelling import misspelt, with_words
+from pipeline.finding.spelling import corrected
 from pipeline.finding.verdict import Calibration, judge, signals
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.models.onnx import CORES
@@ -29,7 +30,7 @@ from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import Emit
 from pipeline.steps.trace import KEPT_RANKS, Trace
-from pipeline.stores.base import DocumentStore, Hit, Ranking, SearchRequest, SearchResponse, Vector
+from pipeline.stores.base import DocumentStore, Ranking, SearchRequest, SearchResponse, Vector
 from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
@@ -69,9 +70,8 @@ class HybridSearch:
         options, stop, index = options or self.options, stop or threading.Event(), self.store.sentences
         trace, asked = Trace(ranks=ranks, emit=emit), well_formed(question[:LONGEST])
         with trace.step("correct", question=asked) as correcting:
-            words = misspelt(asked, index) if correcting.is_on(options.spelling) else []
-            question = with_words(asked, words)
-            correcting.data |= {"corrected": question if words else "", "words": words}
+            question = corrected(asked, index) if correcting.is_on(options.spelling) else asked
+            correcting.data["corrected"] = question if question != asked else ""
         with trace.step("hyde", question=question) as hyde:
             if not hyde.is_on(options.hyde and options.alpha > 0):
                 hypothesis = ""
@@ -84,12 +84,7 @@ class HybridSearch:
         return Retrieval(question, tuple(passages), verdict, steps, was)
 
     def _find(
-        self,
-        question: str,
-        hypothesis: str,
-        options: RetrievalOptions,
-        trace: Trace,
-        stop: threading.Event,
+        self, question: str, hypothesis: str, options: RetrievalOptions, trace: Trace, stop: threading.Event
     ) -> tuple[list[Passage], Answerability]:
         """Return the selected passages, and the verdict on all fetched ones."""
         with trace.step("embed", model=self.encoder.name) as embedding:
@@ -109,13 +104,12 @@ class HybridSearch:
             sentences=self.store.sections.statistics().sentences,
         ) as searching:
             found = self._search(question, vector, alpha=alpha, options=options)
-            lists: dict[str, Ranking] = {name: getattr(found, name) for name in LISTS}
-            searching.data |= {name: _rounded(ranking) for name, ranking in lists.items()}
-            searching.data["hits"] = sum(map(len, lists.values()))
+            searching.data |= {name: _rounded(getattr(found, name)) for name in LISTS}
+            searching.data["hits"] = sum(len(getattr(found, name)) for name in LISTS)
         weights = fusion.list_weights(alpha)
         with trace.step("fuse", weights=weights) as fusing:
             ranking = fusion.fuse_sections(found, weights=weights)
-            fusing.data |= {"sections": len(ranking), "ranking": ranking}
+            fusing.data |= {"sections": len(ranking), "ranking": [item._asdict() for item in ranking]}
         with trace.step("merge") as merging:
             depth = max(options.top_k, READ_PASSAGES)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)
@@ -145,12 +139,7 @@ class HybridSearch:
         return passages, verdict
 
     def _search(
-        self,
-        text: str,
-        vector: Vector,
-        *,
-        alpha: float,
-        options: RetrievalOptions,
+        self, text: str, vector: Vector, *, alpha: float, options: RetrievalOptions
     ) -> SearchResponse:
         """Search the four lists."""
         request = SearchRequest(
@@ -180,6 +169,6 @@ def _descending(passages: list[Passage]) -> list[Passage]:
     return [replace(p, score=score) for p, score in zip(passages, reversed(highest), strict=True)]
 
 
-def _rounded(ranking: Ranking) -> Ranking:
-    """Return the ranking with scores rounded for people."""
-    return tuple(Hit(hit.node_id, hit.section_id, round(hit.score, 5)) for hit in ranking)
+def _rounded(ranking: Ranking) -> list[dict[str, Any]]:
+    """Return the ranking for the step, with scores rounded for people."""
+    return [hit._replace(score=round(hit.score, 5))._asdict() for hit in ranking]

@@ -21,9 +21,8 @@ default. `scripts/settings_page.py` writes this page.
 |---|---|---|
 """
 FOOT = """
-A persona is a TOML file with `name`, `greeting`, `tone`, `system_header`, `ship`, `crew` and `suggestions`,
-all optional; `{ship}` and `{crew}` in its texts stand for the two names. Its [static memory](memory.md) is in
-`identity`, `goals`, `rules`, `environment` and `memories`. The mission has its own,
+A persona is a TOML file with `name`, `greeting`, `tone`, `system_header` and `suggestions`, all optional. Its
+[static memory](memory.md) is in `identity`, `goals`, `rules` and `environment`. The mission has its own,
 `mission/persona.toml`.
 """
 

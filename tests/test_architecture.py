@@ -64,7 +64,7 @@ ONLY_IN = {
     **dict.fromkeys(HEAVY, ("pipeline/models/", "bench/", "training/")),
     "llama_index": (
         *("agent/agent.py", "agent/servers.py", "pipeline/llamaindex/", "pipeline/models/generation.py"),
-        *("pipeline/models/given.py", "pipeline/models/llm.py", "pipeline/stores/neo4j.py"),
+        *("pipeline/models/llm.py", "pipeline/stores/neo4j.py"),
         *("readers/llamaindex.py", "evals/", "bench/"),
     ),
 }

@@ -107,8 +107,8 @@ def _read_as(answer: Answer) -> Iterator[Text]:
     """Yield how the message was read, where that differs from what was typed."""
     if answer.carried:
         yield Text(f"About “{answer.carried}”.\n", "dim")
-    if answer.message_corrected:
-        yield Text(f"Showing results for {answer.message_corrected}.\n", "yellow")
+    if answer.corrected:
+        yield Text(f"Showing results for {answer.corrected}.\n", "yellow")
 
 
 def _memories(intro: str, ids: Sequence[str], texts: Mapping[str, str]) -> list[Text]:

@@ -5,11 +5,8 @@ They outlive edits: a cited passage is still there, moved, changed or gone.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
-import heapq
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -46,7 +43,6 @@ LINK = re.compile(
 SOURCE_LINE = re.compile(r"</?source\b[^<>\n]{0,60}>")  # of the prompt, copied by a small model
 WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]{0,300}\|)?(?P<words>[^\[\]|\n]{1,300})\]\]")
 GOES_ON = re.compile(r"\s*[a-z0-9]")
-LONGEST_RANGE = 20  # [1-900] is no citation
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +178,8 @@ def _piece(text: str, start: int, end: int) -> list[Piece]:
 
 
 def _numbers(inside: str) -> list[int]:
-    """The numbers of `1, 2` or `1-3`."""
-    numbers: list[int] = []
-    for part in re.split(r"\s*[,;]\s*", inside):
-        first, _, last = re.sub(r"\s*[–-]\s*", "-", part).partition("-")
-        low, high = int(first), int(last or first)
-        numbers += range(low, high + 1) if low <= high <= low + LONGEST_RANGE else [low]
-    return numbers
+    """The numbers of `1, 2` or `1-3`: of a range its ends."""
+    return [int(number) for number in re.findall(r"\d+", inside)]
 
 
 def _code_spans(text: str) -> list[tuple[int, int]]:
@@ -201,7 +192,6 @@ def _inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 Status = Literal["same", "moved", "changed", "gone"]
 ALIKE = 0.6  # a passage with this share of words in common, in order, is changed and not gone
-CANDIDATES = 12  # passages that are compared word by word
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,24 +232,14 @@ def _nearest_copy(text: str, quote: str, near: int) -> tuple[int, int] | None:
 
 def _changed(citation: Citation, text: str) -> Provenance:
     """The sentences that are most like the quote, about as many as it has."""
-    wanted = citation.quote.split()
-    bag = Counter(wanted)
-    spans = _runs(_pieces(text), longest=len(_pieces(citation.quote)) + 1)
-    near = heapq.nlargest(CANDIDATES, spans, key=lambda span: _shared(bag, text[span[0] : span[1]].split()))
-    alike = {span: _alike(wanted, text[span[0] : span[1]].split()) for span in near}
-    best = max(alike, key=lambda span: (alike[span], -abs(span[0] - citation.start)), default=None)
-    if best is None or alike[best] < ALIKE:
-        return Provenance("gone")
-    return Provenance("changed", *best, text[best[0] : best[1]])
+    from rapidfuzz.distance import Indel  # on words: 2 * LCS / (both lengths)
 
-
-def _shared(bag: Counter[str], words: list[str]) -> float:
-    """The share of words in common, whatever their order: an upper bound of `_alike`."""
-    return 2 * (bag & Counter(words)).total() / max(1, bag.total() + len(words))
-
-
-def _alike(wanted: list[str], words: list[str]) -> float:
-    return difflib.SequenceMatcher(a=wanted, b=words, autojunk=False).ratio()
+    wanted, best = citation.quote.split(), (0.0, 0, (0, 0))
+    for start, end in _runs(_pieces(text), longest=len(_pieces(citation.quote)) + 1):
+        alike = Indel.normalized_similarity(wanted, text[start:end].split(), score_cutoff=ALIKE)
+        best = max(best, (alike, -abs(start - citation.start), (start, end)))
+    alike, _, span = best
+    return Provenance("changed", *span, text[slice(*span)]) if alike else Provenance("gone")
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""A chat's conversation: what was said in it, and each of its turns stored, also while it is answered."""
+"""A chat's conversation: its earlier messages, and each of its turns stored, also while it is answered."""
 
 from __future__ import annotations
 
@@ -14,16 +14,23 @@ from pipeline.messages import Message
 from pipeline.steps.spending import usage_of
 from pipeline.stores.conversations import Conversation, not_of
 from pipeline.stores.globs import as_scope
-from pipeline.stores.turns import Turn, title_of, unknown_turn
+from pipeline.stores.turns import title_of, unknown_turn
 
 FROM_MEMORY = "(From what was said before.)"  # stands in prompts for an answer of the memory
 NOT_STORED = "This answer is not stored: {why}"
 
 
-def history_of(conversation: Conversation | None) -> list[Message]:
-    """Return the messages of a stored conversation that later questions may refer to."""
+def history_of(conversation: Conversation | None, *, before: str = "") -> list[Message]:
+    """Return the messages of a stored conversation that later questions may refer to.
+
+    Given a turn's id, these are the messages `before` it; raises `UnknownConversation` without that turn.
+    """
     turns = conversation.turns if conversation else ()
-    return [message for turn in turns for message in messages_of(turn.answer)]
+    ids = [turn.id for turn in turns]
+    if before and before not in ids:
+        raise unknown_turn(before)
+    kept = turns[: ids.index(before)] if before else turns
+    return [message for turn in kept for message in messages_of(turn.answer)]
 
 
 def messages_of(answer: Answer) -> list[Message]:
@@ -41,22 +48,13 @@ def messages_of(answer: Answer) -> list[Message]:
 
 
 def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:
-    """The conversation of an id, None without one; raises `UnknownConversation`, also for another user's."""
+    """Return a conversation, None without an id; raises `UnknownConversation`, also for another user's."""
     if not conversation_id:
         return None
     found = parts.conversations.get(conversation_id)
     if found.info.user != parts.user:
         raise not_of(parts.user, found.info)
     return found
-
-
-def before_turn(conversation: Conversation | None, turn_id: str) -> tuple[Conversation, Turn]:
-    """The conversation as it was before a turn, and that turn; raises `UnknownConversation` without one."""
-    turns = conversation.turns if conversation else ()
-    place = next((place for place, turn in enumerate(turns) if turn.id == turn_id), None)
-    if conversation is None or place is None:
-        raise unknown_turn(turn_id)
-    return replace(conversation, turns=turns[:place]), turns[place]
 
 
 class KeptConversation:
@@ -68,28 +66,28 @@ class KeptConversation:
 
     def keep(self, turn: RunningTurn, answer: Answer) -> Answer:
         """Store a turn with all its steps, replacing what was stored of it before."""
+        usage = usage_of(turn.spent, self.parts.prices)
         turn.outcome = replace(
             answer,
             steps=tuple(turn.trace.steps),
             seconds=turn.trace.seconds,
             turn_id=turn.turn_id,
-            usage=usage_of(turn.spent, self.parts.prices),
+            usage=usage,
         )
         if not self.id:
             self._begin(turn)
-        turn.turn_id = self.parts.conversations.save_turn(
-            self.id, turn.outcome, instead_of="" if turn.turn_id else turn.instead_of
-        )
+        replaced = "" if turn.turn_id else turn.instead_of
+        turn.turn_id = self.parts.conversations.save_turn(self.id, turn.outcome, instead_of=replaced)
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.id)
         return turn.outcome
 
     def keep_if_possible(self, turn: RunningTurn, answer: Answer) -> Answer:
-        """The answer, stored; where the store cannot be written, it is shown all the same, and says so."""
+        """Return the answer, stored; where the store cannot be written, with a notice that says so."""
         try:
             return self.keep(turn, answer)
         except StoreError as error:
             notices = (*answer.notices, NOT_STORED.format(why=error))
-            turn.outcome = replace(turn.finished.answer, notices=notices, turn_id="")
+            turn.outcome = replace(turn.finished, notices=notices, turn_id="")
             return turn.outcome
 
     def keep_so_far(self, turn: RunningTurn) -> None:
@@ -97,7 +95,7 @@ class KeptConversation:
         self.keep(turn, turn.answer(text=turn.text, status="stopped"))
 
     def keep_so_far_if_possible(self, turn: RunningTurn) -> None:
-        """The same; what cannot be stored now is stored the next time, or said at the end."""
+        """Store a turn that is being answered; where that fails, the next call or the end stores it."""
         with suppress(StoreError):
             self.keep_so_far(turn)
 
@@ -107,9 +105,7 @@ class KeptConversation:
         return self.keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
 
     def _begin(self, turn: RunningTurn) -> None:
-        begun = self.parts.conversations.create(
-            title_of(turn.message), user=self.parts.user, assistant=self.parts.persona.name
-        )
-        self.id = begun.info.id
+        conversations, name = self.parts.conversations, self.parts.persona.name
+        self.id = conversations.create(title_of(turn.message), user=self.parts.user, assistant=name).info.id
         if scope := as_scope(self.parts.options.paths):
-            self.parts.conversations.set_scope(self.id, scope)
+            conversations.set_scope(self.id, scope)

@@ -37,45 +37,25 @@ class Persona(BaseModel):
         "You answer questions from the documentation that is given to you.",
         description="how the system prompt begins",
     )
-    ship: str = Field("", description="what the manuals are of; {ship} in the texts stands for it")
-    crew: str = Field("", description="who asks; {crew} in the texts stands for it")
     identity: Texts = Field((), description="static memory: who the assistant is")
     goals: Texts = Field((), description="static memory: what it is for")
     rules: Texts = Field((), description="static memory: what it keeps to")
     environment: Texts = Field((), description="static memory: where it is, and with whom")
     suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
 
-    def with_names(self) -> Persona:
-        """The same persona with `{ship}` and `{crew}` replaced in its texts."""
-        texts = {key: getattr(self, key) for key in ("greeting", "tone", "system_header")}
-        static = {
-            key: tuple(map(self._named, getattr(self, key)))
-            for key in ("identity", "goals", "rules", "environment")
-        }
-        return self.model_copy(update={key: self._named(text) for key, text in texts.items()} | static)
-
-    def _named(self, text: str) -> str:
-        return text.replace("{ship}", self.ship).replace("{crew}", self.crew)
-
 
 def load_persona(path: Path | None) -> Persona:
-    """The persona of a TOML file, the default one without; raises `ConfigurationError`."""
+    """Return the persona of a TOML file, the default one without; raises `ConfigurationError`."""
     if path is None:
         return Persona()
     try:
-        return Persona.model_validate(tomllib.loads(read_given(path))).with_names()
+        return Persona.model_validate(tomllib.loads(read_given(path)))
     except OSError as error:
-        raise ConfigurationError(
-            f"ATHENA_PERSONA: cannot read '{path}': {error.strerror}.", "Check the path."
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigurationError(
-            f"ATHENA_PERSONA: '{path}' is not TOML: {error}.", "Correct the file."
-        ) from error
+        problem, fix = f"cannot read '{path}': {error.strerror}", "Check the path."
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise ConfigurationError(
-            f"ATHENA_PERSONA: '{path}', key '{key}': {first['msg']}.",
-            f"Known keys: {', '.join(Persona.model_fields)}.",
-        ) from error
+        problem = f"'{path}', key '{'.'.join(map(str, first['loc']))}': {first['msg']}"
+        fix = f"Known keys: {', '.join(Persona.model_fields)}."
+    except (ValueError, RecursionError) as error:  # of TOML and of UTF-8
+        problem, fix = f"'{path}' is not TOML: {error}", "Correct the file."
+    raise ConfigurationError(f"ATHENA_PERSONA: {problem}.", fix)

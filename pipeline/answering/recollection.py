@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
-LEADS = 0.45
+LEADS = 0.45  # probability from which the memory answers rather than the documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +82,12 @@ class Recollection:
         surely_ours = self.personal and self.verdict == "remembered"
         if (surely_ours and (lack_a_word or documents.verdict == "closest")) or not documents.answerable:
             return True
-        asked_once = self.asked and documents.verdict == "answered"
-        return not asked_once and self.answers_rather_than(documents) >= LEADS
-
-    def answers_rather_than(self, documents: Answerability) -> float:
-        """Return the probability that the memory answers and no document; fitted at commit d5836ab4."""
+        if self.asked and documents.verdict == "answered":
+            return False
+        # A logistic, fitted at commit d5836ab4: the probability that the memory answers and no document.
         nearest = documents.signals.get("closeness", 0.0)
         total = 1.14 + 6.11 * self.probability - 13.04 * nearest + 1.28 * self.personal
-        return 1 / (1 + math.exp(-total))
+        return 1 / (1 + math.exp(-total)) >= LEADS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +115,8 @@ def recalled_data(found: Recollection) -> dict[str, Any]:
 
 
 def _scored(item: Recalled) -> dict[str, Any]:
-    return {
-        "memory_id": item.id,
-        "score": item.score,
-        "recency": item.recency,
-        "importance": item.importance,
-        "relevance": item.relevance,
-    }
+    scores = {name: getattr(item, name) for name in ("score", "recency", "importance", "relevance")}
+    return {"memory_id": item.id, **scores}
 
 
 def nothing_left(answer: Answer) -> bool:

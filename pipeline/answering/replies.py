@@ -17,7 +17,7 @@ from pipeline.words import CLOSEST, counted
 if TYPE_CHECKING:
     from pipeline.answering.turns import RunningTurn
     from pipeline.retrieve import HybridSearch
-    from pipeline.steps.trace import RunningStep
+    from pipeline.steps.records import Step
 
 NEAREST = 4  # sections shown where the documents do not answer
 NO_MODEL = "No language model is connected: these are quotes from the documents."
@@ -26,16 +26,10 @@ QUOTES_INSTEAD = "These are quotes from the documents instead."
 NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
 
 
-def quoted(step: RunningStep, turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
+def quoted(step: Step, turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
     """Return the best units as they stand, with a notice why no model answers."""
-    limit = step.data["limit"]
-    quotes = choose_quotes(
-        turn.found,
-        store=search.store,
-        encoder=search.encoder,
-        limit=limit,
-        cross_encoder=search.cross_encoder,
-    )
+    store, limit, reader = search.store, step.data["limit"], search.cross_encoder
+    quotes = choose_quotes(turn.found, store=store, encoder=search.encoder, limit=limit, cross_encoder=reader)
     step.data["quotes"] = [{"node_id": quote.best.node_id, "score": quote.chance} for quote in quotes]
     citations = tuple(
         replace(quote.citation, file_hash=turn.file_hashes.get(quote.citation.source, "")) for quote in quotes
@@ -78,11 +72,8 @@ def block_quote(citation: Citation, unit: Unit) -> str:
     lead = f"{excerpt.lead}\n\n" if excerpt.lead else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
     text = f"{escaped_markers(lead + excerpt.text)}{beside}[{citation.marker}]"
-    left_out = [
-        unit.more(unit.left_out_before) and f"{unit.more(unit.left_out_before)} before",
-        unit.more(unit.left_out_after),
-    ]
-    whole = "\n\n".join([text, *filter(None, left_out)])
+    before, after = unit.more(unit.left_out_before), unit.more(unit.left_out_after)
+    whole = "\n\n".join(filter(None, [text, before and f"{before} before", after]))
     return "\n".join(f"> {line}".rstrip() for line in whole.splitlines())
 
 

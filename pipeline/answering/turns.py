@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pipeline.answer import Answer, Passage, Retrieval
+from pipeline.answer import Answer, Passage, Retrieval, Usage
 from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.messages import Message
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.steps.events import Emit
 from pipeline.steps.records import Step, last_step
-from pipeline.steps.spending import Spent
 from pipeline.steps.trace import Trace
 
 if TYPE_CHECKING:
@@ -26,20 +25,8 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedTurn:
-    """One turn that has ended, in whatever way."""
-
-    answer: Answer
-    steps: tuple[Step, ...]
-    passages: tuple[Passage, ...]  # none where it ended before they were found
-    generated: str  # the model's own text, before its sentences were cited
-    model: str  # the connected model, also where the answer is quotes in the end; "" = none
-    started_at: float  # Unix seconds
-    seconds: float
-
-
-Listener = Callable[[FinishedTurn], None]
+Listener = Callable[[Answer, Sequence[Passage]], None]
+"""Takes each turn that has ended, in whatever way, and the passages that were found for it."""
 
 
 class ChatMemory(Protocol):
@@ -66,7 +53,7 @@ class ChatMemory(Protocol):
     def planned(self, message: str) -> Step:
         """The step that will follow the answer, as far as it is known before."""
 
-    def remember(self, turn: FinishedTurn) -> None:
+    def remember(self, answer: Answer, passages: Sequence[Passage]) -> None:
         """Keep memories of a turn; the work is done later, so that no answer waits for it."""
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
@@ -135,7 +122,7 @@ class RunningTurn:
     instead_of: str = ""  # id of the turn that it replaces
     partial: Answer | None = None  # of a generation that broke off, with its citations
     outcome: Answer | None = None  # how it ended, also where that could not be stored
-    spent: list[Spent] = field(default_factory=list)  # tokens of language models
+    spent: list[Usage] = field(default_factory=list)  # tokens of language models
 
     @property
     def question(self) -> str:
@@ -157,17 +144,20 @@ class RunningTurn:
         )
 
     @property
-    def finished(self) -> FinishedTurn:
-        """The turn as it stands, for listeners."""
-        return FinishedTurn(
-            answer=self.outcome or self.answer(text=self.text),
-            steps=tuple(self.trace.steps),
-            passages=self.retrieval.passages if self.retrieval else (),
-            generated=self.text,
-            model=self.model,
-            started_at=self.trace.started_at,
-            seconds=self.trace.seconds,
-        )
+    def finished(self) -> Answer:
+        """The turn as it stands, also where it could not be stored."""
+        steps, seconds = tuple(self.trace.steps), self.trace.seconds
+        return self.outcome or replace(self.answer(text=self.text), steps=steps, seconds=seconds)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages found; none where the turn ended before the search."""
+        return self.retrieval.passages if self.retrieval else ()
+
+    @property
+    def _corrected(self) -> str:
+        found = self.retrieval
+        return found.question if found and found.asked and not self.carried else ""
 
     def answer(self, **given: Any) -> Answer:
         """The answer as it stands, with the given fields; steps and time are added where it is stored."""
@@ -184,6 +174,6 @@ class RunningTurn:
             "recalled": self.recollection.shown(verdict),
             "related": self.recollection.related,
             "verdict": verdict,
-            "corrected": self.retrieval.question if self.retrieval and self.retrieval.asked else "",
+            "corrected": self._corrected,
         } | given
         return Answer(model=self.model if known["mode"] == "generate" else "", **known)

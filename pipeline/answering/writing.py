@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from pipeline.answering.turns import ChatParts, RunningTurn
     from pipeline.answering.verification import CitedAnswer
-    from pipeline.models.generation import Generation
 
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
@@ -27,19 +27,12 @@ LEAST_PROMPT_TOKENS = 512
 
 def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
     """Build the prompt of a turn within the model's context; the step keeps it with memories by id."""
-    limits = parts.limits
+    limits, passages = parts.limits, turn.found.passages
+    longest = max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens)
+    budget = Budget(longest, turn.options.context_tokens, limits.history_tokens)
     with turn.trace.step("prompt") as step:
         prompt = build_prompt(
-            parts.persona,
-            turn.found.passages,
-            turn.history,
-            turn.message,
-            budget=Budget(
-                max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens),
-                turn.options.context_tokens,
-                limits.history_tokens,
-            ),
-            memory=turn.recollection,
+            parts.persona, passages, turn.history, turn.message, budget=budget, memory=turn.recollection
         )
         step.data |= {
             "messages": prompt.stored,
@@ -100,19 +93,10 @@ def write(
                 keep(turn)
                 kept = time.monotonic()
         step.data |= {"characters": len(turn.text), "thinking": stream.thinking}
-        if (ended := stream.generation) is not None:
-            step.data |= _counts(ended)
-            turn.notices += (ended.notice,) if ended.notice else ()
-
-
-def _counts(ended: Generation) -> dict[str, object]:
-    return {
-        "finish_reason": ended.finish_reason,
-        "prompt_tokens": ended.prompt_tokens,
-        "answer_tokens": ended.answer_tokens,
-        "prompt_truncated": ended.prompt_truncated,
-        "seconds": ended.seconds,
-    }
+        if stream.generation is not None:
+            ended = asdict(stream.generation)
+            turn.notices += tuple(filter(None, [ended.pop("notice")]))
+            step.data |= ended
 
 
 def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from pipeline.answer import Retrieval
     from pipeline.messages import Message
 
-LEAD = (
-    0.1  # a message of few words needs less: there the reading with the earlier question may be so much worse
-)
+LEAD = 0.1  # of a message of few words, the reading with the earlier question may be so much worse
 FEW = 2  # content words
 COVERED = 0.5  # share of the message's words in the first section found with the earlier question
 LONGEST_EARLIER = 200  # characters of the earlier question

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pipeline.errors import AthenaError
 
 GREETINGS = frozenset({
@@ -15,13 +13,9 @@ THANKS = frozenset({
     "danke", "vielen dank", "merci", "gracias", "grazie",
 })  # fmt: skip
 LONG = 600  # characters: a longer message was pasted
-ASKING = 3  # sentences of a pasted message that end in a question mark
-LAST = 2  # sentences at its end
 LONGEST_MESSAGE = 20_000  # characters
 TOO_LONG = "The message has {:,} characters; at most {:,} are read."
 SHORTEN = "Leave out what the question does not need, and ask again."
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def too_long(message: str) -> str:
@@ -41,17 +35,12 @@ def is_pasted(message: str) -> bool:
 
 
 def asked_in(message: str) -> str:
-    """Return what is searched for: a short message whole, of a pasted one its questions and its end.
+    """Return what is searched for: a short message whole, of a pasted one its beginning and its end.
 
-    These are its last three sentences with a question mark and its last two of any kind, in their order, at
-    most 600 characters.
+    There people ask; between stand the lines of a log or of code. It has at most `LONG` characters.
     """
-    if not is_pasted(message):
-        return message
-    sentences = [part.strip() for part in _SENTENCE_END.split(message) if part.strip()]
-    asking = [place for place, sentence in enumerate(sentences) if sentence.endswith(("?", "？"))]
-    last = range(max(0, len(sentences) - LAST), len(sentences))
-    return " ".join(sentences[place][-LONG:] for place in sorted({*asking[-ASKING:], *last}))[-LONG:]
+    half = LONG // 2 - 1
+    return f"{message[:half]}\n{message[-half:]}" if is_pasted(message) else message
 
 
 def small_talk(message: str, *, greeting: str = "") -> str:

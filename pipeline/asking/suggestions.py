@@ -24,9 +24,7 @@ def next_topics(
     citations: Sequence[Citation], sections: SectionStore, *, without: Collection[str] = (), limit: int = 3
 ) -> list[str]:
     """Return up to `limit` headings below, beside and near the cited sections, except those in `without`."""
-    known = {topic.casefold() for topic in without} | {
-        _topic(item.heading_path).casefold() for item in citations
-    }
+    known = {topic.casefold() for topic in (*without, *(_topic(item.heading_path) for item in citations))}
     topics = (_topic(path) for citation in citations for path in _paths_near(citation, sections))
     return list(islice(dict.fromkeys(topic for topic in topics if topic.casefold() not in known), limit))
 
@@ -42,8 +40,5 @@ def _paths_near(citation: Citation, sections: SectionStore) -> list[tuple[str, .
         found = sections.document(citation.source).sections
     except UnknownDocument:  # it was deleted after it was cited
         return []
-    paths, cited = (
-        [tuple(section.metadata["heading_path"]) for section in found],
-        tuple(citation.heading_path),
-    )
+    paths, cited = [tuple(one.metadata["heading_path"]) for one in found], tuple(citation.heading_path)
     return sorted(paths, key=lambda path: (path[: len(cited)] != cited, path[:-1] != cited[:-1]))

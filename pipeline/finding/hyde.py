@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.errors import ModelError
-from pipeline.steps.records import STOPPED
+from pipeline.steps.records import STOPPED, Step
 from pipeline.stores.base import Vector
 
-if TYPE_CHECKING:
-    from pipeline.steps.trace import RunningStep
-
 MAX_HYPOTHESIS_CHARACTERS = 2000
-
-
 Hypothesize = Callable[[str, threading.Event], str]
 """Writes a hypothetical passage for a question; raises `ModelError`, ends early once the event is set."""
 
 
 def write_hypothesis(
-    step: RunningStep, question: str, hypothesize: Hypothesize | None, stop: threading.Event
+    step: Step, question: str, hypothesize: Hypothesize | None, stop: threading.Event
 ) -> str:
     """Return a hypothesis for the question, at most 2,000 characters; "" if there is none.
 
@@ -37,12 +31,12 @@ def write_hypothesis(
     except ModelError as error:
         step.fail(str(error))
         return ""
-    text = written.strip()[:MAX_HYPOTHESIS_CHARACTERS]
     if stop.is_set():  # half a hypothesis finds something else
         step.skip(STOPPED)
-    elif not text:
+        return ""
+    if not written.strip():
         step.fail("the model wrote nothing")
-    return "" if stop.is_set() else text
+    return written.strip()[:MAX_HYPOTHESIS_CHARACTERS]
 
 
 def combine(question: Vector, hypothesis: Vector) -> Vector:

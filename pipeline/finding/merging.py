@@ -11,7 +11,7 @@ from pipeline.nodes import Node, end_of, start_of
 from pipeline.stores.base import SectionStore, StoredDocument
 
 if TYPE_CHECKING:
-    from pipeline.steps.trace import RunningStep
+    from pipeline.steps.records import Step
 
 MIN_CHILDREN, MIN_SHARE = 2, 0.5  # of the children, in order to merge them into their parent
 MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000
@@ -24,7 +24,7 @@ def is_merged(found: int, children: int) -> bool:
     return found >= max(MIN_CHILDREN, MIN_SHARE * children)
 
 
-def merge_up(step: RunningStep, passages: list[Passage], sections: SectionStore) -> list[Passage]:
+def merge_up(step: Step, passages: list[Passage], sections: SectionStore) -> list[Passage]:
     """Return the passages, in which a heading's whole text replaces its sections if enough were found.
 
     The children of a heading are its own text and the headings directly under it; those among the first
@@ -41,15 +41,10 @@ def merge_up(step: RunningStep, passages: list[Passage], sections: SectionStore)
         if family and is_merged(len(children), len(every)):
             passages = _replaced(passages, heading, family)
     step.data["parents"] = [
-        {
-            "section_id": parent.section.node_id,
-            "heading_path": parent.section.metadata["heading_path"],
-            "members": parent.members,
-            "found": sum(map(bool, parent.member_scores)),
-        }
-        for parent in passages
-        if parent.members
-    ]
+        {"section_id": one.section.node_id, "heading_path": one.section.metadata["heading_path"],
+         "members": one.members}
+        for one in passages if one.members
+    ]  # fmt: skip
     return passages
 
 
@@ -86,14 +81,10 @@ def _replaced(passages: list[Passage], heading: Heading, family: StoredDocument)
         end_char_idx=last.end_char_idx,
         sentence_ids=tuple(leaf for section in family.sections for leaf in section.sentence_ids),
     )
-    hits = {hit.node.node_id: hit for passage in inside for hit in passage.sentences}
+    hits = sorted((hit for passage in inside for hit in passage.sentences), key=lambda hit: -hit.score)
+    own_scores = tuple(scores.get(member, 0.0) for member in members)
     whole = replace(
-        first,
-        section=parent,
-        sentences=tuple(sorted(hits.values(), key=lambda hit: -hit.score)),
-        merged=True,
-        members=members,
-        member_scores=tuple(scores.get(member, 0.0) for member in members),
+        first, section=parent, sentences=tuple(hits), merged=True, members=members, member_scores=own_scores
     )
     return [whole if p is first else p for p in passages if p is first or p not in inside]
 

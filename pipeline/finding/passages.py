@@ -16,7 +16,7 @@ from pipeline.stores.base import DocumentStore, SectionStore, sentences_by_secti
 from readers.dialects import display, title_key
 
 if TYPE_CHECKING:
-    from pipeline.steps.trace import RunningStep
+    from pipeline.steps.records import Step
 
 SHORT = 1500  # characters of a section that stands whole in a prompt
 MARK_TOKENS = 24  # of the lines around a source in a prompt
@@ -52,11 +52,12 @@ def gather(
     leaves = nodes.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
     passages = []
     for item, section in found:
-        own = scores.get(item.id, {})
-        hits = [ScoredNode(leaves[id_], score) for id_, score in own.items() if id_ in leaves]
+        own = scores.get(item.id, {}).items()
+        hits = [ScoredNode(leaves[id_], score) for id_, score in own if id_ in leaves]
         hits.sort(key=lambda hit: (-hit.score, hit.node.metadata["position"]))
-        merged = is_merged(len(hits), len(section.sentence_ids))
-        passages.append(Passage(section, tuple(hits), merged, item.score))
+        passages.append(
+            Passage(section, tuple(hits), is_merged(len(hits), len(section.sentence_ids)), item.score)
+        )
     return passages
 
 
@@ -67,7 +68,6 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
             "section_id": passage.section.node_id,
             "source": passage.section.metadata["source"],
             "heading_path": passage.section.metadata["heading_path"],
-            "siblings": max((hit.node.metadata["siblings"] for hit in passage.sentences), default=0),
             "found": len(passage.sentences),
             "merged": passage.merged,
         }
@@ -115,25 +115,27 @@ def prompt_text(passage: Passage) -> str:
     return "\n\n".join([*pieces, *(["…"] if last < len(text) else [])])
 
 
-def select(step: RunningStep, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
+def select(step: Step, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
     """Return the passages that fit the step's `top_k` and `context_tokens`, best first.
 
     A smaller one further down may still fit; the best is always kept: the prompt is budgeted again.
     """
     top_k, budget = step.data["top_k"], step.data["context_tokens"]
-    kept, dropped, tokens = list[Passage](), list[dict[str, str]](), 0
+    kept, dropped, tokens = list[Passage](), dict[str, str](), 0
     for passage in passages:
         size = count(f"{place_of(passage)}\n{prompt_text(passage)}") + MARK_TOKENS if len(kept) < top_k else 0
         if len(kept) == top_k:
-            dropped.append({"section_id": passage.section.node_id, "why": f"beyond the first {top_k}"})
+            dropped[passage.section.node_id] = f"beyond the first {top_k}"
         elif kept and tokens + size > budget:
-            why = f"{size} tokens do not fit the budget"
-            dropped.append({"section_id": passage.section.node_id, "why": why})
+            dropped[passage.section.node_id] = f"{size} tokens do not fit the budget"
         else:
             kept.append(passage)
             tokens += size
-    selected = [passage.section.node_id for passage in kept]
-    step.data |= {"selected": selected, "dropped": dropped, "tokens": tokens}
+    step.data |= {
+        "selected": [passage.section.node_id for passage in kept],
+        "dropped": [{"section_id": id_, "why": why} for id_, why in dropped.items()],
+        "tokens": tokens,
+    }
     return kept
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Passage
@@ -13,21 +12,15 @@ from pipeline.finding.fusion import relative_scores
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import CrossEncoder
 from pipeline.nodes import start_of
-from pipeline.steps.records import STOPPED
-
-if TYPE_CHECKING:
-    from pipeline.steps.trace import RunningStep
+from pipeline.steps.records import STOPPED, Step
 
 READ_PASSAGES = 5  # ten were no better (docs/decisions/relevance.md)
 WEIGHT, SURE = 0.2, 0.1  # the cross-encoder's share; a third of it if the first passage leads by `SURE`
-WINDOW_WORDS, LEAD_WORDS = (
-    70,
-    15,
-)  # of a passage: as many as in training, and about a sentence before the best
+WINDOW_WORDS, LEAD_WORDS = 70, 15  # of a passage, as in training; about a sentence before the best one
 
 
 def rerank(
-    step: RunningStep,
+    step: Step,
     question: str,
     passages: list[Passage],
     cross_encoder: CrossEncoder | None,
@@ -55,13 +48,10 @@ def rerank(
     ]
     ordered.sort(key=lambda passage: (-passage.score, passage.section.node_id))
     ordered += [replace(passage, score=min(passage.score, ordered[-1].score)) for passage in tail]
-    step.data |= {
-        "model": cross_encoder.name,
-        "after": [
-            {"section_id": p.section.node_id, "score": p.score, "rerank_score": p.rerank_score}
-            for p in ordered
-        ],
-    }
+    after = [
+        {"section_id": p.section.node_id, "score": p.score, "rerank_score": p.rerank_score} for p in ordered
+    ]
+    step.data |= {"model": cross_encoder.name, "after": after}
     return ordered
 
 

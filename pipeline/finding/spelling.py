@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
 
 from pipeline.analysis import analyse
 from pipeline.stores.base import SentenceIndex
@@ -15,40 +13,30 @@ ANY_EDIT = 6  # letters; shorter words are often right where another is one edit
 _WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
 
 
-class Corrected(NamedTuple):
-    """One corrected word: its offset in the question, the word there, and the word searched for instead."""
-
-    start: int
-    wrong: str
-    right: str
-
-
-def misspelt(question: str, index: SentenceIndex) -> list[Corrected]:
-    """Return the misspelt words of a question with their corrections; raises `StoreError`.
+def corrected(question: str, index: SentenceIndex) -> str:
+    """Return the question with its misspelt words corrected; raises `StoreError`.
 
     One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
     swaps letters or, of five, inserts one. Of several words the most frequent is meant.
     """
+    terms = {found[0]: {*analyse(found[0].lower())} for found in _WORD.finditer(question)}
+    lacking = index.lacking(set().union(*terms.values()) - stop_terms())
+
+    def meant(found: re.Match[str]) -> str:
+        return _nearest(found[0], index) if terms[found[0]] <= lacking else found[0]
+
+    return _WORD.sub(meant, question)
+
+
+def _nearest(written: str, index: SentenceIndex) -> str:
+    """Return the documents' most frequent word that is one edit away from a word; without one, the word."""
     from rapidfuzz.distance import OSA
 
-    terms = {found: {*analyse(found[0].lower())} for found in _WORD.finditer(question)}
-    lacking = index.lacking(set().union(*terms.values()) - stop_terms())
-    corrected = []
-    for found in (found for found, own in terms.items() if own <= lacking):
-        word, vocabulary = found[0].lower(), index.vocabulary(found[0][0].lower())
-        near = [
-            (count, other)
-            for other, count in vocabulary.items()
-            if (len(word) + (len(other) > len(word)) >= ANY_EDIT or sorted(other) == sorted(word))
-            and OSA.distance(word, other, score_cutoff=1) == 1
-        ]
-        if near and word not in vocabulary:
-            corrected.append(Corrected(found.start(), found[0], max(near)[1]))
-    return corrected
-
-
-def with_words(question: str, words: Iterable[Corrected]) -> str:
-    """The question with the corrected words in it."""
-    for start, wrong, right in sorted(words, reverse=True):
-        question = question[:start] + right + question[start + len(wrong) :]
-    return question
+    word, vocabulary = written.lower(), index.vocabulary(written[0].lower())
+    near = [
+        (count, other)
+        for other, count in vocabulary.items()
+        if (len(word) + (len(other) > len(word)) >= ANY_EDIT or sorted(other) == sorted(word))
+        and OSA.distance(word, other, score_cutoff=1) == 1
+    ]
+    return max(near)[1] if near and word not in vocabulary else written

@@ -79,14 +79,11 @@ def why_answered(
     found = why(retrieval, sections=sections, source=source, heading=heading)
     if not found.final_rank:
         return found
-    own = [
-        s
-        for s in sections.document(source).sections
-        if tuple(s.metadata["heading_path"]) == found.heading_path
-    ]
     cited = [one for one in (*answer.citations, *answer.nearest) if one.source == source]
-    if any(one.start < end_of(section) and start_of(section) < one.end for one in cited for section in own):
-        return found
+    for section in sections.document(source).sections:
+        is_own = tuple(section.metadata["heading_path"]) == found.heading_path
+        if is_own and any(one.start < end_of(section) and start_of(section) < one.end for one in cited):
+            return found
     text = f"It was passage {found.final_rank}, and the answer cites nothing of it."
     return replace(found, dropped_by="quote" if answer.mode == "quote" else "generate", explanation=text)
 
@@ -96,19 +93,18 @@ def _followed(section: Node, steps: Sequence[Step]) -> Why:
     search, select = data_of(steps, "search"), data_of(steps, "select")
     own, metadata = section.node_id, section.metadata
     places = _places(own, steps)
-    dropped_by, text, final = "", "", None
     parents = data_of(steps, "merge_up").get("parents", ())
     shown = next((parent["section_id"] for parent in parents if own in parent["members"]), own)
     reason = next((item["why"] for item in select["dropped"] if item["section_id"] == shown), "")
-    fused = places["fused"].rank
+    fused, final = places["fused"].rank, None
     if shown in select["selected"]:
         final = select["selected"].index(shown) + 1
-        text = f"It was selected, in place {final}."
+        dropped_by, text = "", f"It was selected, in place {final}."
     elif search["paths"] and not matches(metadata["source"], search["paths"]):
         dropped_by, text = "search", "Only other documents were searched."
     elif fused is None:
-        dropped_by = "search"
         text = f"None of the four lists has it among its {search['candidates']} candidates."
+        dropped_by = "search"
     elif not reason:
         dropped_by, text = "merge", f"It was in place {fused} of the fusion; fewer passages are fetched."
     else:
@@ -124,9 +120,9 @@ def _places(section_id: str, steps: Sequence[Step]) -> dict[str, Place]:
     rankings = {name: [(hit["section_id"], hit["score"]) for hit in search.get(name, ())] for name in LISTS}
     rankings["fused"] = [(item["id"], item["score"]) for item in fused.get("ranking", ())]
     rankings["reranked"] = [(item["section_id"], item["score"]) for item in reranked.get("after", ())]
-    return {
-        name: next(
-            (Place(n, score) for n, (id_, score) in enumerate(ranking, 1) if id_ == section_id), Place()
-        )
-        for name, ranking in rankings.items()
-    }
+    places = dict.fromkeys(rankings, Place())
+    for name, ranking in rankings.items():
+        for rank, (id_, score) in reversed([*enumerate(ranking, 1)]):
+            if id_ == section_id:
+                places[name] = Place(rank, score)
+    return places

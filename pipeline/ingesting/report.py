@@ -11,17 +11,14 @@ from typing import Literal
 from readers.errors import ReaderError
 from readers.files import UNKNOWN_ENDING, LeftOut
 
-Stage = Literal["renewing", "reading", "embedding", "storing", "indexing", "relating"]
+Stage = Literal["reading", "embedding", "storing", "indexing", "relating"]
 ENDINGS = 5
 """Endings of files that the summary names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of an ingest: how many of the known documents are read or stored, or texts embedded.
-
-    "renewing" stands for "storing" where an outdated index makes the ingest embed every document again.
-    """
+    """The progress of an ingest: how many of the known documents are read or stored, or texts embedded."""
 
     stage: Stage
     done: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.analysis import embedding_text
 from pipeline.ingesting.documents import Candidate, FoundDocuments, Reader
-from pipeline.ingesting.report import IngestReport, Progress, Stage
+from pipeline.ingesting.report import IngestReport, Progress
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
@@ -94,8 +94,7 @@ class IngestRun:
         for document in documents:
             (report.changed if document.source in self.indexed else report.added).append(document.source)
             done = len(report.added) + len(report.changed) + len(report.unchanged)
-            stage: Stage = "renewing" if self.report.outdated else "storing"
-            self.on_progress(Progress(stage, done, self.report.total, document.source))
+            self.on_progress(Progress("storing", done, report.total, document.source))
 
     def delete_gone(self) -> None:
         """Delete the documents whose files are gone."""

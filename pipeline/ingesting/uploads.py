@@ -1,7 +1,7 @@
 """Uploads: files and zips of them, each checked before it is kept.
 
 A file that is refused is named with the reason, and the others are kept. An upload is refused as a whole only
-if it is over the limits, or if files of these names were uploaded before.
+if it is over the limits. A file takes the place of one that was uploaded before under its name.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from uuid import uuid4
 from pipeline.errors import DiskFull, UploadRefused, UploadTooLarge
 from readers.formats import MARKDOWN, limit_of
 
-UNUSABLE = re.compile(
-    r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$"
-)  # in a part of a name, on any system
+# In a part of a name, on any system.
+UNUSABLE = re.compile(r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$")
 LONGEST_NAME = 1_000  # characters, with its folders; the file system refuses long parts of it
 MOST_MEMBERS, LISTED = 100_000, b"PK\x01\x02"  # of a zip: each takes memory; how it begins in the zip's list
 DAMAGES = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError,
@@ -62,21 +61,14 @@ class Accepted:
     contents: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
 
 
-def accept(
-    files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits, replace: bool = False
-) -> Accepted:
+def accept(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits) -> Accepted:
     """Write the documents of uploaded files and zips into `folder`, and return what was kept.
 
-    Raises `UploadRefused` if nothing is kept, or a file is there already (unless `replace`); `UploadTooLarge`
-    and `DiskFull`.
+    Raises `UploadRefused` if nothing is kept, `UploadTooLarge` and `DiskFull`.
     """
     found = inspect(files, limits=limits)
     present = {path.casefold(): path for path in uploaded(folder)}
-    if not replace and (taken := collisions(found.paths, folder)):
-        problem = f"Uploaded before: {', '.join(taken)}."
-        raise UploadRefused(problem, "Choose to replace, or rename the files.")
-    refused = list(found.refused)
-    kept = []
+    refused, kept = list(found.refused), []
     for path in found.paths:
         try:
             _write(folder / present.get(path.casefold(), path), found.contents[path], beside=folder.parent)
@@ -114,15 +106,14 @@ def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
         taken.add(name.casefold())
         if size > limits.max_total_bytes or len(contents) > limits.max_files:
             limit = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
-            fix = "Upload it in parts."
-            raise UploadTooLarge(f"The upload has more than {limit}.", fix)
+            raise UploadTooLarge(f"The upload has more than {limit}.", "Upload it in parts.")
     return Accepted(tuple(sorted(contents)), tuple(ignored), tuple(refused), contents)
 
 
 def _entries(file: UploadedFile, refused: list[str]) -> Iterator[tuple[str, Callable[[int], bytes]]]:
     """Yield each file's name, and a function that reads its first bytes; a bad archive is refused."""
     if not file.name.lower().endswith(".zip"):
-        yield PurePosixPath(file.name.replace("\\", "/")).name, lambda _: file.content
+        yield file.name, lambda _: file.content
         return
     try:
         if file.content.count(LISTED) > MOST_MEMBERS:

@@ -30,7 +30,7 @@ SHOWN = frozenset({"source", "heading_path", "header"})
 
 
 def text_node(node: Node) -> TextNode:
-    """Return a node as LlamaIndex's, which knows its document, and its section or its sentences."""
+    """Return a node as LlamaIndex's, which knows its document and its section."""
     if isinstance(node, TextNode):
         return node
     made = TextNode(
@@ -46,9 +46,6 @@ def text_node(node: Node) -> TextNode:
         made.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=node.document_id)
         if node.section_id:
             made.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=node.section_id)
-        else:
-            children = [RelatedNodeInfo(node_id=child) for child in node.sentence_ids]
-            made.relationships[NodeRelationship.CHILD] = list(children)
     return made
 
 

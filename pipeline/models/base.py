@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
-from weakref import WeakKeyDictionary
-
-from cachetools import LRUCache
 
 from pipeline.errors import ModelError
 from pipeline.models.onnx import open_tokenizer
@@ -25,7 +21,6 @@ Scores: TypeAlias = "NDArray[np.float32]"
 LONGEST_USUAL_TOKEN = 16  # characters
 USUAL_TOKENS, MOST_TOKENS = 256, 512  # of a text, where a model names no limit; where it names a larger one
 CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
-CACHED_TEXTS = 2000  # passages, per encoder: 4 MB with 384 dimensions
 
 
 class Encoder(ABC):
@@ -125,21 +120,9 @@ class Encoder(ABC):
         return ModelError(f"The embedding model '{self.name}' gave {found}.", fix)
 
 
-_cached: WeakKeyDictionary[Encoder, LRUCache[str, Vectors]] = WeakKeyDictionary()
-_lock = threading.Lock()
-
-
 def passage_vectors(texts: Sequence[str], *, encoder: Encoder) -> list[Vectors]:
-    """Return the vectors of texts as passages; those that are not cached are embedded together, each once."""
-    with _lock:
-        cache = _cached.setdefault(encoder, LRUCache(CACHED_TEXTS))
-        known = {text: cache[text] for text in texts if text in cache}
-    if missing := [text for text in dict.fromkeys(texts) if text not in known]:
-        rows = encoder.encode_passages(missing)
-        known |= {text: row.copy() for text, row in zip(missing, rows, strict=True)}  # else all rows stay
-        with _lock:
-            cache.update((text, known[text]) for text in missing)
-    return [known[text] for text in texts]
+    """Return the vectors of texts as passages."""
+    return list(encoder.encode_passages(texts))
 
 
 class CrossEncoder(Protocol):

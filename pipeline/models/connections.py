@@ -46,7 +46,7 @@ def client_options(url: str, *, connect_timeout_s: float, read_timeout_s: float)
 
 
 class Call:
-    """The connections of one call to a model.
+    """The connections of one call to a model, as httpcore's `streams`.
 
     Closing a client does not wake the thread that waits for the server's next byte; shutting down the socket
     does, and the server learns that nobody reads on.
@@ -54,7 +54,7 @@ class Call:
 
     def __init__(self) -> None:
         self.is_cut_off = False
-        self._streams: list[Any] = []  # of httpcore
+        self.streams: list[Any] = []
 
     def begin(self) -> None:
         """Take charge of all connections that this context (thread) opens from now on."""
@@ -63,20 +63,21 @@ class Call:
     def cut_off(self) -> None:
         """Shut the connections down, at once and for good; safe from any thread."""
         self.is_cut_off = True
-        for stream in self._streams:
+        for stream in self.streams:
             with contextlib.suppress(OSError):  # it may have ended by itself
                 # The plain socket's method also for TLS: the TLS one would touch what the reader is using.
                 socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
     def end(self) -> None:
         """Close the connections: called by the thread that read, since clients leave broken ones open."""
-        for stream in self._streams:
+        _current.set(None)
+        for stream in self.streams:
             stream.close()
 
     def note(self, event: str, info: dict[str, Any]) -> None:
         """Note a connection that httpx has opened: httpx calls this for each of its trace events."""
         if event.endswith(OPENED):
-            self._streams.append(info["return_value"])
+            self.streams.append(info["return_value"])
             if self.is_cut_off:
                 self.cut_off()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder, ModelChoice
@@ -13,7 +13,6 @@ from pipeline.models.onnx import (
     BUNDLED_FOLDER,
     BUNDLED_NAME,
     BUNDLED_SHA256,
-    file_fingerprint,
     map_batches,
     open_session,
     open_tokenizer,
@@ -21,8 +20,10 @@ from pipeline.models.onnx import (
 from pipeline.options import EncoderOptions
 from pipeline.redaction import without_password
 
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
 INSTALL = "Install it with: pip install 'athena-docs[hf]'"
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 class OnnxEncoder(Encoder):
@@ -66,12 +67,6 @@ class SentenceTransformerEncoder(Encoder):
     """A sentence-transformers model by name or folder, with its own prompts for questions and passages."""
 
     batch_texts = 512  # the library divides these by length
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The SHA-256 of the weights of a model in a folder; "" for a model by name."""
-        files = (Path(self.name) / name for name in WEIGHTS)
-        return next((file_fingerprint(file) for file in files if file.is_file()), "")
 
     @cached_property
     def max_tokens(self) -> int:
@@ -124,3 +119,29 @@ def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, Mode
         encoder, provider = SentenceTransformerEncoder(name), "sentence-transformers"
         place = "on this machine"
     return encoder, ModelChoice("embedding", encoder.name, provider, place)
+
+
+class LlamaIndexEncoder(Encoder):
+    """Any embedding model of LlamaIndex as an `Encoder`."""
+
+    def __init__(self, embedding: BaseEmbedding) -> None:
+        super().__init__(f"{type(embedding).__name__}/{embedding.model_name}")
+        self._embedding = embedding
+
+    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
+        prepared = [text or " " for text in texts]
+        if is_query:
+            return [self._embedding.get_query_embedding(text) for text in prepared]
+        return self._embedding.get_text_embedding_batch(prepared)
+
+
+def encoder_of(given: BaseEmbedding | Encoder) -> tuple[Encoder, ModelChoice]:
+    """Return an embedding model as an `Encoder` with its choice; raises `ConfigurationError` for others."""
+    if isinstance(given, Encoder) or hasattr(given, "opening"):
+        encoder = cast("Encoder", given)
+    elif hasattr(given, "get_text_embedding_batch"):
+        encoder = LlamaIndexEncoder(given)
+    else:
+        problem = f"`encoder` is a '{type(given).__name__}'."
+        raise ConfigurationError(problem, "Give a LlamaIndex BaseEmbedding, or a subclass of Encoder.")
+    return encoder, ModelChoice("embedding", encoder.name, "given", "given by the program")

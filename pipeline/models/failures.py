@@ -13,9 +13,16 @@ from pipeline.redaction import redacted, without_password
 
 Provider = Literal["ollama", "openai", "local"]
 MOST_SHOWN = 300  # characters of a server's own words
-TOO_LONG = re.compile(
-    r"context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context", re.IGNORECASE
-)
+TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
+KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
+LISTED = "Choose a model that this server lists, for example in ATHENA_LLM."
+REFUSALS = {
+    401: (ModelUnavailable, "refused the key", KEY),
+    403: (ModelUnavailable, "refused the key", KEY),
+    404: (ModelUnavailable, "is not there", LISTED),
+    429: (ModelError, "has had too many requests", "Wait a minute and ask again."),
+}  # fmt: skip
+"""What the HTTP status of a refusal means: the error, the problem, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +67,14 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
 
     if isinstance(error, ModelError):
         return error
-    causes, unreachable = list(_causes(error)), (httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL)
+    causes = tuple(_causes(error))
+    unreachable = (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL)
     responses = (getattr(cause, "response", None) for cause in causes)  # of httpx and openai
     response = next((one for one in responses if one is not None), None)
-    words = _words(causes, response)
+    words = _words(causes[-1] if response is None else response.text)
     if response is not None:
-        return _refused(server, response, words)
-    if not begun and _any(causes, ConnectionError, httpx.UnsupportedProtocol, *unreachable):
+        return _refused(server, response.status_code, words)
+    if not begun and _any(causes, httpx.UnsupportedProtocol, *unreachable):
         return server.unreachable(words)
     if _any(causes, httpx.TimeoutException):
         fix = "Try again, choose a smaller model, or raise ATHENA_REQUEST_TIMEOUT_S."
@@ -88,44 +96,23 @@ def quoted(words: str) -> str:
     return " ".join(line.split())[:MOST_SHOWN].rstrip(". ")
 
 
-def _refused(server: Server, response: Any, words: str) -> ModelError:
+def _refused(server: Server, status: int, words: str) -> ModelError:
     """Return the error for an HTTP status of 300 or more."""
-    status, kind = response.status_code, ModelError
-    match status:
-        case 404 | 405 if not server.model:
-            problem, fix = "lists no models", f"Name one, for example in ATHENA_LLM.{server.v1_hint}"
-        case 404:
-            kind, problem, fix = (
-                ModelUnavailable,
-                "is not there",
-                f"Get it with `ollama pull {server.model}`.",
-            )
-            if server.provider != "ollama":
-                fix = f"Choose a model that this server lists, for example in ATHENA_LLM.{server.v1_hint}"
-        case 401 | 403:
-            kind, problem, fix = (
-                ModelUnavailable,
-                "refused the key",
-                "Set ATHENA_OPENAI_API_KEY to a valid key.",
-            )
-        case 429:
-            wait = quoted(response.headers.get("retry-after", "60"))[:30]
-            problem, fix = "has had too many requests", f"Wait {wait} s and ask again."
-        case _ if TOO_LONG.search(words):
-            problem, fix = (
-                "cannot hold so long a prompt",
-                "Lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS.",
-            )
-        case _ if status < 400:
-            problem, fix = (
-                "sends requests elsewhere; nothing was sent there",
-                "Set the URL to the right place.",
-            )
-        case _ if status >= 500:
-            problem, fix = "failed", "Ask again in a moment; if it fails again, look at the server's log."
-        case _:
-            problem, fix = "refused the request", f"Check the model and its settings.{server.v1_hint}"
-    return kind(f"{server.place} {problem} (HTTP {status}): {words or 'no reason given'}.", fix)
+    kind, problem, fix = REFUSALS.get(
+        status, (ModelError, "refused the request", "Check the model's settings.")
+    )
+    if status in (404, 405) and not server.model:
+        kind, problem, fix = ModelError, "lists no models", "Name one, for example in ATHENA_LLM."
+    elif status == 404 and server.provider == "ollama":
+        fix = f"Get it with `ollama pull {server.model}`."
+    elif TOO_LONG.search(words):
+        problem, fix = "cannot hold so long a prompt", "Lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
+    elif status < 400:
+        problem, fix = "sends requests elsewhere; nothing was sent there", "Set the URL to the right place."
+    elif status >= 500:
+        problem, fix = "failed", "Ask again in a moment; if it fails again, look at the server's log."
+    hint = server.v1_hint if 400 <= status < 500 else ""
+    return kind(f"{server.place} {problem} (HTTP {status}): {words or 'no reason given'}.", f"{fix}{hint}")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -135,15 +122,13 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _any(causes: list[BaseException], *kinds: type[Exception]) -> bool:
+def _any(causes: tuple[BaseException, ...], *kinds: type[Exception]) -> bool:
     return any(isinstance(cause, kinds) for cause in causes)
 
 
-def _words(causes: list[BaseException], response: Any) -> str:
-    """Return the server's own words about an error; without any, those of the innermost cause."""
-    said = causes[-1] if response is None else response.text
-    said = getattr(said, "error", None) or getattr(said, "message", None) or said  # of ollama and openai
-    body = str(said)
+def _words(said: Any) -> str:
+    """Return a server's own words about an error, from its response or from a client's exception."""
+    body = str(getattr(said, "error", None) or getattr(said, "message", None) or said)  # of ollama, openai
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

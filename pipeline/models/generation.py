@@ -1,42 +1,40 @@
-"""Generate text with any LlamaIndex model: streamed, stoppable, thoughts apart, with clear errors.
-
-A thread of its own reads the model. So a stop takes effect at once although the server may be silent: its
-connection is cut off, and the thread ends by itself.
-"""
+"""Generate text with any LlamaIndex model: streamed, stoppable, thoughts apart, with clear errors."""
 
 from __future__ import annotations
 
-import contextvars
-import queue
+import re
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Any
 
+from pipeline.answer import Usage
 from pipeline.errors import ModelTimeout
 from pipeline.messages import Message
 from pipeline.models.connections import Call
 from pipeline.models.failures import quoted, translate
 from pipeline.models.llm import server_of
-from pipeline.models.thinking import CLOSE, ThinkingSplitter
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import held_back, redacted
-from pipeline.steps.spending import Spent, account
+from pipeline.steps.spending import account
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+    from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.llms import LLM
 
 POLL_S = 0.1  # how soon a stop is noticed
 CHARACTERS_A_TOKEN = 4.0
 WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
 
+OPEN, CLOSE = "<think>", "</think>"
+_TAG = re.compile(f"({OPEN}|{CLOSE})")
+_BEGUN = re.compile(r"</?t?h?i?n?k?\Z")  # what may be the beginning of a tag at the end of a piece
+
 TRUNCATED = "The model read only {} tokens of a longer prompt. Raise ATHENA_CONTEXT_WINDOW."
-ALL_THOUGHT = (
-    "The model used its whole answer for thinking. Raise ATHENA_MAX_ANSWER_TOKENS, or choose another."
-)
+ALL_THOUGHT = "The model used its whole answer for thinking. Raise ATHENA_MAX_ANSWER_TOKENS."
 ONLY_THOUGHT = "The model thought, and wrote no answer. Ask again, or choose another model."
 CUT = "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
 
@@ -51,11 +49,12 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """How a generation ended; counts are None where the server did not report them."""
+    """How a generation ended; counts are None where the server did not report them.
 
-    finish_reason: (
-        str  # "stop", "length", "stopped" (by the user), another word of the server's; "" = unknown
-    )
+    `finish_reason` is "stop", "length", "stopped" (by the user), another word of the server's, or "".
+    """
+
+    finish_reason: str
     prompt_tokens: int | None = None
     answer_tokens: int | None = None
     prompt_truncated: bool = False  # the server did not read the whole prompt
@@ -63,17 +62,12 @@ class Generation:
     notice: str = ""  # for the reader of the answer; "" when all is well
 
 
-_Responses: TypeAlias = (
-    "queue.SimpleQueue[ChatResponse | Exception | None]"  # the last is None or an exception
-)
-
-
 class ChatStream(Iterator[Delta]):
     """An answer as it arrives; `text` and `thinking` grow, and `generation` is there at the end.
 
-    Setting `stop` ends it within about 0.1 s, without an exception; so does `close`. `deadline_s` limits the
-    whole answer. `json_schema` is sent to servers that can keep to one. Raises `ModelUnavailable`,
-    `ModelTimeout`, `AnswerInterrupted` or `ModelError`; what had arrived stays in `text`.
+    Setting `stop` ends it without an exception, at once where the model is on a server; so does `close`.
+    `deadline_s` limits the whole answer. `json_schema` is sent to servers that can keep to one. Raises
+    `ModelUnavailable`, `ModelTimeout`, `AnswerInterrupted` or `ModelError`; `text` keeps what had arrived.
     """
 
     def __init__(
@@ -88,11 +82,11 @@ class ChatStream(Iterator[Delta]):
         self.text = self.thinking = ""
         self.generation: Generation | None = None
         self._llm, self._messages, self._stop = llm, list(messages), stop
-        self._started, self._deadline_s, self._schema = time.monotonic(), deadline_s, json_schema
-        self._server = server_of(llm)
+        self._started, self._deadline_s, self._schema = time.monotonic(), deadline_s or inf, json_schema
+        self._server, self._account = server_of(llm), account.get()
         self._finish_reason = self._waiting = ""
         self._counts: tuple[int | None, int | None] = (None, None)  # of the prompt and of the answer
-        self._account = account.get()
+        self._call, self._ended, self._is_late = Call(), threading.Event(), False
         self._deltas = self._run()
 
     def __next__(self) -> Delta:
@@ -103,58 +97,49 @@ class ChatStream(Iterator[Delta]):
         self._deltas.close()
 
     def _run(self) -> Generator[Delta, None, None]:
-        call, responses = Call(), queue.SimpleQueue[Any]()
-        # The caller's context goes along, so that traces of the model's call hang under the caller's span.
-        run = contextvars.copy_context().run
-        threading.Thread(
-            target=run, args=(self._read, call, responses), name="athena-llm", daemon=True
-        ).start()
+        threading.Thread(target=self._guard, name="athena-llm-stop", daemon=True).start()
         try:
-            yield from self._pieces(self._arriving(responses))
-            self.generation = self._ended()
+            yield from self._pieces()
+            self.generation = self._outcome()
         except Exception as error:
             raise translate(error, server=self._server, begun=bool(self.text or self.thinking)) from error
         finally:
-            call.cut_off()
+            self._ended.set()
+            self._call.end()
             self._note_tokens()
 
-    def _read(self, call: Call, responses: _Responses) -> None:
-        call.begin()
-        try:
-            schema = _schema_arguments(self._server.provider, self._schema)
-            for response in self._llm.stream_chat([_chat_message(one) for one in self._messages], **schema):
-                responses.put(response)
-                self._check_deadline()
-                if call.is_cut_off:
-                    return
-            responses.put(None)
-        except Exception as error:  # noqa: BLE001 - the caller's thread raises it
-            responses.put(error)
-        finally:
-            call.end()
-
-    def _arriving(self, responses: _Responses) -> Iterator[ChatResponse]:
-        """Yield responses until the end or a stop; all that has arrived, however late the caller asks."""
-        while not self._stop.is_set():
-            try:
-                response = responses.get(timeout=POLL_S)
-            except queue.Empty:
-                self._check_deadline()
-                continue
-            if isinstance(response, Exception):
-                raise response
-            if response is None:
+    def _guard(self) -> None:
+        """Cut the connection off at a stop or at the deadline, since the reader waits for the next byte."""
+        while not self._ended.wait(POLL_S):
+            self._is_late = time.monotonic() > self._started + self._deadline_s
+            if self._stop.is_set() or self._is_late:
+                self._call.cut_off()
                 return
-            yield response
 
-    def _check_deadline(self) -> None:
-        if self._deadline_s and time.monotonic() > self._started + self._deadline_s:
+    def _responses(self) -> Iterator[ChatResponse]:
+        """Yield the model's responses until the end or a stop; all that has arrived, however late."""
+        if self._stop.is_set():
+            return
+        from llama_index.core.base.llms.types import ChatMessage
+
+        asked = [ChatMessage(role=one.role, content=one.text) for one in self._messages]
+        schema = _schema_arguments(self._server.provider, self._schema)
+        self._call.begin()
+        try:
+            for response in self._llm.stream_chat(asked, **schema):
+                if self._stop.is_set() or (self._is_late and not self._call.streams):
+                    break
+                yield response
+        except Exception:
+            if not (self._stop.is_set() or self._is_late):
+                raise
+        if self._is_late and not (self._finish_reason or self._stop.is_set()):
             problem = f"{self._server.place} was not done within {self._deadline_s:g} s."
             raise ModelTimeout(problem, "Choose a smaller model, or allow it more time in the settings.")
 
-    def _pieces(self, responses: Iterator[ChatResponse]) -> Iterator[Delta]:
+    def _pieces(self) -> Iterator[Delta]:
         splitter = ThinkingSplitter()
-        for response in responses:
+        for response in self._responses():
             self._note_end(response.raw)
             text, thoughts = splitter.split(response.delta or "")
             thoughts = (response.additional_kwargs.get("thinking_delta") or "") + thoughts
@@ -180,17 +165,16 @@ class ChatStream(Iterator[Delta]):
         """Note reason and counts of Ollama's last line or OpenAI's chunks; the counts may follow."""
         if isinstance(raw, Mapping):
             reason = (raw.get("done_reason") or "stop") if raw.get("done") else ""
-            counts = raw.get("prompt_eval_count"), raw.get("eval_count")
+            read, wrote = raw.get("prompt_eval_count"), raw.get("eval_count")
         else:
             choices, usage = getattr(raw, "choices", None), getattr(raw, "usage", None)
             reason = getattr(choices[0], "finish_reason", "") if choices else ""
-            counts = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+            read, wrote = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
         self._finish_reason = quoted(str(reason or "")) or self._finish_reason
-        if any(isinstance(count, int) for count in counts):
-            read, wrote = (count if isinstance(count, int) else None for count in counts)
+        if isinstance(read, int) or isinstance(wrote, int):
             self._counts = read, wrote
 
-    def _ended(self) -> Generation:
+    def _outcome(self) -> Generation:
         reason = self._finish_reason or ("stopped" if self._stop.is_set() else "")
         truncated, notice = self._is_truncated(), ""
         if truncated:
@@ -215,7 +199,8 @@ class ChatStream(Iterator[Delta]):
             read, wrote = self._counts
             asked = read or sum(count_tokens(message.text) for message in self._messages)
             written = count_tokens(self.thinking + self.text) if wrote is None else wrote
-            self._account.append(Spent(self._server.name, asked, written, not read or wrote is None))
+            estimated = not read or wrote is None
+            self._account.append(Usage(asked, written, estimated, model=self._server.name))
 
 
 def complete(
@@ -237,12 +222,6 @@ def complete(
     return text.rpartition(CLOSE)[2].strip()  # some templates open the thoughts in the prompt
 
 
-def _chat_message(message: Message) -> ChatMessage:
-    from llama_index.core.base.llms.types import ChatMessage
-
-    return ChatMessage(role=message.role, content=message.text)
-
-
 def _schema_arguments(provider: str, schema: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the arguments by which a server of this kind keeps to a JSON schema."""
     if schema is None or provider == "local":
@@ -250,3 +229,39 @@ def _schema_arguments(provider: str, schema: Mapping[str, Any] | None) -> dict[s
     if provider == "ollama":
         return {"format": schema}
     return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}
+
+
+class ThinkingSplitter:
+    """Splits pieces of a stream into answer and thoughts; tags may be cut anywhere between two pieces.
+
+    A tag behind a backtick is text: documentation about models names it so.
+
+    >>> splitter = ThinkingSplitter()
+    >>> [splitter.split(piece) for piece in ("<th", "ink>hm</thi", "nk>B", "7 <")], splitter.rest()
+    ([('', ''), ('', 'hm'), ('B', ''), ('7 ', '')], ('<', ''))
+    """
+
+    def __init__(self) -> None:
+        self._waiting = ""
+        self._last = ""  # the last character of the answer
+        self._inside = False
+
+    def split(self, piece: str) -> tuple[str, str]:
+        """Return what a piece adds to the answer and to the thoughts."""
+        whole = self._waiting + piece
+        begun = _BEGUN.search(whole, max(0, len(whole) - len(CLOSE) + 1))
+        self._waiting = begun[0] if begun else ""
+        text, thoughts = "", ""
+        for part in _TAG.split(whole.removesuffix(self._waiting)):
+            if (part == OPEN and self._last != "`") or (part == CLOSE and self._inside):
+                self._inside = part == OPEN
+            elif self._inside:
+                thoughts += part
+            else:
+                text += part
+                self._last = part[-1:] or self._last
+        return text, thoughts
+
+    def rest(self) -> tuple[str, str]:
+        """Return what waited for a tag that did not come: to be called at the end of the stream."""
+        return ("", self._waiting) if self._inside else (self._waiting, "")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError, ModelTimeout, ModelUnavailable
@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
-HOW_TO_CONNECT = (
-    "Start Ollama (`ollama serve`, then `ollama pull llama3.2`), or set ATHENA_OPENAI_API_KEY "
-    "or ATHENA_OPENAI_BASE_URL."
-)
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
+HOW_TO_CONNECT = f"Start Ollama (`ollama serve`, then `ollama pull llama3.2`). {NEEDS_KEY}"
 KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
 PULL_SILENCE_S = 300.0  # Ollama checks gigabytes without a word
 MOST_MODELS = 1000
@@ -38,14 +35,7 @@ OTHER_MODEL = re.compile(  # names of models that cannot chat: they embed, reran
     re.IGNORECASE,
 )
 Choice = tuple["LLM | None", ModelChoice]
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The names of the chat models that a server lists, or why it does not."""
-
-    names: tuple[str, ...] = ()
-    problem: ModelError | None = None
+ServerKind = Literal["ollama", "openai"]
 
 
 def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice:
@@ -58,11 +48,25 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice
     provider, _, model = name.partition("/")
     if provider == "none":
         return _none("switched off (ATHENA_LLM is none)", "Set ATHENA_LLM=auto to look for a model.")
-    if provider == "auto":
-        return _auto(options)
     if OTHER_MODEL.search(model):
         return _none(f"'{name}' is not a chat model by its name.", "Choose another one, or ATHENA_LLM=auto.")
-    return _named_ollama(model, options) if provider == "ollama" else _named_openai(model, options)
+    try:
+        if provider == "auto":
+            return _first_listed(options)
+        return _named_ollama(model, options) if provider == "ollama" else _named_openai(model, options)
+    except ModelError as error:
+        return _none(error.problem, error.fix, wrong=True)
+
+
+def language_model_of(llm: LLM) -> tuple[LLM, ModelChoice]:
+    """Return any LlamaIndex `LLM` with its choice; raises `ConfigurationError` for another object."""
+    from llama_index.core.llms import LLM
+
+    if not isinstance(llm, LLM):
+        raise ConfigurationError(f"`llm` is a '{type(llm).__name__}'.", "Give a LlamaIndex LLM, or a name.")
+    name = llm.metadata.model_name
+    name = type(llm).__name__ if name in ("", "unknown") else name
+    return llm, ModelChoice("language model", name, "given", "given by the program")
 
 
 def require_model_name(name: str) -> None:
@@ -74,41 +78,37 @@ def require_model_name(name: str) -> None:
 
 
 def list_language_models(*, options: LanguageModelOptions) -> list[str]:
-    """Return the names to pick from: chat models of Ollama and of OpenAI or the compatible server, `none`."""
-    ollama, openai = list_models("ollama", options), list_models("openai", options)
-    return [
-        *(f"ollama/{name}" for name in ollama.names),
-        *(f"openai/{name}" for name in openai.names),
-        "none",
-    ]
+    """Return the names to pick from: the chat models of the servers that answer, then `none`."""
+    names = list[str]()
+    for kind in get_args(ServerKind):
+        with suppress(ModelError):
+            names += [f"{kind}/{name}" for name in list_models(kind, options)]
+    return [*names, "none"]
 
 
-def list_models(kind: Literal["ollama", "openai"], options: LanguageModelOptions) -> Listing:
-    """Ask a server for its chat models. Of OpenAI's own many models only the default is offered."""
+def list_models(kind: ServerKind, options: LanguageModelOptions) -> list[str]:
+    """Return the names of a server's chat models; of OpenAI's own many models only the default.
+
+    Raises `ModelError` where the server does not answer, or lists none.
+    """
     if kind == "openai" and not options.openai_base_url:
-        return Listing((DEFAULT_OPENAI_MODEL,) if options.openai_api_key else ())
+        return [DEFAULT_OPENAI_MODEL] if options.openai_api_key else []
     url, key = (options.ollama_url, "") if kind == "ollama" else (options.openai_url, options.openai_api_key)
     server = Server(kind, url, "", options.connect_timeout_s)
     path, rows, name = ("/api/tags", "models", "name") if kind == "ollama" else ("/models", "data", "id")
     if _is_refused(url, options.connect_timeout_s):
-        return Listing(problem=server.unreachable("connection refused"))
+        raise server.unreachable("connection refused")
     import httpx
 
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx.Client(**_http(url, options, read_timeout_s=options.connect_timeout_s)) as client:
-            headers = {"Authorization": f"Bearer {key}"} if key else {}
             found = client.get(url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows] or []
             names = [row[name] for row in found[:MOST_MODELS]]
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        ValueError,
-        TypeError,
-        LookupError,
-    ) as error:  # or no such JSON
-        return Listing(problem=translate(error, server=server, begun=False))
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, LookupError) as error:  # or other JSON
+        raise translate(error, server=server, begun=False) from error
     plain = (one for one in names if isinstance(one, str) and one == quoted(one))
-    return Listing(tuple(one for one in plain if not OTHER_MODEL.search(one)))
+    return [one for one in plain if not OTHER_MODEL.search(one)]
 
 
 def _is_refused(url: str, timeout_s: float) -> bool:
@@ -122,59 +122,59 @@ def _is_refused(url: str, timeout_s: float) -> bool:
     return False
 
 
-def _auto(options: LanguageModelOptions) -> Choice:
-    ollama, openai = list_models("ollama", options), Listing()
-    if ollama.names:
-        return _ollama(ollama.names[0], options)
-    openai = list_models("openai", options)
-    if openai.names:
-        return _openai(openai.names[0], options)
-    if problem := openai.problem or (ollama.problem if options.ollama_url != OLLAMA_URL else None):
-        return _none(problem.problem, problem.fix, wrong=True)  # of a server that a setting names
-    detail = ollama.problem.problem if ollama.problem else f"{_at_ollama(options)} has no chat model."
+def _first_listed(options: LanguageModelOptions) -> Choice:
+    """Choose the first model that a server lists; raises `ModelError` of a server that a setting names."""
+    detail, problems = f"{_place('ollama', options)} has no chat model.", list[ModelError]()
+    for kind in get_args(ServerKind):
+        try:
+            if names := list_models(kind, options):
+                return _connected(kind, names[0], options)
+        except ModelError as error:
+            if kind == "openai" or options.ollama_url != OLLAMA_URL:
+                problems.append(error)
+            else:
+                detail = error.problem
+    if problems:
+        raise problems[-1]
     return _none(detail, HOW_TO_CONNECT)
 
 
 def _named_ollama(model: str, options: LanguageModelOptions) -> Choice:
-    listing = list_models("ollama", options)
-    if listing.problem:
-        return _none(listing.problem.problem, listing.problem.fix, wrong=True)
-    if not any(model in (name, name.removesuffix(":latest")) for name in listing.names):
-        detail = f"{_at_ollama(options)} does not have the model '{model}'."
+    if not any(model in (one, one.removesuffix(":latest")) for one in list_models("ollama", options)):
+        detail = f"{_place('ollama', options)} does not have the model '{model}'."
         return _none(detail, f"Get it with `ollama pull {model}`.")
-    return _ollama(model, options)
+    return _connected("ollama", model, options)
 
 
 def _named_openai(model: str, options: LanguageModelOptions) -> Choice:
     """Choose the model, whether or not the server lists it: some servers have no list of models."""
     if not options.openai_api_key and not options.openai_base_url:
         return _none(f"The language model 'openai/{model}' needs a key.", NEEDS_KEY)
-    problem = list_models("openai", options).problem
-    if isinstance(problem, ModelUnavailable | ModelTimeout):
-        return _none(problem.problem, problem.fix, wrong=True)
-    return _openai(model, options, fix=problem.fix if problem else "")
+    try:
+        list_models("openai", options)
+    except (ModelUnavailable, ModelTimeout):
+        raise
+    except ModelError as error:
+        return _connected("openai", model, options, fix=error.fix)
+    return _connected("openai", model, options)
 
 
 def _none(detail: str, fix: str, *, wrong: bool = False) -> Choice:
     return None, ModelChoice("language model", "", "none", detail, fix, wrong=wrong)
 
 
-def _at_ollama(options: LanguageModelOptions) -> str:
+def _place(kind: ServerKind, options: LanguageModelOptions) -> str:
+    if kind == "openai":
+        return without_password(options.openai_url)
     return f"Ollama at {without_password(options.ollama_url)}"
 
 
-def _ollama(model: str, options: LanguageModelOptions) -> Choice:
-    detail = f"by {_at_ollama(options)}, {options.context_window} tokens of context"
-    return ollama_model(model, options), ModelChoice("language model", f"ollama/{model}", "ollama", detail)
-
-
-def _openai(model: str, options: LanguageModelOptions, *, fix: str = "") -> Choice:
+def _connected(kind: ServerKind, model: str, options: LanguageModelOptions, *, fix: str = "") -> Choice:
     try:
-        llm = openai_model(model, options)
+        llm = (ollama_model if kind == "ollama" else openai_model)(model, options)
     except ImportError:
-        return _none(f"The language model 'openai/{model}' needs a package that is missing.", INSTALL_OPENAI)
-    detail = f"by {without_password(options.openai_url)}"
-    return llm, ModelChoice("language model", f"openai/{model}", "openai", detail, fix)
+        return _none(f"The language model '{kind}/{model}' needs a package that is missing.", INSTALL_OPENAI)
+    return llm, ModelChoice("language model", f"{kind}/{model}", kind, f"by {_place(kind, options)}", fix)
 
 
 def ollama_model(model: str, options: LanguageModelOptions) -> LLM:

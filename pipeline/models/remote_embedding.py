@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import Any
 
 import httpx
 import ollama
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder
-from pipeline.models.connections import HOOKS, client_options
+from pipeline.models.connections import client_options
 from pipeline.models.failures import Provider, Server, translate
-from pipeline.models.llm import INSTALL_OPENAI
+from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
 from pipeline.options import EncoderOptions
 
-# Embeds texts in one request, a row of numbers for each, in their order; and the base of the client's errors.
-Caller: TypeAlias = tuple[Callable[[list[str]], Any], type[Exception]]
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
 WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
-FAILURES = (httpx.HTTPError, httpx.InvalidURL, ConnectionError, *WRONG_SHAPE)  # beside a client's own
+FAILURES: tuple[type[Exception], ...] = (
+    httpx.HTTPError, httpx.InvalidURL, ConnectionError, ollama.ResponseError, *WRONG_SHAPE,
+)  # fmt: skip
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
 PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
@@ -50,65 +52,56 @@ class RemoteEncoder(Encoder):
         self.url = options.ollama_url if provider == "ollama" else options.openai_url
         self._server = Server(provider, self.url, model, options.request_timeout_s)
         super().__init__(self._server.name)
-        try:
-            httpx.URL(self.url)
-        except httpx.InvalidURL as error:
-            raise translate(error, server=self._server, begun=False) from error
         self._query_prefix, self.fingerprint = prefixes(model)
         times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": options.request_timeout_s}
-        http = {**client_options(self.url, **times), "event_hooks": HOOKS}
-        self._limit: Callable[[], int] = lambda: MOST_TOKENS  # OpenAI's models read 8,191
-        if provider == "ollama":
-            self._embed, self._failure = _ollama(self._server, http)
-            self._limit = lambda: _context_length(ollama.Client(self.url, **http), model)
-        else:
-            self._embed, self._failure = _openai(self._server, http, options=options)
+        http, self._failures = client_options(self.url, **times), FAILURES
+        self._client: Any
+        with self._translated():
+            httpx.URL(self.url)
+            if provider == "ollama":
+                self._client = ollama.Client(self.url, **http)
+            else:
+                openai = _openai(self._server, options=options)
+                self._failures = (*FAILURES, openai.OpenAIError)
+                given = {"timeout": http["timeout"], "http_client": httpx.Client(**http)}
+                key = options.openai_api_key or "none"  # the client insists on one
+                self._client = openai.OpenAI(api_key=key, base_url=self.url, **given)
 
     @cached_property
     def max_tokens(self) -> int:
-        """The server's limit for the model, at most `MOST_TOKENS`."""
-        return min(int(self._asked(self._limit)), MOST_TOKENS)
+        """The server's limit for the model, at most `MOST_TOKENS`; OpenAI's models read 8,191."""
+        if self._server.provider == "openai":
+            return MOST_TOKENS
+        with self._translated():
+            described = self._client.show(self._server.model).modelinfo or {}
+            lengths = (value for name, value in described.items() if name.endswith(".context_length"))
+            return min(int(next(lengths, USUAL_TOKENS)), MOST_TOKENS)
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
-        prefix = self._query_prefix if is_query else self.fingerprint
+        prefix, model = self._query_prefix if is_query else self.fingerprint, self._server.model
         cut = [(prefix + text)[:MOST_CHARACTERS] or " " for text in texts]  # servers refuse empty texts
-        return self._asked(lambda: self._embed(cut))
+        with self._translated():
+            if self._server.provider == "ollama":
+                return self._client.embed(model, cut, truncate=True).embeddings
+            rows = self._client.embeddings.create(model=model, input=cut, encoding_format="float").data
+            return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
 
-    def _asked(self, ask: Callable[[], Any]) -> Any:
-        """Return the server's answer to one request; raises `ModelError`."""
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Raise the errors of the clients as `ModelError`."""
         try:
-            return ask()
-        except (self._failure, *FAILURES) as error:
+            yield
+        except self._failures as error:
             raise translate(error, server=self._server, begun=False) from error
 
 
-def _ollama(server: Server, http: dict[str, Any]) -> Caller:
-    client = ollama.Client(server.url, **http)
-    return lambda texts: client.embed(server.model, texts, truncate=True).embeddings, ollama.ResponseError
-
-
-def _context_length(client: ollama.Client, model: str) -> int:
-    """Return how many tokens an Ollama model reads, by its description."""
-    described = client.show(model).modelinfo or {}
-    lengths = (value for name, value in described.items() if name.endswith(".context_length"))
-    return next(lengths, USUAL_TOKENS)
-
-
-def _openai(server: Server, http: dict[str, Any], *, options: EncoderOptions) -> Caller:
+def _openai(server: Server, *, options: EncoderOptions) -> ModuleType:
+    """Return OpenAI's package; raises `ModelUnavailable` without it, and for OpenAI itself without a key."""
     if not options.openai_api_key and not options.openai_base_url:
-        fix = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
-        raise ModelUnavailable(f"The embedding model '{server.name}' needs a key.", fix)
+        raise ModelUnavailable(f"The embedding model '{server.name}' needs a key.", NEEDS_KEY)
     try:
         import openai
     except ImportError as error:
         problem = f"The model '{server.name}' needs the package openai, which is not installed."
         raise ModelUnavailable(problem, INSTALL_OPENAI) from error
-    key = options.openai_api_key or "none"  # the client insists on one
-    given = {"timeout": http["timeout"], "http_client": httpx.Client(**http)}
-    create = openai.OpenAI(api_key=key, base_url=server.url, **given).embeddings.create
-
-    def embed(texts: list[str]) -> Any:
-        rows = create(model=server.model, input=texts, encoding_format="float").data
-        return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-
-    return embed, openai.OpenAIError
+    return openai

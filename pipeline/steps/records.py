@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 STOPPED = "stopped"  # why a step is skipped once the user has stopped the answer
 LINE = 80  # characters of a tool's arguments that a line shows
-DONE = {"search": "searched", "recall": "recalled", "remember": "remembered", "neighbourhood": "around"}
 
 StepStatus = Literal["ok", "skipped", "failed"]
 MemoryVerdict = Literal["remembered", "closest", "not remembered"]
@@ -38,11 +37,11 @@ LABELS: Mapping[str, str] = {
 """The text shown while a step runs, by the step's name; filled in with the data it starts with."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
-    """One step as it is stored, shown and exported.
+    """One step: while it runs, its block fills `data`; then it is stored, shown and exported.
 
-    `data` has plain strings, numbers, lists and dicts only: a step that was stored reads back equal.
+    The `data` of a finished step has plain strings, numbers, lists and dicts only: it reads back equal.
     """
 
     name: str
@@ -50,7 +49,21 @@ class Step:
     status: StepStatus = "ok"
     detail: str = ""  # why it was skipped or failed
     started_at: float = 0.0  # Unix seconds
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def skip(self, why: str) -> None:
+        """Mark the step as skipped."""
+        self.status, self.detail = "skipped", why
+
+    def fail(self, why: str) -> None:
+        """Mark the step as failed although the run goes on."""
+        self.status, self.detail = "failed", why
+
+    def is_on(self, switch: bool) -> bool:
+        """Return `switch`; mark the step as skipped where it is False."""
+        if not switch:
+            self.skip("switched off")
+        return switch
 
 
 def last_step(steps: Iterable[Step], name: str) -> Step | None:
@@ -65,9 +78,6 @@ def data_of(steps: Iterable[Step], name: str) -> Mapping[str, Any]:
 
 
 def call_line(step: Step) -> str:
-    """Return one line of plain text about a "tool" step: the call, and what it found or why it failed."""
-    tool, arguments = step.data["tool"], step.data["arguments"]
-    given = " ".join(" · ".join(map(str, arguments.values())).split())
-    done = DONE.get(tool, tool) if step.status == "ok" else tool
-    about = f" “{given[:LINE]}{'…' if len(given) > LINE else ''}”" if given else ""
-    return f"{done}{about}: {step.data.get('found') or step.detail or step.status}"
+    """Return one line of plain text about a "tool" step: the call, and its result or why it failed."""
+    given = " ".join(" · ".join(map(str, step.data["arguments"].values())).split())
+    return f"{step.data['tool']} “{given:.{LINE}}”: {step.data.get('found') or step.detail or step.status}"

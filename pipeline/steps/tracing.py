@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 
 from openinference.semconv.resource import ResourceAttributes
 from openinference.semconv.trace import DocumentAttributes, SpanAttributes
@@ -16,7 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 
-from pipeline.answering.turns import FinishedTurn
+from pipeline.answer import Answer, Passage
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import redacted, without_password
 from pipeline.steps.records import Step
@@ -54,16 +55,16 @@ class TurnTracer:
         self._provider = TracerProvider(resource=Resource.create(names))
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=1000))
 
-    def record(self, turn: FinishedTurn) -> None:
-        """Queue a span for the turn, and below it one for each of its steps."""
-        tracer, start = self._provider.get_tracer("athena"), turn.started_at
-        root = tracer.start_span("chat", Context(), start_time=_ns(start), attributes=_of_turn(turn))
+    def record(self, answer: Answer, passages: Sequence[Passage]) -> None:
+        """Queue a span for a turn that has just ended, and below it one for each of its steps."""
+        tracer, start = self._provider.get_tracer("athena"), time.time() - answer.seconds
+        root = tracer.start_span("chat", Context(), start_time=_ns(start), attributes=_of_turn(answer))
         below = set_span_in_context(root, Context())
-        for step in turn.steps:
-            at = max(start, step.started_at)
-            span = tracer.start_span(step.name, below, start_time=_ns(at), attributes=_of_step(step, turn))
+        for step in answer.steps:
+            at, attributes = max(start, step.started_at), _of_step(step, passages)
+            span = tracer.start_span(step.name, below, start_time=_ns(at), attributes=attributes)
             _end(span, step.status, step.detail, at=at + step.ms / 1000)
-        _end(root, turn.answer.status, " ".join(turn.answer.notices[-1:]), at=start + turn.seconds)
+        _end(root, answer.status, " ".join(answer.notices[-1:]), at=start + answer.seconds)
 
     def check(self) -> str:
         """Return that the server takes traces; raises `ConfigurationError` where it does not."""
@@ -88,8 +89,7 @@ def _end(span: Span, status: str, why: str, *, at: float) -> None:
     span.end(_ns(at))
 
 
-def _of_turn(turn: FinishedTurn) -> Attributes:
-    answer = turn.answer
+def _of_turn(answer: Answer) -> Attributes:
     return {
         SpanAttributes.OPENINFERENCE_SPAN_KIND: Kind.CHAIN.value,
         SpanAttributes.INPUT_VALUE: _cut(answer.question),
@@ -99,19 +99,19 @@ def _of_turn(turn: FinishedTurn) -> Attributes:
     }
 
 
-def _of_step(step: Step, turn: FinishedTurn) -> Attributes:
+def _of_step(step: Step, passages: Sequence[Passage]) -> Attributes:
     kind = KINDS.get(step.name, Kind.CHAIN)
     found: Attributes = {
         SpanAttributes.OPENINFERENCE_SPAN_KIND: kind.value,
         SpanAttributes.OUTPUT_VALUE: _json(step.data),
         SpanAttributes.OUTPUT_MIME_TYPE: "application/json",
     }
-    if kind is Kind.LLM:
-        found[SpanAttributes.LLM_MODEL_NAME] = turn.model
+    if step.name == "generate":
+        found[SpanAttributes.LLM_MODEL_NAME] = step.data.get("model", "")
         found[SpanAttributes.LLM_TOKEN_COUNT_PROMPT] = step.data.get("prompt_tokens") or 0
         found[SpanAttributes.LLM_TOKEN_COUNT_COMPLETION] = step.data.get("answer_tokens") or 0
     if step.name == "select":
-        for number, passage in enumerate(turn.passages):
+        for number, passage in enumerate(passages):
             at = f"{SpanAttributes.RETRIEVAL_DOCUMENTS}.{number}"
             found[f"{at}.{DocumentAttributes.DOCUMENT_ID}"] = passage.section.node_id
             found[f"{at}.{DocumentAttributes.DOCUMENT_CONTENT}"] = _cut(passage.text)

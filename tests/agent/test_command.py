@@ -30,7 +30,7 @@ def test_calls_are_on_standard_error_and_in_the_json(data: Path, monkeypatch: py
         server.reply_with(*(Reply((text,)) for text in script))
         printed = CliRunner().invoke(app, ["agent", QUESTION, "--data-dir", str(data), "--json"])
     assert printed.exit_code == 0, printed.output
-    assert "searched “LN2 tank”: " in printed.stderr
+    assert "search “LN2 tank”: " in printed.stderr
     assert "did not allow this call" in printed.stderr  # nobody can be asked in a pipe
     shape = json.loads(printed.stdout)
     tools = [step["data"]["tool"] for step in shape["steps"] if step["name"] == "tool"]

@@ -16,7 +16,7 @@ from athena.usage import usage
 from pipeline.answer import Usage
 from pipeline.models.tokens import count_tokens
 from pipeline.options import PriceOptions
-from pipeline.steps.spending import Spent, usage_of
+from pipeline.steps.spending import usage_of
 from tests.servers import OllamaServer, Reply
 from tests.ui.conftest import VALVES
 
@@ -65,7 +65,7 @@ def test_tokens_that_are_not_reported_are_counted_and_said_to_be(
 
 
 def test_spending_adds_up_with_its_cost() -> None:
-    spent = [Spent("ollama/a", 10, 5), Spent("ollama/b", 1, 1, estimated=True)]
+    spent = [Usage(10, 5, model="ollama/a"), Usage(1, 1, estimated=True, model="ollama/b")]
     prices = PriceOptions(prices="ollama/a 1 2")
     assert usage_of(spent[:1], prices) == Usage(10, 5, cost=0.02, model="ollama/a")
     assert usage_of(spent, prices) == Usage(11, 6, estimated=True, cost=None, model="ollama/a")

@@ -51,7 +51,7 @@ def until_one_is_stored() -> dict[str, Any]:
     stages = list[str]()
     return {
         "on_progress": lambda progress: stages.append(progress.stage),
-        "should_stop": lambda: "storing" in stages or "renewing" in stages,
+        "should_stop": lambda: "storing" in stages,
     }
 
 

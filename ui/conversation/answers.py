@@ -172,10 +172,10 @@ def _card(at: int, citation: Citation, *, act: bool = True) -> str:
 
 def _corrected(answer: Answer) -> str:
     """Return the corrected question, with a button to search for the typed one."""
-    if not answer.message_corrected:
+    if not answer.corrected:
         return ""
     back = tag("button", tag("em", escape(answer.question)), class_="verbatim", data_act="verbatim")
-    shown = tag("strong", escape(answer.message_corrected))
+    shown = tag("strong", escape(answer.corrected))
     return tag("p", f"Showing results for {shown}. Search for {back} instead.", class_="corrected")
 
 

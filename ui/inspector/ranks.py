@@ -18,7 +18,6 @@ View = dict[str, Any]
 
 COUNTS: Mapping[str, str] = {
     "recall": "{recalled} of {considered}",
-    "correct": "{words} words",
     "search": "{hits} hits",
     "fuse": "{sections} sections",
     "merge": "{sections} sections",

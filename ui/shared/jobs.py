@@ -24,7 +24,6 @@ UNEXPECTED = AthenaError(
     "It ended unexpectedly.", "Try again. The terminal that runs Athena shows what happened."
 )
 STAGES = {
-    "renewing": "Embedding everything again, as the index is outdated:",
     "reading": "Reading",
     "embedding": "Embedding",
     "storing": "Storing",

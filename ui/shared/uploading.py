@@ -41,7 +41,7 @@ def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Accepted:
     """
     with changing_files:
         limits = upload_limits(athena.settings)
-        return uploads.accept(files, uploads_folder(athena), limits=limits, replace=True)
+        return uploads.accept(files, uploads_folder(athena), limits=limits)
 
 
 def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> IngestReport:

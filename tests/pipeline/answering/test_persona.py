@@ -39,11 +39,3 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | No
         load_persona(path)
     assert str(path) in str(caught.value)
     assert caught.value.fix
-
-
-def test_names_stand_in_its_texts(tmp_path: Path) -> None:
-    path = tmp_path / "persona.toml"
-    path.write_text(
-        'ship = "Halcyon"\ncrew = "Ada"\nsystem_header = "Aboard {ship}, you answer {crew} {now}."\n'
-    )
-    assert load_persona(path).system_header == "Aboard Halcyon, you answer Ada {now}."

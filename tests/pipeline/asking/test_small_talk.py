@@ -42,8 +42,3 @@ def test_a_chat_replies_without_searching(new_chat: NewChat) -> None:
     assert answer.text == f"Hello. {PERSONA.greeting}"
     assert [turn.answer.mode for turn in chat.turns] == ["reply"]
     assert chat.recipe.history == []
-
-
-@pytest.mark.parametrize("message", ["Hello, at how many rpm does the cabin fan hum?", "help", "?", "..."])
-def test_what_is_no_greeting_is_searched_for(new_chat: NewChat, message: str) -> None:
-    assert new_chat().answer(message).mode == "quote"

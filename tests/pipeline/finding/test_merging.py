@@ -12,7 +12,7 @@ from pipeline.errors import UnknownDocument
 from pipeline.finding import merging
 from pipeline.finding.merging import merge_up
 from pipeline.nodes import StoredNode
-from pipeline.steps.trace import RunningStep, plain
+from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentInfo, StoredDocument
 
 PARTS = {  # id of the section: its heading path, its text
@@ -59,8 +59,8 @@ def passages(*ids: str) -> list[Passage]:
 
 def run(
     found: list[Passage], stored: StoredDocument | None, *, within: int = 8
-) -> tuple[list[Passage], RunningStep]:
-    step, store = RunningStep("merge_up", data={"within": within}), Sections(stored)
+) -> tuple[list[Passage], Step]:
+    step, store = Step("merge_up", data={"within": within}), Sections(stored)
     return merge_up(step, found, store), step  # type: ignore[arg-type]
 
 
@@ -91,13 +91,8 @@ def test_it_is_the_span_of_the_document_and_each_section_keeps_its_score() -> No
     assert (section.metadata["start_line"], section.metadata["end_line"]) == (2, 4)
     assert (section.node_id, parent.merged, parent.text) == ("fix", True, section.text)
     assert (parent.members, parent.member_scores) == (("dark", "cause", "fix"), (0.8, 0.0, 0.9))
-    assert plain(record.data["parents"]) == [
-        {
-            "section_id": "fix",
-            "heading_path": ["Power", "Bus"],
-            "members": ["dark", "cause", "fix"],
-            "found": 2,
-        }
+    assert record.data["parents"] == [
+        {"section_id": "fix", "heading_path": ["Power", "Bus"], "members": ("dark", "cause", "fix")}
     ]
 
 

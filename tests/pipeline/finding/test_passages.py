@@ -10,7 +10,7 @@ from pipeline.answer import Passage
 from pipeline.finding.fusion import Fused
 from pipeline.finding.passages import MARK_TOKENS, fetch_sections, fetched, gather, passage_leaves, select
 from pipeline.nodes import Node
-from pipeline.steps.trace import RunningStep
+from pipeline.steps.records import Step
 from pipeline.stores.embedded import EmbeddedStore
 from tests.pipeline.passages import ids, make_passage
 from tests.pipeline.searching import section_named
@@ -44,7 +44,7 @@ def test_enough_sentences_merge_into_their_section(manual: EmbeddedStore, merged
     assert passage.merged is merged
     assert passage.node.node_id == (tank if merged else two)
     where = {"section_id": tank, "source": "systems/ecs.md", "heading_path": ["ECS", "LN2 tank"]}
-    assert fetched([passage]) == [where | {"siblings": 6, "found": 2 + merged, "merged": merged}]
+    assert fetched([passage]) == [where | {"found": 2 + merged, "merged": merged}]
 
 
 FRAME = MARK_TOKENS + len(["fan.md", ">", "Manual", ">", "Fan"])  # tokens of a source besides its text
@@ -55,7 +55,7 @@ def selected(
 ) -> tuple[list[str], dict[str, Any]]:
     """The ids of the passages of these sizes that are kept, p00 and so on, and the record."""
     passages = [make_passage(f"p{number:02}", text="w " * size) for number, size in enumerate(sizes)]
-    step = RunningStep("select", data={"top_k": top_k, "context_tokens": context_tokens})
+    step = Step("select", data={"top_k": top_k, "context_tokens": context_tokens})
     kept = ids(select(step, passages, lambda text: len(text.split())))
     assert step.data["selected"] == kept
     return kept, step.data

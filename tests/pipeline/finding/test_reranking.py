@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.answer import Passage
 from pipeline.finding.reranking import LEAD_WORDS, READ_PASSAGES, WINDOW_WORDS, best_window, rerank
-from pipeline.steps.trace import RunningStep
+from pipeline.steps.records import Step
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.passages import ids, make_passage
 
@@ -19,7 +19,7 @@ THREE = [make_passage("a", score=0.9), make_passage("b", score=0.81), make_passa
 
 def run(passages: Sequence[Passage], logits: Sequence[float]) -> list[Passage]:
     model = FakeCrossEncoder(list(logits))
-    return rerank(RunningStep("rerank"), "Why?", [*passages], model, threading.Event())
+    return rerank(Step("rerank"), "Why?", [*passages], model, threading.Event())
 
 
 def test_scores_by_hand() -> None:

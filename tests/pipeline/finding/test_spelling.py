@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.analysis import analyse
-from pipeline.finding.spelling import misspelt, with_words
+from pipeline.finding.spelling import corrected
 from pipeline.stores.base import count_words
 
 TEXT = "The valve of the nitrogen tank is opened. The valves, a value, max pressure, die Pumpe läuft. Tank."
@@ -44,4 +44,4 @@ class Document:
 )
 def test_a_word_that_no_document_has_is_read_as_the_one_beside_it(question: str, read_as: str) -> None:
     document: Any = Document()
-    assert with_words(question, misspelt(question, document)) == read_as
+    assert corrected(question, document) == read_as

@@ -171,12 +171,9 @@ def test_a_zip_of_endless_members_is_refused_before_its_list_is_read(
     assert "it has more than 3 files" in accepted.refused[0]
 
 
-def test_a_file_that_is_there_is_replaced_only_when_told(folder: Path) -> None:
+def test_a_file_takes_the_place_of_one_of_its_name(folder: Path) -> None:
     accept([UploadedFile("a.md", b"old")], folder, limits=LIMITS)
-    with pytest.raises(UploadRefused, match=r"Uploaded before: A\.md"):
-        accept([UploadedFile("A.md", b"new"), UploadedFile("b.md", b"b")], folder, limits=LIMITS)
-    assert (uploaded(folder), (folder / "a.md").read_bytes()) == (["a.md"], b"old")
-    accept([UploadedFile("A.md", b"new")], folder, limits=LIMITS, replace=True)
+    accept([UploadedFile("A.md", b"new")], folder, limits=LIMITS)
     assert (uploaded(folder), (folder / "a.md").read_bytes()) == (["a.md"], b"new")
 
 
@@ -196,7 +193,7 @@ NAMES = st.text(alphabet=st.sampled_from(list("aB./\\: é\n")), min_size=1, max_
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, names: list[str]) -> None:
     folder = tmp_path / "in" / "uploads"
     try:
-        accept([pack(*((f"{name}.md", b"x") for name in names))], folder, limits=LIMITS, replace=True)
+        accept([pack(*((f"{name}.md", b"x") for name in names))], folder, limits=LIMITS)
     except UploadRefused as error:
         assert str(error)
     assert all(path.is_relative_to(folder) or path == folder.parent for path in tmp_path.rglob("*"))

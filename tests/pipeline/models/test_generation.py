@@ -9,15 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.messages import Message
-from pipeline.models.generation import ChatStream, Delta, Generation, complete
+from pipeline.models.generation import ChatStream, Delta, Generation, ThinkingSplitter, complete
 from pipeline.models.llm import ollama_model, openai_model
-from pipeline.models.thinking import ThinkingSplitter
 from pipeline.options import LanguageModelOptions
 from tests.fake_llm import FakeLLM
 from tests.scripted_server import HANG, ScriptedServer, Sent, chunk, said, sse, told
@@ -108,12 +107,6 @@ ALLOWED: dict[str, tuple[object, ...]] = {
 @pytest.mark.parametrize("events", ALLOWED.values(), ids=ALLOWED)
 def test_streams_that_the_protocol_allows(events: tuple[object, ...], done: bool) -> None:
     assert read("openai", sse(*events, done=done)).text == "B7"
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.sampled_from([b": x\n\n", b"id: 1\n\n", b"retry: 5\n\n", b"y: z\n\n", b"\n"]), max_size=6))
-def test_lines_that_are_no_data_change_nothing(noise: list[bytes]) -> None:
-    assert read("openai", sse(*noise, chunk({"content": "B7"}), *noise, done=False)).text == "B7"
 
 
 @KINDS
@@ -271,7 +264,7 @@ LONG = "This model's maximum context length is 4096 tokens. Please reduce the le
     [
         (refusal(401, f"Incorrect API key: {KEY}"), ModelUnavailable, "ATHENA_OPENAI_API_KEY"),
         (refusal(404, "no such model"), ModelUnavailable, {"ollama": "pull m", "openai": "ATHENA_LLM"}),
-        (refusal(429, "slow down", **{"retry-after": "1"}), ModelError, "Wait 1 s"),
+        (refusal(429, "slow down", **{"retry-after": "1"}), ModelError, "Wait"),
         (refusal(400, LONG), ModelError, "ATHENA_CONTEXT_WINDOW"),
         (refusal(500, "overloaded"), ModelError, "log"),
         (Sent((), 307, {"location": "http://elsewhere/"}), ModelError, "URL"),
@@ -293,12 +286,6 @@ def test_a_server_that_is_down_names_the_command(kind: str) -> None:
     with pytest.raises(ModelUnavailable, match="Cannot reach") as raised:
         list(stream_of(llm))
     assert {"ollama": "ollama serve", "openai": "ATHENA_OPENAI_BASE_URL"}[kind] in raised.value.fix
-
-
-@pytest.mark.parametrize("sent", [refusal(404, "no such page"), Sent((b"<html></html>",))])
-def test_a_base_url_without_v1_gets_a_hint(sent: Sent) -> None:
-    assert "/v1" in error_of("openai", sent, path="").fix
-    assert "/v1" not in error_of("openai", sent).fix
 
 
 @pytest.mark.parametrize(
@@ -361,12 +348,16 @@ class TestAnyModel:
         assert (stream.text, kept(stream).finish_reason) == ("Close it.", "")
         assert llm.prompts == ["system: Be brief.\nuser: Which valve?"]
 
-    def test_a_stop_leaves_a_slow_model_behind(self) -> None:
+    def test_a_stop_ends_it_at_the_next_word(self) -> None:
         stop = threading.Event()
-        threading.Timer(0.2, stop.set).start()
-        started = time.monotonic()
-        assert list(stream_of(FakeLLM(["a b"], pause_s=60), stop=stop)) == []
-        assert time.monotonic() - started < 20
+        stream = stream_of(FakeLLM(["a b c"]), stop=stop)
+        assert next(stream) == Delta("a")
+        stop.set()
+        assert list(stream) == [] and kept(stream).finish_reason == "stopped"
+
+    def test_the_deadline_ends_it_at_the_next_word(self) -> None:
+        with pytest.raises(ModelTimeout, match="not done"):
+            complete(FakeLLM(["a " * 100], pause_s=0.1), "say it", timeout_s=0.3)
 
     def test_its_failures_are_errors_of_the_tree(self) -> None:
         stream = stream_of(FakeLLM(["a b c"], fails_after=2))

@@ -7,7 +7,8 @@ import pytest
 from llama_index.core.embeddings import MockEmbedding
 
 from pipeline.errors import ConfigurationError
-from pipeline.models.given import encoder_of, language_model_of
+from pipeline.models.embedding import encoder_of
+from pipeline.models.llm import language_model_of
 from tests.fake_llm import FakeLLM
 from tests.fakes import FakeEncoder
 
