@@ -218,7 +218,7 @@ def _shown(found: _Found, attributes: str) -> list[Span]:
     """Return the spans of the groups, else of the values of these attributes (a pattern)."""
     spans = [found.span(number) for number in range(1, found.re.groups + 1) if found[number]]
     if attributes and not spans and "=" in found[0]:
-        shown = _compiled(rf"(?<=[\s\"'])(?:{attributes})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')")
+        shown = _compiled(rf"(?<=[\s\"'{{])(?:{attributes})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')")
         spans = [value.span(value.lastindex or 1) for value in shown.finditer(found.string, *found.span())]
     return [(first, last) for first, last in spans if found.string[first:last].strip()]
 
