@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from readers.front_matter import read_front_matter
 from readers.sections import read_sections
@@ -36,17 +34,3 @@ def sections() -> dict[str, str]:
             assert name not in found, f"two sections are called {name}"
             found[name] = section.text
     return found
-
-
-def queries(folder: Path = QUESTIONS) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def qrels(folder: Path = QUESTIONS) -> dict[str, set[str]]:
-    header, *rows = (folder / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()
-    assert header == "query-id\tcorpus-id\tscore"
-    relevant: dict[str, set[str]] = {}
-    for query, section, score in (row.split("\t") for row in rows):
-        assert score == "1"
-        relevant.setdefault(query, set()).add(section)
-    return relevant

@@ -14,12 +14,13 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from evals.datasets import load_queries
+from evals.datasets import load_qrels, load_queries
+from evals.judging import contains
 from mission.commands import Refused
 from mission.console import act
 from mission.ship import SHIP_FILE, the_ship
 from mission.state import sound_state
-from tests.manuals import CORPUS, DATA, PART_ID, QUESTIONS, qrels, queries, sections, sources
+from tests.manuals import CORPUS, DATA, PART_ID, QUESTIONS, sections, sources
 
 ROOT = Path(__file__).resolve().parent.parent
 STRANGERS = ("manuals/dev", "manuals/test", "missions/dev", "missions/test", "missions/hurry")
@@ -231,18 +232,20 @@ def test_the_right_radio_keys_are_inferred_not_read() -> None:
 
 
 def test_every_relevant_section_is_a_section_with_text() -> None:
-    assert {section for found in qrels().values() for section in found} - sections().keys() == set()
+    assert {
+        section for found in load_qrels(QUESTIONS, "test").values() for section in found
+    } - sections().keys() == set()
 
 
 def test_every_answer_is_a_string_of_a_relevant_section() -> None:
-    relevant = qrels()
-    for row in queries():
-        if row.get("answerable", True):
-            texts = [sections()[section] for section in relevant[row["_id"]]]
-            wanted = [part["answers"][0]["text"] for part in row.get("parts", [])] or [row["answer"]]
-            assert all(any(answer in text for text in texts) for answer in wanted), row["_id"]
+    relevant = load_qrels(QUESTIONS, "test")
+    for question in load_queries(QUESTIONS):
+        if question.answerable:
+            texts = [sections()[section] for section in relevant[question.id]]
+            wanted = [part.answers[0].text for part in question.parts] or [question.answer]
+            assert all(answer and any(answer in text for text in texts) for answer in wanted), question.id
         else:
-            assert "answer" not in row and row["_id"] not in relevant
+            assert question.answer is None and question.id not in relevant
 
 
 def test_the_spans_of_the_questions_hold_the_answers() -> None:
@@ -256,12 +259,6 @@ def test_the_spans_of_the_questions_hold_the_answers() -> None:
 
 @pytest.mark.parametrize("name", ["alarms", *(f"strangers/{x}" for x in STRANGERS)])
 def test_every_passage_that_answers_stands_in_its_manual(name: str) -> None:
-    texts = {source: bare(text) for source, text in sources().items()}
-    answers = [(row["_id"], answer) for row in queries(DATA / name) for answer in row.get("answers", [])]
+    answers = [(row.id, answer) for row in load_queries(DATA / name) for answer in row.answers]
     assert answers
-    assert [found for found in answers if bare(found[1]["text"]) not in texts[found[1]["source"]]] == []
-
-
-def bare(text: str) -> str:
-    """The words without Markdown's marks and line breaks, as `athena eval answers` compares them."""
-    return " ".join(re.sub(r"[*_`]", "", text).split()).casefold()
+    assert [one for one in answers if not contains(sources()[one[1].source], one[1].text)] == []

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from athena import Athena, load_settings, open_athena
+from evals.datasets import load_qrels, load_queries
 from evals.indexing import index_of
 from evals.judging import contains, quotes_shown
 from mission.levels import all_levels
-from tests.manuals import qrels, queries, sections
+from tests.manuals import sections
 
 DATA = Path(__file__).resolve().parents[2] / "evals" / "data" / "missions"
 STRANGERS = DATA.parent / "strangers" / "missions"
@@ -40,17 +41,17 @@ FIRST = 5
 
 def test_the_questions_are_those_of_the_levels() -> None:
     wanted = {
-        (f"{level.id}-{number}", text, level.id)
+        (f"{level.id}-{number}", text)
         for level in all_levels().values()
         for number, text in enumerate(level.questions, 1)
     }
-    assert {(row["_id"], row["text"], row["level"]) for row in queries(DATA)} == wanted
+    assert {(question.id, question.text) for question in load_queries(DATA)} == wanted
     assert all(len(level.questions) >= MIN_QUESTIONS for level in all_levels().values())
 
 
 def test_every_question_is_answered_by_sections_of_the_manuals() -> None:
-    relevant = qrels(DATA)
-    assert relevant.keys() == {row["_id"] for row in queries(DATA)}
+    relevant = load_qrels(DATA, "test")
+    assert relevant.keys() == {question.id for question in load_queries(DATA)}
     assert {section for found in relevant.values() for section in found} - sections().keys() == set()
 
 
@@ -67,14 +68,15 @@ def athena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Athena]:
 @pytest.mark.slow
 def test_an_answer_is_among_the_first_five_retrieved(athena: Athena) -> None:
     """For every question: enough to win without a language model."""
-    names, relevant = index_of(athena.store).names, qrels(DATA)
+    names, relevant = index_of(athena.store).names, load_qrels(DATA, "test")
     options = athena.options.but(top_k=FIRST, context_tokens=10**9, merge_up=False)
 
     def found(question: str) -> set[str]:
         passages = athena.hybrid_search.search(question, options=options).passages
         return {names[passage.section.node_id] for passage in passages}
 
-    assert [row["_id"] for row in queries(DATA) if not relevant[row["_id"]] & found(row["text"])] == []
+    missed = [one.id for one in load_queries(DATA) if not relevant[one.id].keys() & found(one.text)]
+    assert missed == []
 
 
 @pytest.mark.slow
