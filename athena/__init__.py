@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pipeline.errors import AthenaError as AthenaError
     from pipeline.ingest import IngestReport as IngestReport
     from pipeline.messages import Message as Message
+    from pipeline.steps.events import AnswerFinished as AnswerFinished
+    from pipeline.steps.events import SourcesFound as SourcesFound
+    from readers.llamaindex import MarkdownReader as MarkdownReader
+    from readers.llamaindex import PunktSentenceParser as PunktSentenceParser
 
 __version__ = "0.1.0"
 
@@ -33,6 +37,8 @@ _NAMES = {
     "pipeline.errors": ("AthenaError",),
     "pipeline.ingest": ("IngestReport",),
     "pipeline.messages": ("Message",),
+    "pipeline.steps.events": ("AnswerFinished", "SourcesFound"),
+    "readers.llamaindex": ("MarkdownReader", "PunktSentenceParser"),
 }
 
 

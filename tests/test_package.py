@@ -127,7 +127,7 @@ def test_packages_of_the_rooms_names_are_not_in_its_way(wheel: Path, tmp_path: P
     )  # fmt: skip
     checks = {check["name"]: check["ok"] for check in json.loads(doctor.stdout)["checks"]}
     assert checks["embedding works"], doctor.stdout + doctor.stderr
-    program = "import readers.llamaindex, sys; print(*sys.modules)"
+    program = "import sys; from athena import MarkdownReader, SourcesFound; print(*sys.modules)"
     loaded = subprocess.run(
         [python, "-c", program], cwd=tmp_path, env=clean, check=True, capture_output=True, text=True
     )
