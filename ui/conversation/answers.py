@@ -268,7 +268,7 @@ def meta(answer: Answer) -> str:
         by = "not answered"
     elif answer.verdict == "closest" and kind_of(answer) == "quotes":
         by = "closest passages"
-    seconds = f"{answer.seconds:.1f} s" if answer.seconds else ""
+    seconds = f"{answer.seconds:.1f}\N{NO-BREAK SPACE}s" if answer.seconds else ""
     section = counted(sources, "section") if sources else ""
     return " · ".join(filter(None, [section, answer.unsupported, only_in(scope_of(answer)), by, seconds]))
 

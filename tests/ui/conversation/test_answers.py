@@ -102,7 +102,7 @@ def test_the_copy_has_the_sources_that_the_text_names_as_footnotes() -> None:
 
 
 def test_the_quiet_line_says_who_answered() -> None:
-    assert meta(answered(seconds=0.31)) == "1 section · quotes, no model · 0.3 s"
+    assert meta(answered(seconds=0.31)) == "1 section · quotes, no model · 0.3\N{NO-BREAK SPACE}s"
     weak = Support(0, 4, (), supported=False, score=0.0)
     assert meta(written("Half.", support=(weak,))) == "1 section · 1 of 1 sentence unsupported · ollama/x"
     assert "not answered" in meta(made.ABSTAINED) and meta(made.REPLY) == ""
