@@ -36,6 +36,7 @@ SHOWN = 600  # characters of a message
 EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that …”."
 NOT_FOUND = "Nothing like that is remembered. Try other words."
 OPEN, EDIT, PIN, UNPIN, FORGET = "Open the conversation", "Edit …", "Pin", "Unpin", "Forget …"
+RESTORE = "Restore what it replaced"
 
 IN_FILES = "You cannot undo this. Backups that you made keep it."
 IN_MONGODB = "You cannot undo this. MongoDB's journal and backups keep it until they are overwritten."
@@ -132,12 +133,15 @@ def _found(query: str) -> None:
 def _fact(memory: Memory) -> None:
     about = [local_time(memory.created_at), *memory.tags, memory.why]
     about += [source.source for source in memory.sources if source.source]
+    former = user_memory().replaced_by(memory.id)
+    about += [f"instead of “{shortened(one.text, 80)}”" for one in former]
     turn = next((source.turn_id for source in memory.sources if source.turn_id), "")
     if memory.pinned:
         about.insert(0, ":material/push_pin: pinned")
     if not memory.trusted:
         about.insert(0, ":material/gpp_maybe: reads like an instruction: not followed")
-    acts = [*([OPEN] if turn else []), EDIT, UNPIN if memory.pinned else PIN, FORGET]
+    restore = [RESTORE] if former else []
+    acts = [*([OPEN] if turn else []), *restore, EDIT, UNPIN if memory.pinned else PIN, FORGET]
     _row(memory.id, memory.text, about, acts, turn=turn)
 
 
@@ -168,6 +172,8 @@ def _manage(known: str, text: str, turn: str) -> None:
             open_dialog("Edit this memory", partial(edit, known, text))
         case "Forget …":
             ask_to_forget([known])
+        case "Restore what it replaced":
+            user_memory().undo(known)
         case "Pin" | "Unpin" as act:
             user_memory().pin(known, pinned=act == PIN)
 

@@ -82,6 +82,16 @@ def test_a_fact_leads_to_its_conversation(athena: Athena, run_app: Run) -> None:
     assert "was deleted" in words(act(app, given.id, "Open the conversation"))
 
 
+def test_a_fact_shows_what_it_replaced_and_restores_it(athena: Athena, run_app: Run) -> None:
+    old = memory("I live in Graz.", user="local", ended_at=2.0, replaced_by="new")
+    new = memory("I live in Linz.", user="local", id="new")
+    applied(athena.memories, "local", adding(old, new))
+    app = run_app(athena, page="memory")
+    assert "instead of “I live in Graz.”" in words(app)
+    act(app, "new", "Restore what it replaced")
+    assert [one.text for one in athena.memory.list()] == ["I live in Graz."]
+
+
 def test_one_user_never_sees_anothers(athena: Athena, run_app: Run) -> None:
     athena.memory_of("ann").add(PORT)
     assert PORT not in words(run_app(athena, page="memory"))
