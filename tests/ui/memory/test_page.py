@@ -85,7 +85,7 @@ def test_a_fact_leads_to_its_conversation(athena: Athena, run_app: Run) -> None:
 def test_a_fact_shows_what_it_replaced_and_restores_it(athena: Athena, run_app: Run) -> None:
     old = memory("I live in Graz.", user="local", ended_at=2.0, replaced_by="new")
     new = memory("I live in Linz.", user="local", id="new")
-    applied(athena.memories, "local", adding(old, new))
+    applied(athena.store.memories, "local", adding(old, new))
     app = run_app(athena, page="memory")
     assert "instead of “I live in Graz.”" in words(app)
     act(app, "new", "Restore what it replaced")
