@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from athena.lazy import Lazy
 from athena.loading import options_of
-from athena.models import Given, Models, build_models
+from athena.models import Given, Models, build_models, is_remote
 from athena.settings import Settings
 from athena.stores import manifest_of, open_store
 from memory.options import MemoryOptions
@@ -73,17 +73,16 @@ def build_components(settings: Settings, given: Given) -> Components:
 
 
 def with_settings(components: Components, settings: Settings) -> Components:
-    """Return the components for other settings of models, search, memory and persona.
+    """Return the components for other settings of the language model, hypotheses, memory and persona.
 
-    The store stays open: where the data is, and with which model it is embedded, stays as it was.
+    The store and the models on disk stay; an embedding model on a server is asked at its new address.
     """
-    models = build_models(settings, components.models.given, before=components.models)
-    changed = replace(
-        components, settings=settings, models=models, persona=Lazy(lambda: load_persona(settings.persona))
-    )
-    if models.encoder is components.models.encoder:
-        return changed
-    store = components.store
+    store, before = components.store, components.models
+    models = replace(build_models(settings, before.given), cross_encoder=before.cross_encoder)
+    persona = Lazy(lambda: load_persona(settings.persona))
+    changed = replace(components, settings=settings, models=models, persona=persona)
+    if not is_remote(settings):
+        return replace(changed, models=replace(models, encoder=before.encoder))
     return replace(changed, memory_indexes=_memory_indexes(store, models), turns_of=_turns_of(store, models))
 
 

@@ -63,16 +63,15 @@ class Models:
         return list_language_models(options=options_of(self.settings, LanguageModelOptions))
 
 
-def build_models(settings: Settings, given: Given, *, before: Models | None = None) -> Models:
-    """Return the models for the settings; those of `before` that the settings leave alone are kept."""
+def build_models(settings: Settings, given: Given) -> Models:
+    """Return the models for the settings, with the given ones in the place of theirs."""
     hide(dict(settings))
-    encoder = Lazy(lambda: _encoder(settings, given))
-    cross_encoder = Lazy(lambda: _cross_encoder(settings, given))
-    if before is not None and _same_encoder(before.settings, settings):
-        encoder = before.encoder
-    if before is not None and before.settings.cross_encoder == settings.cross_encoder:
-        cross_encoder = before.cross_encoder
-    return Models(settings, given, encoder, cross_encoder)
+    return Models(
+        settings,
+        given,
+        Lazy(lambda: _encoder(settings, given)),
+        Lazy(lambda: _cross_encoder(settings, given)),
+    )
 
 
 def try_connection(settings: Settings) -> str:
@@ -94,13 +93,6 @@ def try_connection(settings: Settings) -> str:
 def is_remote(settings: Settings) -> bool:
     """Return whether a server computes the embeddings."""
     return settings.embedding_model.startswith(REMOTE)
-
-
-def _same_encoder(before: Settings, after: Settings) -> bool:
-    if before.embedding_model != after.embedding_model:
-        return False
-    same_server = options_of(before, EncoderOptions) == options_of(after, EncoderOptions)
-    return same_server or not is_remote(after)
 
 
 def _encoder(settings: Settings, given: Given) -> tuple[Encoder, ModelChoice]:
