@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memory.facts import Facts, Statement, read_facts
 from memory.forgetting import named_by
+from memory.graph import Naming
 from memory.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.ids import new_id, plain
-from memory.naming import Naming
 from pipeline.errors import AthenaError, ModelError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 
