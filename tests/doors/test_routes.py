@@ -177,7 +177,7 @@ def test_memories_are_added_found_edited_and_forgotten(serve: Serve) -> None:
 
 
 def test_a_text_is_rated_and_a_plan_is_made_by_the_model(serve: Serve) -> None:
-    goals = '{"goals": [{"goal": "Sleep", "action": "lie down", "time": "22:00", "place": "bunk"}]}'
+    goals = "22:00 Sleep: lie down (bunk)"
     rating = '{"rating": 9, "explanation": "It is about safety."}'
     client = serve(llm=FakeLLM([rating, goals])).client()
     rated = client.post("/api/memory/rate", json={"text": "I am allergic to nuts."}).json()
