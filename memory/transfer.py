@@ -1,4 +1,4 @@
-"""Memories as JSON for commands, their export and import, and the static memories of a persona.
+"""Export and import of memories, and the static memories of a persona.
 
 An export comes back with the same ids and times. An import is checked whole before any of it is written.
 """
@@ -16,64 +16,17 @@ from pydantic import BaseModel, BeforeValidator, ValidationInfo
 from memory.guard import reads_as_instruction, without_secrets
 from memory.ids import id_of, plain
 from memory.keeping import refuse_long
-from memory.times import iso
+from memory.shapes import TIMES
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from memory.recall import FoundMemory
-    from memory.turn_index import FoundTurn, Turn
     from memory.user_memory import UserMemory
-    from pipeline.stores.memories import MemoryRow
 
-Shape = dict[str, Any]
-TIMES = ("created_at", "ended_at", "accessed_at", "at")
-_APART = ("user", "embedded_by")
 LATEST_S = 2**33  # in the year 2242
 KINDS = ("memories", "entities", "mentions", "relations")
-
-
-# -- JSON for commands: keys may be added, never renamed ---------------------------------------------------
-
-
-def memory_shape(row: MemoryRow) -> Shape:
-    """Return a memory or another row by its fields, without user and vector; times in ISO 8601, UTC."""
-    values = {key: value for key, value in plain_object(row).items() if key not in _APART}
-    values |= {key: iso(values[key]) for key in TIMES if key in values}
-    if "sources" in values:
-        values["sources"] = [
-            {key: it[key] for key in it if it[key] not in ("", None)} for it in values["sources"]
-        ]
-    return values
-
-
-def found_shape(found: FoundMemory) -> Shape:
-    """Return a found memory with its score and the parts of that."""
-    scores = {name: round(getattr(found, name), 6) for name in ("score", "recency", "relevance")}
-    return memory_shape(found.memory) | scores
-
-
-def turn_shape(found: FoundTurn) -> Shape:
-    """Return a found turn."""
-    turn = found.turn
-    return said_shape(turn) | {
-        "speaker": turn.who,
-        "role": turn.role,
-        "conversation_id": turn.session,
-        "created_at": iso(turn.at),
-        "score": round(found.score, 6),
-        "relevance": round(found.similarity, 6),
-    }
-
-
-def said_shape(turn: Turn) -> Shape:
-    """Return a turn's id and text."""
-    return {"id": turn.id, "kind": "turn", "text": turn.text}
-
-
-# -- export and import ------------------------------------------------------------------------------------
 
 
 def _own(row: Any, info: ValidationInfo) -> Any:

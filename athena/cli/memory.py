@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, Llm, User, listed, opened, require_words, show
-from memory.transfer import Shape, found_shape, memory_shape, said_shape, turn_shape
+from memory.shapes import Shape, found_shape, memory_shape, said_shape, turn_shape
 from pipeline.errors import AthenaError
 from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.words import harmless
