@@ -104,7 +104,9 @@ def blocks_of(found: PassageLeaves) -> list[Block]:
 def _introduces(found: PassageLeaves, lead: Block, block: Block) -> bool:
     """Tell whether a paragraph ends in a colon, or is short and stands before a list, a table or code."""
     last, following = found.leaves[lead.last], found.leaves[block.first]
-    if lead.kind != "paragraph" or last.metadata["heading_path"] != following.metadata["heading_path"]:
+    if lead.kind != "paragraph" or lead.first < lead.body:  # what is introduced introduces nothing
+        return False
+    if last.metadata["heading_path"] != following.metadata["heading_path"]:
         return False
     is_short = found.length(lead.first, lead.last) <= LEAD_CHARACTERS
     return last.text.rstrip("*_` \t").endswith((":", "：")) or (block.kind != "paragraph" and is_short)

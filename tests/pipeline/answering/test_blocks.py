@@ -57,6 +57,7 @@ def test_a_long_paragraph_introduces_a_list_only_with_a_colon(lead: str, *, alon
 def test_only_a_colon_makes_a_paragraph_introduce_a_paragraph() -> None:
     assert texts(passage_of("Note:\n\nIt is hot.")) == ["Note:\n\nIt is hot."]
     assert texts(passage_of("Note.\n\nIt is hot.")) == ["Note.", "It is hot."]
+    assert texts(passage_of("One:\n\nTwo:\n\nThree:")) == ["One:\n\nTwo:", "Three:"]  # no chain of them
 
 
 def test_nothing_is_introduced_across_a_heading() -> None:
