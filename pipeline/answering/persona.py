@@ -51,11 +51,14 @@ def load_persona(path: Path | None) -> Persona:
     try:
         return Persona.model_validate(tomllib.loads(read_given(path)))
     except OSError as error:
-        problem, fix = f"cannot read '{path}': {error.strerror}", "Check the path."
+        raise _unusable(f"cannot read '{path}': {error.strerror}", "Check the path.") from error
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"'{path}', key '{'.'.join(map(str, first['loc']))}': {first['msg']}"
-        fix = f"Known keys: {', '.join(Persona.model_fields)}."
+        raise _unusable(problem, f"Known keys: {', '.join(Persona.model_fields)}.") from error
     except (ValueError, RecursionError) as error:  # of TOML and of UTF-8
-        problem, fix = f"'{path}' is not TOML: {error}", "Correct the file."
-    raise ConfigurationError(f"ATHENA_PERSONA: {problem}.", fix)
+        raise _unusable(f"'{path}' is not TOML: {error}", "Correct the file.") from error
+
+
+def _unusable(problem: str, fix: str) -> ConfigurationError:
+    return ConfigurationError(f"ATHENA_PERSONA: {problem}.", fix)
