@@ -31,15 +31,11 @@ class Encoder(ABC):
 
     languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
     batch_texts = 64  # in one call of `_rows`
+    fingerprint = ""  # tells two versions of a model apart that share a name; "" where that is not known
 
     def __init__(self, name: str) -> None:
         self.name = name  # as the manifest keeps it
         self.encode_query = lru_cache(CACHED_QUERIES)(self.encode_query)  # type: ignore[method-assign]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Tells two versions of a model apart that share a name; "" where that is not known."""
-        return ""
 
     @cached_property
     def dimensions(self) -> int:
