@@ -14,7 +14,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -175,12 +175,6 @@ def put_back(path: str, folder: Path) -> Iterator[None]:
         if former is not None:
             _write(folder / path, former, beside=folder.parent)
         raise
-
-
-def collisions(paths: Iterable[str], folder: Path) -> list[str]:
-    """Return which of these paths are in the folder already, ignoring case."""
-    present = {path.casefold() for path in uploaded(folder)}
-    return [path for path in paths if path.casefold() in present]
 
 
 def uploaded(folder: Path) -> list[str]:
