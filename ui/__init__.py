@@ -1,1 +1,1 @@
-"""The Streamlit pages: a folder for each, one for conversations, one for what all share."""
+"""The Streamlit pages: a folder for each, one for conversations, and one for shared modules."""

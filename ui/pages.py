@@ -1,4 +1,4 @@
-"""The pages, as data alone. A new one is a folder with `page.py`, which has `page()`, and a line here."""
+"""The list of pages. A new page is a folder with `page.py`, which defines `page()`, and a line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app as a web server runs it: Streamlit's pages behind the guard."""
+"""The web app: Streamlit's pages and the API behind the guard."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
 
 class Serving(TypedDict):
-    """What `streamlit.App` takes besides the script."""
+    """Arguments of `streamlit.App` besides the script."""
 
     middleware: list[Middleware]
     lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]]

@@ -1,4 +1,4 @@
-"""What Streamlit runs for `athena serve`.
+"""The script that Streamlit runs for `athena serve`.
 
 Streamlit puts the script's folder first on the path: from `ui/` itself, `import mission` would find
 `ui/mission`.

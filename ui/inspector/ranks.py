@@ -30,7 +30,7 @@ COUNTS: Mapping[str, str] = {
     "verify": "{supported} of {sentences} supported",
     "tool": "{tool}: {found}",
 }
-"""What a box says of a step, by the step's name; a list stands for its length."""
+"""The text in the box of a step, by the step's name; a list is replaced by its length."""
 
 DEPTH = 12  # ranks that the chart draws; lower ones stand on the line below
 LABEL = 32  # characters of a section's name in the chart

@@ -1,1 +1,1 @@
-"""The page Memory: what is remembered about a user, to see, decide, change and forget."""
+"""The memory page."""

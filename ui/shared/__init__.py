@@ -1,1 +1,1 @@
-"""What the pages share: the process and the session, links, messages, components."""
+"""Modules that the pages share: process, session state, links, messages, components."""

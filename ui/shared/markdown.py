@@ -34,14 +34,14 @@ TASK = re.compile(r"\[([ xX])\] ")
 BLOCK_TAG = re.compile(r"</?(?:p|li|td|th|tr|br|pre|h[1-6])\b[^>]*>")
 WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 HEAD = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ xX]\] )?(?:#{1,6}[ \t]+)?\|?[ \t]*")
-"""What begins a line and is no text: a mark before it would keep the line from being a list item or a row."""
+"""Block syntax at the start of a line: with a mark before it, the line would be no list item or row."""
 RULE = re.compile(r"[ \t>]*(?:```|~~~|={3,}[ \t]*$|\|?[ \t]*:?-+:?[ \t|:-]*$)", re.MULTILINE)
 """A fence, an underline or the delimiter row of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text that is shown differently; `value` is a chip's number or a sentence's index."""
+    """A marked stretch of a text; `value` is a chip's number or a sentence's index."""
 
     start: int
     end: int
@@ -51,7 +51,7 @@ class Span:
 
 @dataclass(slots=True)
 class _State:
-    """What the renderer knows between two tokens: the open marks, and the number of headings."""
+    """The state of the renderer between two tokens: the open marks, and the number of headings."""
 
     open: list[str] = field(default_factory=list)
     headings: int = 0
@@ -91,7 +91,7 @@ def text_of(text: str) -> str:
 
 
 def converted_from(source: str) -> str:
-    """The format that a document was converted from, as a sentence begins; "" for Markdown."""
+    """Return the format that a document was converted from, as the start of a sentence; "" for Markdown."""
     known = format_of(source)
     return "" if known in (None, MARKDOWN) else f"Converted from {known.title}"
 

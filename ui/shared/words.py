@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 
 ORIGINS = {"environment": "the environment", ".env": "the file `.env`", "command line": "the command line"}
-"""Where a setting comes from that a page cannot change."""
+"""Names of the places where a setting can be set that a page cannot change."""
 JOINER = "\u2060"  # neither seen nor broken at
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
@@ -24,7 +24,7 @@ def with_code(text: str) -> str:
 
 
 def local_time(seconds: float) -> str:
-    """A time on this machine's clock, to the minute."""
+    """Return a time on this machine's clock, to the minute."""
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
@@ -34,7 +34,7 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """The text, cut between words to about `length` characters."""
+    """Return the text, cut between words to about `length` characters."""
     if len(text) <= length:
         return text
     return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
