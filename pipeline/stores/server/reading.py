@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Ids
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from weaviate import WeaviateClient
@@ -20,9 +20,6 @@ from pipeline.stores.metadata import own_metadata, shared_metadata, to_json, who
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 from pipeline.stores.server.index import Index, has_documents, read_index
 from pipeline.stores.server.schema import collection_names
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 MOST_RESULTS = 10_000
 """Weaviate's default QUERY_MAXIMUM_RESULTS: the most objects that a query returns."""
@@ -37,87 +34,70 @@ class Stored(NamedTuple):
     vector: Vector
 
 
-class Reader:
-    """Reads the index; versions of documents are looked up for each read."""
+class ServerSections:
+    """Fulfils `SectionStore`; versions of documents are looked up for each read."""
 
     def __init__(self, connections: Connections) -> None:
-        self.connections = connections
-
-    def read(self, read: Callable[[Db, Index], Result], empty: Result) -> Result:
-        """The result of `read`; `empty` where nothing was ever indexed."""
-        with self.connections.mongodb() as database:
-            index = read_index(database)
-            return empty if index is None else read(database, index)
-
-    def stored(self, database: Db, index: Index, level: Level, node_ids: Iterable[str]) -> dict[str, Stored]:
-        """The visible objects of some nodes of a level, by node id."""
-        name = collection_names(self.connections.addresses, index.build)[level]
-        calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
-        objects = [one for found in self.connections.weaviate(*calls) for one in found]
-        places = [(str(one.properties["path"]), str(one.properties["version"])) for one in objects]
-        records = read_records(database, {path for path, _ in places})
-        return {
-            one.properties["node"]: one
-            for one, (path, version) in zip(objects, places, strict=True)
-            if path in records and records[path]["version"] == version
-        }
-
-
-class ServerSections:
-    """Fulfils `SectionStore`."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+        self._connections = connections
         self._statistics: tuple[Index | None, Statistics] = None, Statistics()
 
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
-        return self._reader.read(lambda database, _: list_documents(database), [])
+        with self._connections.mongodb() as database:
+            found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
+            return [_info(record) for record in found.sort("_id", 1)]
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
-        found = self._reader.read(lambda database, _: _document(database, source), None)
-        if found is None:
-            raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-        return found
+        with self._connections.mongodb() as database:
+            return _document(database, source)
 
     def get_many(self, node_ids: Ids[str], *, of_sections: Ids[str] = ()) -> dict[str, StoredNode]:
         """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
-
-        def read(database: Db, index: Index) -> dict[str, StoredNode]:
+        with self._connections.mongodb() as database:
             sections = read_sections(database, {*node_ids, *of_sections})
             below = [
                 id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids
             ]
             wanted = [id_ for id_ in node_ids if id_ not in sections] + below
-            found = self._reader.stored(database, index, "sentence", wanted) if wanted else {}
+            found = stored_objects(self._connections, database, "sentence", wanted)
             above = {str(one.properties["section"]) for one in found.values()}
             sections |= read_sections(database, above - sections.keys())
-            nodes: dict[str, StoredNode] = {**sections} | {
-                id_: _sentence(one.properties, sections[str(one.properties["section"])])
-                for id_, one in found.items()
-                if one.properties["section"] in sections
-            }
-            return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
-
-        return self._reader.read(read, {})
+        nodes: dict[str, StoredNode] = {**sections} | {
+            id_: _sentence(one.properties, sections[str(one.properties["section"])])
+            for id_, one in found.items()
+            if one.properties["section"] in sections
+        }
+        return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
 
     def statistics(self) -> Statistics:
         """Counts over all documents, computed again after each change of them."""
-        return self._reader.read(self._count, Statistics())
-
-    def _count(self, database: Db, index: Index) -> Statistics:
-        known, statistics = self._statistics
-        if known == index:
-            return statistics
-        languages = _sums(database, group="$language", add=1)
-        sections, sentences = (
-            sum(_sums(database, group=None, add=field).values()) for field in ("$sections", "$sentences")
-        )
-        manifest = index.manifest if has_documents(database) else None
-        statistics = Statistics(sum(languages.values()), sections, sentences, languages, manifest)
-        self._statistics = index, statistics
+        with self._connections.mongodb() as database:
+            index = read_index(database)
+            known, statistics = self._statistics
+            if known != index:
+                statistics = _counted(database, index)
+                self._statistics = index, statistics
         return statistics
+
+
+def stored_objects(
+    connections: Connections, database: Db, level: Level, node_ids: Ids[str]
+) -> dict[str, Stored]:
+    """The visible objects of some nodes of a level, by node id."""
+    index = read_index(database)
+    if index is None or not node_ids:
+        return {}
+    name = collection_names(connections.addresses, index.build)[level]
+    calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
+    objects = [one for found in connections.weaviate(*calls) for one in found]
+    places = [(str(one.properties["path"]), str(one.properties["version"])) for one in objects]
+    records = read_records(database, {path for path, _ in places})
+    return {
+        one.properties["node"]: one
+        for one, (path, version) in zip(objects, places, strict=True)
+        if path in records and records[path]["version"] == version
+    }
 
 
 def document_fields(document: NewDocument, now: float) -> Record:
@@ -156,12 +136,6 @@ def section_records(document: NewDocument, version: str) -> Iterator[Record]:
         }
 
 
-def list_documents(database: Db) -> list[DocumentInfo]:
-    """The visible documents, by source."""
-    found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
-    return [_info(record) for record in found.sort("_id", 1)]
-
-
 def read_records(database: Db, sources: Iterable[str]) -> dict[str, Record]:
     """The records of visible documents, by source."""
     documents, wanted = database["documents"], ("version", "id", "metadata")
@@ -186,12 +160,12 @@ def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     }
 
 
-def _document(database: Db, source: str) -> StoredDocument | None:
+def _document(database: Db, source: str) -> StoredDocument:
     """A document with its text and sections; read again where it was replaced meanwhile."""
     for _ in range(3):
         record = database["documents"].find_one({"_id": source})
         if record is None or not record["version"]:
-            return None
+            raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
         of_version = {"version": record["version"]}
         rows = [*database["sections"].find(of_version).sort("order", 1)]
         text = database["texts"].find_one({"_id": record["version"]})
@@ -200,6 +174,16 @@ def _document(database: Db, source: str) -> StoredDocument | None:
     raise StoreDamaged(
         f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
     )
+
+
+def _counted(database: Db, index: Index | None) -> Statistics:
+    if index is None or not has_documents(database):
+        return Statistics()
+    languages = _sums(database, group="$language", add=1)
+    sections, sentences = (
+        sum(_sums(database, group=None, add=field).values()) for field in ("$sections", "$sentences")
+    )
+    return Statistics(sum(languages.values()), sections, sentences, languages, index.manifest)
 
 
 def _sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:

@@ -48,10 +48,10 @@ def collection_names(options: ServerAddresses, build: str) -> dict[Level, str]:
 
 def create_collections(client: WeaviateClient, options: ServerAddresses, build: str) -> None:
     """Create the collections of a build that do not exist yet."""
-    for level, name in collection_names(options, build).items():
+    for name in collection_names(options, build).values():
         if not client.collections.exists(name):
             try:
-                _create(client, name, level, options)
+                _create(client, name, options)
             except UnexpectedStatusCodeError:  # another process creates it at this moment
                 if not client.collections.exists(name):
                     raise
@@ -95,7 +95,7 @@ def _object(document: NewDocument, version: str, node: Node, stored: Properties)
     )
 
 
-def _create(client: WeaviateClient, name: str, level: Level, options: ServerAddresses) -> None:
+def _create(client: WeaviateClient, name: str, options: ServerAddresses) -> None:
     quantizers = Configure.VectorIndex.Quantizer
     quantizer: Mapping[str, Callable[[], Any]] = {
         "none": quantizers.none,
@@ -104,7 +104,7 @@ def _create(client: WeaviateClient, name: str, level: Level, options: ServerAddr
     }
     client.collections.create(
         name,
-        properties=_PROPERTIES[level],
+        properties=_PROPERTIES,
         replication_config=Configure.replication(factor=options.weaviate_replicas),
         inverted_index_config=Configure.inverted_index(
             bm25_k1=BM25_K1, bm25_b=BM25_B, stopwords_preset=StopwordsPreset.NONE
@@ -132,15 +132,9 @@ def _property(name: str, *, filtered: bool = False, searched: bool = False) -> P
     )
 
 
-def _offset(name: str) -> Property:
-    return Property(name=name, data_type=DataType.INT, index_filterable=False)
-
-
-_FOUND = [
+_PROPERTIES = [  # of both levels; only sentences have the last five
     *(_property(name, filtered=True) for name in ("node", "version", "path")),
     _property("lexical", searched=True),
+    *map(_property, ("section", "metadata", "text")),
+    *(Property(name=name, data_type=DataType.INT, index_filterable=False) for name in ("start", "end")),
 ]
-_PROPERTIES: dict[Level, list[Property]] = {
-    "section": _FOUND,
-    "sentence": [*_FOUND, *map(_property, ("section", "metadata", "text")), *map(_offset, ("start", "end"))],
-}

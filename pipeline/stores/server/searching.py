@@ -23,9 +23,9 @@ from pipeline.stores.base import (
     check_search,
 )
 from pipeline.stores.globs import Globs, as_scope, matches
-from pipeline.stores.server.connections import Db
-from pipeline.stores.server.index import Index, has_documents
-from pipeline.stores.server.reading import MOST_RESULTS, Reader, read_records
+from pipeline.stores.server.connections import Connections, Db
+from pipeline.stores.server.index import Index, has_documents, read_index
+from pipeline.stores.server.reading import MOST_RESULTS, read_records, stored_objects
 from pipeline.stores.server.schema import collection_names
 
 _CLASS = re.compile(r"\\.|\[[^\]]+\]", re.DOTALL)  # an escaped character, or a class: one character
@@ -56,60 +56,54 @@ class Query(NamedTuple):
 class ServerSentences:
     """Fulfils `SentenceIndex`; given a `manifest`, searching an index made otherwise raises."""
 
-    def __init__(self, reader: Reader, manifest: Callable[[], Manifest] | None) -> None:
-        self._reader = reader
+    def __init__(self, connections: Connections, manifest: Callable[[], Manifest] | None) -> None:
+        self._connections = connections
         self._manifest = manifest
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
-        return self._reader.read(lambda database, index: self._search(database, index, request), _EMPTY)
-
-    def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
-        """The vectors of sections and sentences by id."""
-
-        def read(database: Db, index: Index) -> dict[str, Vector]:
-            found = [self._reader.stored(database, index, level, node_ids) for level in LEVELS]
-            return {node_id: one.vector for stored in found for node_id, one in stored.items()}
-
-        return self._reader.read(read, {})
-
-    def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """The analysed terms that no section has."""
-
-        def read(database: Db, index: Index) -> frozenset[str]:
-            if not has_documents(database):
-                return frozenset()
-            queries = [Query("section", 1, words=term) for term in terms]
-            found = zip(terms, self._ask(index, queries, None), strict=True)
-            return frozenset(term for term, hits in found if not hits)
-
-        return self._reader.read(read, frozenset())
-
-    def vocabulary(self, initial: str) -> Mapping[str, int]:
-        """How often each word that begins with a letter was written in what was ingested, in lower case."""
-        begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
-        with self._reader.connections.mongodb() as database:
-            return {word["_id"]: word["count"] for word in database["words"].find(begins)}
-
-    def _search(self, database: Db, index: Index, request: SearchRequest) -> SearchResponse:
-        if not has_documents(database):
-            return _EMPTY
-        check_search(index.manifest, self._manifest, request)
-        words = " ".join(request.terms)
-        limits: dict[Level, int] = {
-            "section": request.top_k,
-            "sentence": request.top_k * SENTENCES_PER_SECTION,
-        }
-        queries = {("bm25", level): Query(level, limits[level], words=words) for level in LEVELS if words}
-        if request.vector is not None:
-            queries |= {
-                ("dense", level): Query(level, limits[level], vector=request.vector) for level in LEVELS
+        with self._connections.mongodb() as database:
+            index = read_index(database)
+            if index is None or not has_documents(database):
+                return _EMPTY
+            check_search(index.manifest, self._manifest, request)
+            words = " ".join(request.terms)
+            limits: dict[Level, int] = {
+                "section": request.top_k,
+                "sentence": request.top_k * SENTENCES_PER_SECTION,
             }
-        rankings = self._best(database, index, list(queries.values()), request.paths)
+            queries = {("bm25", level): Query(level, limits[level], words=words) for level in LEVELS if words}
+            if request.vector is not None:
+                queries |= {
+                    ("dense", level): Query(level, limits[level], vector=request.vector) for level in LEVELS
+                }
+            rankings = self._best(database, index, list(queries.values()), request.paths)
         found = dict(zip(queries, rankings, strict=True))
         return SearchResponse(
             *(found.get((kind, level), ()) for kind in ("bm25", "dense") for level in LEVELS)
         )
+
+    def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
+        """The vectors of sections and sentences by id."""
+        with self._connections.mongodb() as database:
+            found = [stored_objects(self._connections, database, level, node_ids) for level in LEVELS]
+        return {node_id: one.vector for stored in found for node_id, one in stored.items()}
+
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """The analysed terms that no section has."""
+        with self._connections.mongodb() as database:
+            index = read_index(database)
+            if index is None or not has_documents(database):
+                return frozenset()
+        queries = [Query("section", 1, words=term) for term in terms]
+        found = zip(terms, self._ask(index, queries, None), strict=True)
+        return frozenset(term for term, hits in found if not hits)
+
+    def vocabulary(self, initial: str) -> Mapping[str, int]:
+        """How often each word that begins with a letter was written in what was ingested, in lower case."""
+        begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
+        with self._connections.mongodb() as database:
+            return {word["_id"]: word["count"] for word in database["words"].find(begins)}
 
     def _best(
         self, database: Db, index: Index, queries: Sequence[Query], paths: Globs | None
@@ -136,8 +130,8 @@ class ServerSentences:
 
     def _ask(self, index: Index, queries: Sequence[Query], paths: Globs | None) -> list[list[Found]]:
         """The best objects for each query, of every version, all asked at the same time."""
-        names = collection_names(self._reader.connections.addresses, index.build)
-        return self._reader.connections.weaviate(
+        names = collection_names(self._connections.addresses, index.build)
+        return self._connections.weaviate(
             *(partial(_ask, name=names[query.level], query=query, paths=paths) for query in queries)
         )
 

@@ -11,7 +11,7 @@ from pipeline.stores.memories import Memories
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import Connections
 from pipeline.stores.server.index import begin_writing
-from pipeline.stores.server.reading import Reader, ServerSections
+from pipeline.stores.server.reading import ServerSections
 from pipeline.stores.server.rows import ServerRows
 from pipeline.stores.server.searching import ServerSentences
 from pipeline.stores.server.writing import ServerWriting
@@ -26,9 +26,8 @@ class ServerStore:
 
     def __init__(self, addresses: ServerAddresses, *, manifest: Callable[[], Manifest] | None = None) -> None:
         self._connections = Connections(addresses)
-        reader = Reader(self._connections)
-        self.sections = ServerSections(reader)
-        self.sentences = ServerSentences(reader, manifest)
+        self.sections = ServerSections(self._connections)
+        self.sentences = ServerSentences(self._connections, manifest)
         self.rows = ServerRows(self._connections)
         self.conversations = Conversations(self.rows)
         self.memories = Memories(self.rows)
