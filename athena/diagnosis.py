@@ -99,6 +99,9 @@ def _index(athena: Athena) -> Check:
     if stored is None or not documents:
         return Check("index", False, "nothing is indexed", "Index a folder with `athena ingest FOLDER`.")
     check_manifest(stored, athena.manifest)
+    if waiting := sum(not info.indexed_at for info in documents):
+        detail = f"a rebuild was interrupted: {counted(waiting, 'document')} cannot be found"
+        return Check("index", False, detail, "Go on with `athena ingest FOLDER`.")
     counts = {
         "document": len(documents),
         "section": sum(info.sections for info in documents),

@@ -51,6 +51,8 @@ def copy_documents(source: DocumentStore, target: DocumentStore, *, force: bool,
             "Run `athena ingest FOLDER` with each of the two as ATHENA_STORE, and copy again.",
         )
     wanted = {info.source: info for info in source.sections.documents()}
+    if not all(info.indexed_at for info in wanted.values()):
+        raise StoreError("A rebuild of this index was interrupted.", "Go on with `athena ingest FOLDER`.")
     with target.writing(manifest) as writing:
         present = {info.source: info for info in target.sections.documents()}
         others = sorted(name for name, info in present.items() if not _same(wanted.get(name), info))
@@ -95,7 +97,7 @@ def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
 
 
 def _same(one: DocumentInfo | None, other: DocumentInfo) -> bool:
-    return one is not None and (one.hash, one.root) == (other.hash, other.root)
+    return one is not None and one.indexed_at > 0 and (one.hash, one.root) == (other.hash, other.root)
 
 
 def _whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:

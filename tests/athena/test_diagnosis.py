@@ -66,6 +66,13 @@ def test_an_index_of_another_model(athena: Athena, tmp_path: Path) -> None:
     assert check(diagnosis, "embedding works").ok
 
 
+def test_an_index_whose_rebuild_was_interrupted(athena: Athena) -> None:
+    with athena.store.writing(athena.manifest, rebuild=True):
+        pass
+    found = check(diagnose(athena), "index")
+    assert not found.ok and "interrupted" in found.detail
+
+
 def test_one_failing_check_keeps_none_from_running(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(_: Database) -> list[str]:
         raise StoreError("The file is damaged.", "Delete it.")

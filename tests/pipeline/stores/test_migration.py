@@ -103,6 +103,17 @@ def test_an_outdated_target_takes_nothing(source: Store, target: Store) -> None:
         copied(source, target)
 
 
+def test_documents_that_a_rebuild_has_not_reached_are_not_copied_and_are_copied_over(
+    source: Store, target: Store
+) -> None:
+    copied(source, target)
+    with target.writing(MANIFEST, rebuild=True):
+        pass
+    assert copy_documents(source, target, force=False, report=report) == 2
+    with source.writing(MANIFEST, rebuild=True), pytest.raises(StoreError, match="interrupted"):
+        copied(source, target)
+
+
 def test_an_empty_source_is_an_error(source: Store, target: Store) -> None:
     with pytest.raises(StoreError, match="no index"):
         copied(target, source)
