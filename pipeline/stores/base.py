@@ -81,8 +81,6 @@ class Statistics:
     `manifest` is None while the index has no document.
     """
 
-    documents: int = 0
-    sections: int = 0
     sentences: int = 0
     languages: Mapping[str, int] = field(default_factory=dict)
     manifest: Manifest | None = None

@@ -180,10 +180,8 @@ def _counted(database: Db, index: Index | None) -> Statistics:
     if index is None or not has_documents(database):
         return Statistics()
     languages = _sums(database, group="$language", add=1)
-    sections, sentences = (
-        sum(_sums(database, group=None, add=field).values()) for field in ("$sections", "$sentences")
-    )
-    return Statistics(sum(languages.values()), sections, sentences, languages, index.manifest)
+    sentences = sum(_sums(database, group=None, add="$sentences").values())
+    return Statistics(sentences, languages, index.manifest)
 
 
 def _sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:
