@@ -229,8 +229,8 @@ class Memories:
                 return expected
             with _writing(rows, user, expected):
                 _change_turns(rows, user, changes)
-                rows.delete("memory", [_key(user, id_) for id_ in changes.removed])
-                rows.put("memory", [_stored(row) for row in changes.rows])
+                removed = [_key(user, id_) for id_ in changes.removed]
+                rows.put("memory", [_stored(row) for row in changes.rows], removed=removed)
         return expected + 1
 
 

@@ -84,9 +84,10 @@ class EmbeddedRows:
         with self._writing() as connection:
             return connection.execute(write, {**asdict(row), "expected": expected}).rowcount > 0
 
-    def put(self, kind: Kind, rows: Sequence[Row]) -> None:
-        """Write rows, replacing stored rows with the same ids."""
+    def put(self, kind: Kind, rows: Sequence[Row], *, removed: Collection[str] = ()) -> None:
+        """Delete the rows with the ids `removed` and write others, replacing rows with the same ids."""
         with self._writing() as connection:
+            connection.execute(f"DELETE FROM {kind} WHERE id {_AMONG}", (as_json(removed),))
             write = f"INSERT OR REPLACE INTO {kind} ({_COLUMNS}) VALUES ({_VALUES})"
             connection.executemany(write, map(asdict, rows))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 
-from pymongo import ReplaceOne
+from pymongo import DeleteOne, ReplaceOne
 from pymongo.errors import DuplicateKeyError
 
 from pipeline.stores.rows import Kind, Row
@@ -75,13 +75,13 @@ class ServerRows:
                 return False
             return True
 
-    def put(self, kind: Kind, rows: Sequence[Row]) -> None:
-        """Write rows, replacing stored rows with the same ids."""
-        if not rows:
-            return
-        changes = [ReplaceOne({"_id": row.id}, _record(row), upsert=True) for row in rows]
-        with self._connections.mongodb() as database:
-            database[kind].bulk_write(changes)  # pymongo sends it in parts below 48 MB
+    def put(self, kind: Kind, rows: Sequence[Row], *, removed: Collection[str] = ()) -> None:
+        """Delete the rows with the ids `removed` and write others, replacing rows with the same ids."""
+        changes: list[DeleteOne | ReplaceOne[Record]] = [DeleteOne({"_id": id_}) for id_ in removed]
+        changes += [ReplaceOne({"_id": row.id}, _record(row), upsert=True) for row in rows]
+        if changes:
+            with self._connections.mongodb() as database:
+                database[kind].bulk_write(changes)  # pymongo sends it in parts below 48 MB
 
     def delete(self, kind: Kind, ids: Collection[str]) -> int:
         """Delete rows by id, and return how many were stored."""

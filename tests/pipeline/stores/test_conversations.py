@@ -27,7 +27,7 @@ def any_of(hint: Any) -> st.SearchStrategy[Any]:
             return st.one_of(*map(any_of, given))
         case kind if kind is tuple and given[-1] is ...:
             return st.lists(any_of(given[0]), max_size=2).map(tuple)
-        case kind if kind is Mapping:
+        case kind if kind in (Mapping, dict):
             return st.dictionaries(any_of(given[0]), any_of(given[1]), max_size=2)
     if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
         fields = [name for name in typing.get_type_hints(hint) if not name.isupper()]
