@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,6 +12,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from doors.errors import NoKey
 from pipeline.errors import ConfigurationError, NotAllowed
+from pipeline.models.connections import is_loopback
 from pipeline.stores.keys import PREFIX, RIGHTS, Keys, found
 
 if TYPE_CHECKING:
@@ -90,15 +90,6 @@ def require_key(keys: Keys, settings: Settings) -> None:
             f"Other machines could use the API on {settings.host} without a key.",
             "Make one with `athena keys add NAME`, or leave ATHENA_HOST at 127.0.0.1.",
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a name or address is that of this machine alone."""
-    name = host.strip("[]").lower().rstrip(".")
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
 
 
 def _names_this_machine(headers: Mapping[str, str]) -> bool:

@@ -13,8 +13,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from athena.settings import Settings
 from athena.stores import open_store
-from doors.access import is_loopback, require_key
+from doors.access import require_key
 from doors.errors import answer_errors
+from pipeline.models.connections import is_loopback
 from pipeline.stores.keys import Keys
 
 if TYPE_CHECKING:

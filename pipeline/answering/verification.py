@@ -27,7 +27,7 @@ from pipeline.answering.citations import (
 from pipeline.answering.literals import Literals, literals_of, missing_names, missing_numbers
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.verdict import sigmoid
-from pipeline.models.base import Encoder, passage_vectors
+from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
 from pipeline.terms import content_terms, leaf_terms
@@ -101,7 +101,7 @@ class Sources:
         if not self.leaves:
             return Judgement(0.0)
         terms, stated = content_terms(sentence), literals_of(sentence)
-        (vector,) = passage_vectors([sentence], encoder=self.encoder)
+        (vector,) = self.encoder.encode_passages([sentence])
         near = self.vectors @ vector
         leaves = self._best(terms, near, numbers)
         given = "\n".join(leaf.text for leaf in leaves)

@@ -116,11 +116,6 @@ class Encoder(ABC):
         return ModelError(f"The embedding model '{self.name}' gave {found}.", fix)
 
 
-def passage_vectors(texts: Sequence[str], *, encoder: Encoder) -> list[Vectors]:
-    """Return the vectors of texts as passages."""
-    return list(encoder.encode_passages(texts))
-
-
 class CrossEncoder(Protocol):
     """Scores how well a passage answers a question."""
 

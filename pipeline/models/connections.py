@@ -16,13 +16,20 @@ import httpx
 OPENED = ("connect_tcp.complete", "start_tls.complete")  # httpx's trace events, also through a proxy
 
 
-def is_loopback(url: str) -> bool:
-    """Return True where a URL names this machine: localhost, 127.0.0.0/8, ::1."""
+def is_loopback(host: str) -> bool:
+    """Return whether a name or address is that of this machine alone: localhost, 127.0.0.0/8, ::1."""
+    name = host.strip("[]").lower().rstrip(".")
     try:
-        host = urlsplit(url).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name, or no address at all
-        return False
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # no address: the client says so
+        return ""
 
 
 @cache
@@ -41,7 +48,7 @@ def client_options(url: str, *, connect_timeout_s: float, read_timeout_s: float)
         "limits": httpx.Limits(max_keepalive_connections=0),  # a call that is cut off harms no other
         "verify": _certificates(),
         "follow_redirects": False,
-        "trust_env": not is_loopback(url),
+        "trust_env": not is_loopback(_host(url)),
     }
 
 

@@ -12,7 +12,6 @@ from pipeline.analysis import embedding_text
 from pipeline.answer import Passage
 from pipeline.answering.citations import without_markers
 from pipeline.answering.verification import CitedAnswer, Sources, states_something
-from pipeline.models.base import passage_vectors
 from pipeline.models.embedding import OnnxEncoder
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter
@@ -127,7 +126,7 @@ def marked(half: str) -> Mapping[str, tuple[int, int]]:
             leaves += [(number, Passage(section, (), True, 1.0), leaf) for leaf in cutter.cut(section)]
         else:
             texts = [embedding_text(leaf) for _, _, leaf in leaves]
-            vectors = passage_vectors(texts, encoder=encoder)
+            vectors = encoder.encode_passages(texts)
             known_vectors = {leaf.node_id: row for (_, _, leaf), row in zip(leaves, vectors, strict=True)}
             found = Sources(leaves, known_vectors, encoder)
             for sentence in item["sentences"]:
