@@ -20,7 +20,7 @@ from pipeline.words import CLOSEST, counted
 from ui.conversation.quotes import quotes_html
 from ui.conversation.runner import RunSnapshot
 from ui.shared.markdown import Span, crumbs, html_of, icon, tag, text_of
-from ui.shared.words import one_line, shortened
+from ui.shared.words import in_labels, one_line, shortened
 
 MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 CHIP = re.compile(r"<chip-(\d+)>")
@@ -49,7 +49,7 @@ def stored_html(
             "div",
             _corrected(answer),
             _body(answer),
-            *(_note("info", html_of(notice)) for notice in notices),
+            *(_note("info", html_of(in_labels(notice))) for notice in notices),
             _note("stop_circle", STOPPED) if answer.status == "stopped" else "",
             _failure(answer.notices[-1], failure.fix if failure else "") if failed else "",
             class_=f"answer {kind_of(answer)}",
@@ -192,7 +192,7 @@ def _failure(message: str, fix: str) -> str:
 
 
 def _with_code(text: str) -> str:
-    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(in_labels(text)))
 
 
 def _fold(name: str, label: str, *inside: str, is_open: bool = False, class_: str = "fold") -> str:

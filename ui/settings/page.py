@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,15 +19,8 @@ from ui.conversation.models import answering_model, chosen_model, look_for_model
 from ui.settings.ollama import ollama_models
 from ui.shared import messages, process
 from ui.shared.state import kept
-from ui.shared.words import ORIGINS, plain, with_code
+from ui.shared.words import LABELS, ORIGINS, in_labels, plain, with_code
 
-LABELS = {
-    "llm": "Language model",
-    "ollama_url": "Ollama's address",
-    "openai_base_url": "Address of an OpenAI-compatible server",
-    KEY: "Key",
-}
-VARIABLE = re.compile(r"ATHENA_([A-Z_]+)(?:=(\w+))?")
 AUTO, NONE = "auto", "none"
 FOR_EVERYBODY = "These settings are for everybody who uses this server. They apply to the next question."
 KEY_HELP = (
@@ -176,18 +168,6 @@ def _save(changes: Mapping[str, Any]) -> None:
     kept(Form).times += 1
     st.toast("Saved. The next question uses it.", icon=":material/check_circle:")
     st.rerun()
-
-
-def in_labels(text: str) -> str:
-    """Replace the environment variables in a message by the labels of the page's fields."""
-
-    def label(found: re.Match[str]) -> str:
-        name, value = LABELS.get(found[1].lower()), found[2]
-        if name is None:
-            return found[0]
-        return f"“{name}” to {value}" if value else f"“{name}”"
-
-    return VARIABLE.sub(label, text)
 
 
 # -- usage -------------------------------------------------------------------------------------------------

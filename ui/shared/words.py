@@ -7,6 +7,14 @@ from datetime import datetime
 
 ORIGINS = {"environment": "the environment", ".env": "the file `.env`", "command line": "the command line"}
 """Names of the places where a setting can be set that a page cannot change."""
+LABELS = {
+    "llm": "Language model",
+    "ollama_url": "Ollama's address",
+    "openai_base_url": "Address of an OpenAI-compatible server",
+    "openai_api_key": "Key",
+}
+"""Labels of the fields of the Settings page, by setting."""
+VARIABLE = re.compile(r"(`?)ATHENA_([A-Z_]+)(?:=(\w+))?\1")
 JOINER = "\u2060"  # neither seen nor broken at
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
@@ -21,6 +29,17 @@ def with_code(text: str) -> str:
     """Text for the same widgets, in which `words in backticks` stay code and lines stay lines."""
     parts = enumerate(re.split(r"(`[^`\n]+`)", text))
     return "".join(part if number % 2 else plain(part).replace("\n", "  \n") for number, part in parts)
+
+
+def in_labels(text: str) -> str:
+    """Replace environment variables in a message by the labels of fields, or by the settings' names."""
+
+    def label(found: re.Match[str]) -> str:
+        setting, value = found[2].lower(), found[3]
+        name = LABELS.get(setting, setting.replace("_", " "))
+        return f"“{name}” to {value}" if value else f"“{name}”"
+
+    return VARIABLE.sub(label, text)
 
 
 def local_time(seconds: float) -> str:

@@ -21,8 +21,9 @@ from tests.servers import OpenAIServer
 from tests.ui.conftest import VALVES, answered, words
 from ui.settings import ollama
 from ui.settings.ollama import Installed
-from ui.settings.page import cells, in_labels
+from ui.settings.page import cells
 from ui.shared.jobs import jobs
+from ui.shared.words import in_labels
 
 Run = Callable[..., AppTest]
 OLLAMA = [Installed("tiny:1b", 800_000_000), Installed("large:70b", 40_000_000_000)]
@@ -98,7 +99,7 @@ def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> 
 
 
 def test_a_message_names_the_fields_of_the_page() -> None:
-    assert in_labels("Set ATHENA_LLM=auto, or ATHENA_X.") == "Set “Language model” to auto, or ATHENA_X."
+    assert in_labels("Set ATHENA_LLM=auto, or `ATHENA_X_Y`.") == "Set “Language model” to auto, or “x y”."
 
 
 def test_a_connection_is_tested_with_what_was_just_typed(open_to_change: Athena, run_app: Run) -> None:
