@@ -62,7 +62,7 @@ def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool
     """Return the build to write to; raises `ManifestMismatch`. An index without documents is made anew."""
     with connections.mongodb() as database:
         with suppress(DuplicateKeyError):  # there is one already
-            database["index"].insert_one({**INDEX, **_new_index(manifest)})
+            database["index"].insert_one({**INDEX, **_new_index(manifest), "is_emptied": True})
         record = database["index"].find_one(INDEX) or {}
         is_other = record["manifest"] != _fields(manifest)
         if is_other and not rebuild and has_documents(database):
