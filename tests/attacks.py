@@ -19,7 +19,7 @@ ATTACKS = {
     "tests/pipeline/stores/test_memory_kills.py": "A killed write leaves every memory whole or gone",
     "tests/pipeline/models/test_generation.py": "A model server that stalls or breaks off ends in a message",
     "tests/athena/test_requests.py": "No thread or child process asks another machine",
-    "tests/browser/test_strangers.py": "Other sites get no session, no frame and no answer",
+    "tests/ui/test_guard.py": "Other sites get no session, no frame and no answer",
     "tests/attack/test_sessions.py": "Twenty people at once each get their own whole answers",
 }
 
