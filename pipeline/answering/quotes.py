@@ -26,7 +26,7 @@ from pipeline.stores.base import DocumentStore
 MOST_CHARACTERS = 900  # of a quote
 COST = 1e-5  # chance that each character of a longer quote must add
 ENOUGH = 0.35  # chance that the quotes shown have the answer; the others are folded
-WORTH_QUOTING = 0.02  # of the best quote's chance; quotes below are left out
+WORTH_QUOTING = 0.005  # of the best quote's chance; quotes below are left out
 MOST_SHOWN = 3
 FREE_CHOICES = 4  # quotes before each passage has one
 CLOSEST_SHOWN = 2  # where the documents may not answer
