@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from readers import dialects
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.dialects import FILL, display, mask
@@ -21,6 +22,13 @@ SEEN = [
     tuple(cell.replace("\\n", "\n").replace("\\r", "\r") for cell in line.split("\t"))
     for line in Path(__file__).with_name("seen.tsv").read_text(encoding="utf-8").splitlines()
 ]
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Python before 3.11.5 matches such groups wrongly."""
+    table = Path(dialects.__file__).with_name("dialects.tsv").read_text(encoding="utf-8")
+    rows = [line for line in table.splitlines() if not line.startswith("#")]
+    assert [row for row in rows if re.search(r"\)(?:[*+?]|\{[\d,]+\})\+", row)] == []
 
 
 @pytest.mark.parametrize(("text", "seen"), SEEN)
