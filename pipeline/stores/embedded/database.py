@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -40,6 +41,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._idle: list[sqlite3.Connection] = []
+        weakref.finalize(self, _close_all, self._idle)  # where nobody closes it
         self._closed = False
         with self._borrow():  # so that a file that cannot be used is reported now
             pass
@@ -125,8 +127,7 @@ class Database:
     def close(self) -> None:
         """Close the idle connections now, and those in use at the end of their block."""
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        _close_all(self._idle)
 
     @contextmanager
     def _borrow(self) -> Iterator[sqlite3.Connection]:
@@ -150,6 +151,7 @@ class MemoryDatabase(Database):
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._connection.close)  # whoever opens one does not close it
         self._lock = threading.RLock()
         self._connection.executescript(SCHEMA)
         self._connection.execute("PRAGMA foreign_keys = ON")
@@ -242,6 +244,11 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _close_all(idle: list[sqlite3.Connection]) -> None:
+    while idle:
+        idle.pop().close()
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

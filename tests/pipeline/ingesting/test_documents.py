@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_not_gone(tmp_path: Path) -> None:
 
 def test_a_path_that_is_none_is_a_problem() -> None:
     (problem,) = find_documents(["a\0b"], reader=Finding(), indexed=[]).problems
-    assert (problem.source, problem.reason) == ("a\\x00b", "embedded null byte")
+    assert problem.source == "a\\x00b" and "embedded null" in problem.reason
 
 
 def test_the_paths_of_a_document() -> None:
