@@ -42,15 +42,14 @@ def with_linked(
         for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
             scores[code] = max(score * coverage, scores.get(code, 0.0))
     if not scores:  # "section 2.2.1" is that section alone
-        is_alone = bool(asked and passages) and asked <= opening_names(passages[0].section)
+        own = passages[0].section.metadata["heading_path"][-1:] if passages else []
+        is_alone = bool(asked) and asked <= opening_names(own)
         return [one for one in passages if not is_alone or bears_names(question, one.section)]
     hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
     known = {section_id for passage in passages for section_id in passage.section_ids}
     linked = []
     for section in store.sections.get_many([hit.node_id for hit in hits]).values():
-        opening = {
-            name for heading in section.metadata["heading_path"] for name in names(heading.split(" ")[0])
-        }
+        opening = opening_names(section.metadata["heading_path"])
         score = max((scores[code] for code in opening & scores.keys()), default=0.0)
         if score and section.node_id not in known:
             linked.append(Passage(section, (), merged=True, score=score))

@@ -46,9 +46,9 @@ def bears_names(question: str, section: Node) -> bool:
     return _nearness(section.metadata, names(question)) < NOWHERE
 
 
-def opening_names(section: Node) -> frozenset[str]:
-    """Return the names that the section's own heading begins with."""
-    return names("".join(section.metadata["heading_path"][-1:]).split(" ")[0])
+def opening_names(headings: Sequence[str]) -> frozenset[str]:
+    """Return the names that headings begin with."""
+    return frozenset(name for heading in headings for name in names(heading.split(" ")[0]))
 
 
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
@@ -64,10 +64,11 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     newest: dict[str, Version] = {}
     for section, own in zip(sections, versions, strict=True):
         newest[_path(section)] = max(own, newest.get(_path(section), ()))
-    if sum(_nearness(section.metadata, wanted) == 1 for section in sections) > MOST_NAMED:
-        wanted = frozenset()
+    nearness = [_nearness(section.metadata, wanted) for section in sections]
+    if nearness.count(1) > MOST_NAMED:
+        nearness = [NOWHERE] * len(sections)
     ranked = [
-        (_rank(question, section, wanted), place)
+        (_rank(question, section, nearness[place]), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))
         if (
             any(_is_of(own, version) for version in asked) or not own
@@ -78,10 +79,10 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     return [items[place] for _, place in sorted(ranked)]
 
 
-def _rank(question: str, section: Node, wanted: frozenset[str]) -> float:
-    """Return 0 for a page whose title is the question, .5 for one with such an alias, else `_nearness`."""
+def _rank(question: str, section: Node, nearness: int) -> float:
+    """Return 0 for a page whose title is the question, .5 for one with such an alias, else its nearness."""
     if not is_title(question, section):
-        return _nearness(section.metadata, wanted)
+        return nearness
     return 0.0 if title_key(section.metadata["title"]) == title_key(question) else 0.5
 
 
