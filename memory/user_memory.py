@@ -55,7 +55,7 @@ class UserMemory(MemoryParts):
         return recall.search(self, query, threshold=least, keep=lambda it: history or it.live).found[:limit]
 
     def relations_around(self, name: str, *, limit: int) -> dict[str, str]:
-        """Return the relations within two steps of an entity, the latest first, in words by id.
+        """Return the relations within two steps of an entity, the nearest first, in words by id.
 
         Raises `AthenaError` for a name that nothing is known about.
         """
