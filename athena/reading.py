@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 MEGABYTE = 1_000_000
-MAX_UPLOAD_FILES = 2_000  # in one zip
-MAX_UPLOAD_MB = 100  # that a zip may unpack to
 UPLOADS = "uploads"
 """The folder of uploaded files in the data folder; every format is read there, since each file was chosen."""
 changing_files = threading.RLock()
@@ -67,8 +65,6 @@ def upload_limits(settings: Settings) -> UploadLimits:
     from readers.formats import FORMATS
 
     return UploadLimits(
-        max_files=MAX_UPLOAD_FILES,
-        max_total_bytes=MAX_UPLOAD_MB * MEGABYTE,
         max_file_bytes=int(settings.max_file_mb * MEGABYTE),
         suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
     )

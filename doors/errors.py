@@ -23,7 +23,6 @@ STATUS: Mapping[type[errors.AthenaError], int] = {
     errors.MemoriesChanged: 409,
     errors.NothingIndexed: 409,
     errors.TurnChanged: 409,
-    errors.UploadTooLarge: 413,
     errors.UploadRefused: 422,
     errors.ConfigurationError: 422,
     errors.DiskFull: 507,

@@ -21,7 +21,6 @@ AthenaError
 ├── NotAllowed                a key that lacks the right for what was asked
 ├── DatasetError              an evaluation folder that cannot be read
 └── UploadRefused             an upload that breaks a rule, with the rule
-    └── UploadTooLarge        all of it together is over a limit
 
 A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`` show it; a chat stores it.
 """
@@ -121,7 +120,3 @@ class DatasetError(AthenaError):
 
 class UploadRefused(AthenaError):
     """An upload that breaks a rule."""
-
-
-class UploadTooLarge(UploadRefused):
-    """All files of an upload together are over a limit."""

@@ -1,36 +1,21 @@
-"""Uploads: files and zips of them, each checked before it is kept.
-
-A file that is refused is named with the reason, and the others are kept. An upload is refused as a whole only
-if it is over the limits. A file takes the place of one that was uploaded before under its name.
-"""
+"""Uploads: each file is checked before it is kept, and one that is refused keeps no other back."""
 
 from __future__ import annotations
 
 import errno
-import io
-import lzma
 import re
-import stat
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
-from pipeline.errors import DiskFull, UploadRefused, UploadTooLarge
+from pipeline.errors import DiskFull, UploadRefused
 from readers.formats import MARKDOWN, limit_of
 
 # In a part of a name, on any system.
 UNUSABLE = re.compile(r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$")
 LONGEST_NAME = 1_000  # characters, with its folders; the file system refuses long parts of it
-MOST_MEMBERS, LISTED = 100_000, b"PK\x01\x02"  # of a zip: each takes memory; how it begins in the zip's list
-DAMAGES = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError,
-           ValueError, OverflowError, MemoryError)  # fmt: skip
-"""The errors of `zipfile` and of the decompressors for damaged or encrypted archives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +28,8 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """The most files and bytes of an upload, the largest file of text, and the endings that are kept."""
+    """The largest file of text, and the endings of files that are kept."""
 
-    max_files: int
-    max_total_bytes: int
     max_file_bytes: int
     suffixes: frozenset[str] = frozenset(MARKDOWN.suffixes)
 
@@ -58,86 +41,36 @@ class Accepted:
     paths: tuple[str, ...]
     ignored: tuple[str, ...]
     refused: tuple[str, ...] = ()
-    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
 
 
 def accept(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits) -> Accepted:
-    """Write the documents of uploaded files and zips into `folder`, and return what was kept.
+    """Write the documents among uploaded files into `folder`, and return what was kept.
 
-    Raises `UploadRefused` if nothing is kept, `UploadTooLarge` and `DiskFull`.
+    A file takes the place of one that was uploaded before under its name, whatever its case. Raises
+    `UploadRefused` if nothing is kept, and `DiskFull`.
     """
-    found = inspect(files, limits=limits)
     present = {path.casefold(): path for path in uploaded(folder)}
-    refused, kept = list(found.refused), []
-    for path in found.paths:
+    kept, ignored, refused = dict[str, str](), list[str](), list[str]()  # kept names without case
+    for file in files:
         try:
-            _write(folder / present.get(path.casefold(), path), found.contents[path], beside=folder.parent)
-            kept.append(path)
+            name = name_of(file.name)
+            is_hidden = any(part.startswith(".") for part in name.split("/"))
+            if is_hidden or PurePosixPath(name).suffix.lower() not in limits.suffixes:
+                ignored.append(name)
+                continue
+            if name.casefold() in kept:
+                raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
+            if len(file.content) > (most := limit_of(name, limits.max_file_bytes)):
+                fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
+                raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
+            _write(folder / present.get(name.casefold(), name), file.content, beside=folder.parent)
+            kept[name.casefold()] = name
         except UploadRefused as error:
             refused.append(str(error))
     if not kept:
         problem = " ".join(["The upload has no file that can be kept.", *refused[:1]])
-        raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files, or a zip of them.")
-    return Accepted(tuple(kept), found.ignored, tuple(refused), found.contents)
-
-
-def inspect(files: Sequence[UploadedFile], *, limits: UploadLimits) -> Accepted:
-    """Return the files that `accept` would keep, in memory; raises `UploadTooLarge`."""
-    contents, ignored, refused = dict[str, bytes](), list[str](), list[str]()
-    size, taken = 0, set[str]()  # names without case
-    for written, read in (entry for file in files for entry in _entries(file, refused)):
-        try:
-            name = name_of(written)
-            if any(part.startswith(".") or part == "__MACOSX" for part in name.split("/")):
-                continue
-            if PurePosixPath(name).suffix.lower() not in limits.suffixes:
-                ignored.append(name)
-                continue
-            if name.casefold() in taken:
-                raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
-            content = read(most := limit_of(name, limits.max_file_bytes))
-            if len(content) > most:
-                fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
-                raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
-        except UploadRefused as error:
-            refused.append(str(error))
-            continue
-        contents[name], size = content, size + len(content)
-        taken.add(name.casefold())
-        if size > limits.max_total_bytes or len(contents) > limits.max_files:
-            limit = f"{limits.max_files:,} files or {limits.max_total_bytes / 1e6:g} MB"
-            raise UploadTooLarge(f"The upload has more than {limit}.", "Upload it in parts.")
-    return Accepted(tuple(sorted(contents)), tuple(ignored), tuple(refused), contents)
-
-
-def _entries(file: UploadedFile, refused: list[str]) -> Iterator[tuple[str, Callable[[int], bytes]]]:
-    """Yield each file's name, and a function that reads its first bytes; a bad archive is refused."""
-    if not file.name.lower().endswith(".zip"):
-        yield file.name, lambda _: file.content
-        return
-    try:
-        if file.content.count(LISTED) > MOST_MEMBERS:
-            raise ValueError(f"it has more than {MOST_MEMBERS:,} files")
-        archive = zipfile.ZipFile(io.BytesIO(file.content))
-    except DAMAGES as error:
-        refused.append(f"{file.name!r} is not a zip that can be read ({error}). Pack the documents again.")
-        return
-    for member in archive.infolist():
-        if not member.is_dir():
-            yield member.filename, partial(_unpack, archive, member)
-
-
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """Return the first `most` bytes of a file in a zip, and one more of a larger one."""
-    name = f"{member.filename!r} in the zip"
-    if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
-        raise UploadRefused(f"{name} is a link, or no plain file.", "Pack plain files.")
-    try:
-        with archive.open(member) as stream:
-            return stream.read(most + 1)
-    except DAMAGES as error:
-        fix = "Pack it again, without a password or a special method."
-        raise UploadRefused(f"{name} cannot be unpacked ({error}).", fix) from error
+        raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files.")
+    return Accepted(tuple(sorted(kept.values())), tuple(ignored), tuple(refused))
 
 
 def name_of(written: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
 TITLES = [known.title for known in FORMATS]
-WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, or a zip of them"
+WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files"
 SHOWN = 20  # files, or messages, that are shown of many
 RUNNING = "Documents are still being indexed. Wait for the end, or stop it first."
 
@@ -33,7 +33,7 @@ def add_files(*, busy: bool, expanded: bool) -> None:
     """Draw the form that adds files."""
     with st.expander("Add files", icon=":material/upload_file:", expanded=expanded):
         with st.form("add", border=False, clear_on_submit=True):
-            sent = st.file_uploader(f"Drop files here: {WHAT}", type=[*TYPES, "zip"], key="uploader",
+            sent = st.file_uploader(f"Drop files here: {WHAT}", type=TYPES, key="uploader",
                                     accept_multiple_files=True, disabled=busy)  # fmt: skip
             added = st.form_submit_button("Add", type="primary", disabled=busy, key="add-files")
         if added and sent:

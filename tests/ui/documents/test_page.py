@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,17 +82,6 @@ def test_a_file_that_cannot_be_read_is_named_once_and_not_kept(athena: Athena, r
     app = added(run_app(athena, page="documents"), "bad.md", b"\xff\xfe broken")
     assert words(app).count("bad.md") == 1
     assert not [*(athena.settings.data_dir / "uploads").rglob("bad.md")]
-
-
-def test_no_documents_are_left_out_and_a_damaged_zip_is_refused(athena: Athena, run_app: Run) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.md", "# A\n\nText.\n")
-        archive.writestr("b.exe", "x")
-    app = run_app(athena, page="documents")
-    assert added(app, "all.zip", packed.getvalue()[:40]).error
-    assert "they are not documents: b.exe" in words(added(app, "all.zip", packed.getvalue()))
-    assert "a.md" in sources(athena)
 
 
 def test_documents_are_deleted_together_after_a_question(athena: Athena, run_app: Run) -> None:
