@@ -90,8 +90,7 @@ class OwnTools:
 
     def search(self, query: str) -> Sequence[Passage]:
         """Search the documentation for a question or words; returns the sections that answer it best."""
-        options = self.turn.options.but(hyde=False)
-        found = self.hybrid_search.search(query, options=options, stop=self.turn.stop)
+        found = self.hybrid_search.search(query, options=self.turn.options, stop=self.turn.stop)
         if self.judged is None or found.answerability.probability > self.judged.probability:
             self.judged = found.answerability
         return found.passages

@@ -173,8 +173,8 @@ class Athena:
 
     @property
     def hybrid_search(self) -> HybridSearch:
-        """The search over the index, with the settings' language model for hypotheses."""
-        return build_search(self.components, self.models.language_model()[0])
+        """The search over the index."""
+        return build_search(self.components)
 
     @property
     def retriever(self) -> HybridRetriever:
@@ -278,7 +278,7 @@ class Athena:
         memory = self.memory_of(user, persona=persona)
         options, paths = asking.get("options") or self.options, _well_formed(asking.get("paths"))
         parts = ChatParts(
-            hybrid_search=build_search(self.components, model),
+            hybrid_search=build_search(self.components),
             options=options.but(paths=paths) if paths else options,
             llm=model,
             choice=choice,

@@ -5,7 +5,6 @@ So a command pays only for what it needs: an ingest with nothing to do imports n
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,20 +22,16 @@ from pipeline.options import PriceOptions, RetrievalOptions
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
     from memory.chat import RememberingChat
     from memory.facts import Complete
     from memory.finishing import AfterAnswers
     from memory.index import Indexes
     from memory.turns import UserTurns
     from memory.user_memory import UserMemory
-    from pipeline.finding.hyde import Hypothesize
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
     from pipeline.stores.base import Store
 
-HYDE_TIMEOUT_S = 20.0
 MODEL_TIMEOUT_S = 60.0  # for what the memory asks of a language model
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
 NO_BUDGET = 10**9  # tokens, where passages are counted and not measured
@@ -73,7 +68,7 @@ def build_components(settings: Settings, given: Given) -> Components:
 
 
 def with_settings(components: Components, settings: Settings) -> Components:
-    """Return the components for other settings of the language model, hypotheses, memory and persona.
+    """Return the components for other settings of the language model, memory and persona.
 
     The store and the models on disk stay; an embedding model on a server is asked at its new address.
     """
@@ -86,8 +81,8 @@ def with_settings(components: Components, settings: Settings) -> Components:
     return replace(changed, memory_indexes=_memory_indexes(store, models), turns_of=_turns_of(store, models))
 
 
-def build_search(components: Components, llm: LLM | None) -> HybridSearch:
-    """Return the search over the index; the language model, where there is one, writes its hypotheses."""
+def build_search(components: Components) -> HybridSearch:
+    """Return the search over the index."""
     from pipeline.finding.verdict import calibrated
     from pipeline.models.tokens import count_tokens
     from pipeline.retrieve import HybridSearch
@@ -100,23 +95,12 @@ def build_search(components: Components, llm: LLM | None) -> HybridSearch:
         options=retrieval_options(components.settings),
         calibration=calibrated(encoder.name),
         cross_encoder=components.models.cross_encoder()[0],
-        hypothesize=_hypothesizer(llm) if llm is not None and components.settings.hyde == "on" else None,
     )
 
 
 def retrieval_options(settings: Settings) -> RetrievalOptions:
-    """Return the options of a search; with "auto" HyDE is on where a model is connected."""
+    """Return the options of a search."""
     return options_of(settings, RetrievalOptions, hyde=settings.hyde == "on")
-
-
-def _hypothesizer(llm: LLM) -> Hypothesize:
-    from pipeline.answering.prompts import hypothesis_prompt
-    from pipeline.models.generation import complete
-
-    def write(question: str, stop: threading.Event) -> str:
-        return complete(llm, hypothesis_prompt(question), timeout_s=HYDE_TIMEOUT_S, stop=stop)
-
-    return write
 
 
 def _tracer(settings: Settings) -> TurnTracer | None:

@@ -54,16 +54,14 @@ def retrieval(
     split: Annotated[str, typer.Option(help="Which qrels: qrels/SPLIT.tsv.")] = "test",
     corpus: Corpus = None,
     alpha: Alpha = None,
-    hyde: Hyde = None,
     rerank: Rerank = None,
-    llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank the documents for every question and compare with the judgements."""
     from evals.retrieval import evaluate_retrieval
 
-    flags = {"alpha": alpha, "hyde": hyde, "rerank": rerank, "llm": llm}
+    flags = {"alpha": alpha, "rerank": rerank}
     with opened(data_dir, **flags) as athena, counter(err, quiet=as_json) as report:
         result = evaluate_retrieval(athena, folder, split=split, corpus=corpus, report=report)
     show(as_json, asdict(result), lambda: metrics_text(result))

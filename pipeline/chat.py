@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
-NO_HYPOTHESIS = "The search went without a hypothetical answer: {why}."
 NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOTED = "Noted: I find it again when you ask about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
@@ -102,7 +101,7 @@ class ChatRecipe:
         """Turn the message and the history into queries; where the model fails, it is searched as typed."""
         asked = asked_in(turn.message)
         turn.queries = (asked,)
-        if not turn.history or self.parts.llm is None:
+        if self.parts.llm is None or not (turn.history or turn.options.hyde):
             return
         from pipeline.asking.rewriting import rewrite
 
@@ -126,7 +125,7 @@ class ChatRecipe:
                 turn.notices += (AS_TYPED.format(why=str(error.problem).rstrip(".")),)
                 return
             turn.queries = tuple(found.queries)
-            turn.hypothesis = found.hypothesis if turn.options.hyde else None
+            turn.hypothesis = found.hypothesis if turn.options.hyde else ""
             step.data |= {"question": turn.question, "queries": found.queries, "by": "model"}
 
     def _recall(self, turn: RunningTurn) -> None:
@@ -165,9 +164,6 @@ class ChatRecipe:
                 del turn.trace.steps[before - len(found[0].steps) : before]
             else:
                 del turn.trace.steps[before:]
-        hyde = last_step(turn.retrieval.steps, "hyde")
-        if hyde is not None and hyde.status == "failed":
-            turn.notices += (NO_HYPOTHESIS.format(why=hyde.detail.rstrip(".")),)
         emit(SourcesFound(turn.retrieval))
         turn.file_hashes = self._file_hashes()
         scope = as_scope(turn.options.paths)

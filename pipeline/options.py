@@ -162,7 +162,7 @@ class SearchOptions(Options):
 class RetrievalOptions(SearchOptions):
     """Every option of one search: how lists are searched, fused, merged, reranked and cut."""
 
-    hyde: bool = False  # search with a hypothetical answer, where a model writes one
+    hyde: bool = False  # of a chat: search with a hypothetical answer, too, which the model writes
     candidates: Count = 100  # length of lists of sections; of sentences twice that
     spelling: bool = True  # correct words that the documents have in another spelling
     merge_up: bool = True  # put a parent in the place of its sections that were found

@@ -1,6 +1,6 @@
 """The second recipe: a question in, the passages that may answer it out.
 
-spelling → HyDE → embed → hybrid search of both levels → fuse → merge sentences into sections → rerank
+spelling → embed → hybrid search of both levels → fuse → merge sentences into sections → rerank
 → verdict → merge sections into parents → select
 
 To add a search signal, write a function in `pipeline/finding/` and call it in `_find`.
@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.hyde import Hypothesize, combine, write_hypothesis
 from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
 from pipeline.finding.names import is_named, names, names_first
@@ -48,38 +49,31 @@ class HybridSearch:
     options: RetrievalOptions
     calibration: Calibration
     cross_encoder: CrossEncoder | None = None
-    hypothesize: Hypothesize | None = None
 
     def search(
         self,
         question: str,
         *,
         options: RetrievalOptions | None = None,
-        hypothesis: str | None = None,
+        hypothesis: str = "",
         ranks: int | None = KEPT_RANKS,
         stop: threading.Event | None = None,
         emit: Emit | None = None,
     ) -> Retrieval:
         """Passages for a question, best first, with the verdict and the steps.
 
-        A `hypothesis` of an earlier search takes the place of a new one ("" = without). The steps keep the
-        first `ranks` of each list (None = all); `emit` gets their events. Once `stop` is set, hypothesis and
-        reranker are skipped. Raises `StoreError` and `ManifestMismatch`; a hypothesis or reranker that fails
-        is a failed step.
+        A `hypothesis` is a hypothetical answer, whose vector joins the question's (HyDE, Gao et al., 2022).
+        The steps keep the first `ranks` of each list (None = all); `emit` gets their events. Once `stop` is
+        set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a reranker that fails is a
+        failed step.
         """
         options, stop, index = options or self.options, stop or threading.Event(), self.store.sentences
         trace, asked = Trace(ranks=ranks, emit=emit), well_formed(question[:LONGEST])
         with trace.step("correct", question=asked) as correcting:
             question = corrected(asked, index) if correcting.is_on(options.spelling) else asked
             correcting.data["corrected"] = question if question != asked else ""
-        with trace.step("hyde", question=question) as hyde:
-            if not hyde.is_on(options.hyde and options.alpha > 0):
-                hypothesis = ""
-            elif hypothesis is None:
-                hypothesis = write_hypothesis(hyde, question, self.hypothesize, stop)
-            hyde.data["hypothesis"] = hypothesis
         with AT_ONCE:
-            passages, verdict = self._find(question, hypothesis or "", options, trace, stop)
+            passages, verdict = self._find(question, hypothesis, options, trace, stop)
         steps, was = tuple(trace.steps), asked if asked != question else ""
         return Retrieval(question, tuple(passages), verdict, steps, was)
 
@@ -87,10 +81,10 @@ class HybridSearch:
         self, question: str, hypothesis: str, options: RetrievalOptions, trace: Trace, stop: threading.Event
     ) -> tuple[list[Passage], Answerability]:
         """Return the selected passages, and the verdict on all fetched ones."""
-        with trace.step("embed", model=self.encoder.name) as embedding:
+        with trace.step("embed", model=self.encoder.name, hypothesis=hypothesis) as embedding:
             own = vector = self.encoder.encode_query(question)
             if hypothesis:
-                vector = combine(own, self.encoder.encode_passages([hypothesis])[0])
+                vector = _mean(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.data["dimensions"] = len(vector)
         alpha = fusion.alpha_for(
             options.alpha, self.store.sections.statistics().languages, self.encoder.languages
@@ -161,6 +155,13 @@ class HybridSearch:
             question, found, passages, sentences=self.store.sections.statistics().sentences, unknown=unknown
         )
         return judge(question, values, passages[0], calibration=calibration, unknown=unknown)
+
+
+def _mean(question: Vector, hypothesis: Vector) -> Vector:
+    """Return the mean of both vectors at unit length; the question's alone if they are opposite."""
+    mean = question + hypothesis
+    length = float(np.linalg.norm(mean))
+    return question if length < 1e-6 else np.asarray(mean / length, dtype=np.float32)
 
 
 def _descending(passages: list[Passage]) -> list[Passage]:

@@ -13,8 +13,6 @@ from athena.cli.running import (
     Alpha,
     AsJson,
     DataDir,
-    Hyde,
-    Llm,
     PathGlobs,
     Rerank,
     listed,
@@ -45,9 +43,7 @@ def search(
     path: PathGlobs = None,
     why: Annotated[str | None, typer.Option(help="SOURCE#HEADING: why is this section not found?")] = None,
     alpha: Alpha = None,
-    hyde: Hyde = None,
     rerank: Rerank = None,
-    llm: Llm = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +51,7 @@ def search(
     from athena.shapes import SearchOut
 
     require_words(query, "search for")
-    flags = {"top_k": top_k, "alpha": alpha, "hyde": hyde, "rerank": rerank, "llm": llm}
+    flags = {"top_k": top_k, "alpha": alpha, "rerank": rerank}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
         retrieval = athena.search(query, paths=as_globs(path))

@@ -39,9 +39,6 @@ ASK_BOTH = (
     "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
 )
 NO_SOURCES = "(nothing was found)"
-HYPOTHESIS = """\
-Write one short paragraph, as a technical manual would, that could answer the question below. Invent
-plausible details where you must: it is used to search with, never shown. Reply with the paragraph only."""
 
 MESSAGE_TOKENS = 4  # a chat message costs these besides its text
 RESERVED_TOKENS = 32  # of a prompt, for the text between messages and between sources
@@ -186,8 +183,3 @@ def fitting_history(history: Sequence[Message], *, budget: int, room: int | None
 def fitting_message(message: str, *, budget: int) -> str:
     """The message, cut at a word where it is longer than the budget."""
     return message if count_tokens(message) <= budget else cut_to(message, budget)
-
-
-def hypothesis_prompt(question: str) -> str:
-    """The prompt for a hypothetical answer to search with (HyDE)."""
-    return f"{HYPOTHESIS}\n\nQuestion: {question}\n\nParagraph:"

@@ -111,7 +111,7 @@ class RunningTurn:
     options: RetrievalOptions
     trace: Trace
     queries: tuple[str, ...] = ()  # the message as it is searched for; several where it asks several things
-    hypothesis: str | None = None  # to search with; None: the search writes its own where HyDE is on
+    hypothesis: str = ""  # a hypothetical answer to search with
     carried: str = ""  # the earlier question that was searched for with the message
     recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None

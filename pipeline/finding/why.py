@@ -72,7 +72,7 @@ def why_answered(
     retrieval = hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,
-        hypothesis=data_of(answer.steps, "hyde").get("hypothesis", ""),
+        hypothesis=data_of(answer.steps, "embed").get("hypothesis", ""),
         ranks=None,
     )
     sections = hybrid_search.store.sections

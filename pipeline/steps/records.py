@@ -19,7 +19,6 @@ LABELS: Mapping[str, str] = {
     "condense": "Reading the conversation",
     "recall": "Remembering",
     "correct": "Reading the question",
-    "hyde": "Writing a hypothetical answer",
     "embed": "Embedding the question",
     "search": "Searching {sentences:,} sentences",
     "fuse": "Fusing the rankings",

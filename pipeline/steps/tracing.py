@@ -26,7 +26,7 @@ PATH = "/v1/traces"
 LIMIT = 20_000  # characters of one attribute
 TIMEOUT_S = 3.0  # of one export: the longest that a dead server delays the end of a process
 KINDS = {
-    **dict.fromkeys(("condense", "hyde", "generate"), Kind.LLM),
+    **dict.fromkeys(("condense", "generate"), Kind.LLM),
     **dict.fromkeys(("recall", "search", "select"), Kind.RETRIEVER),
     "embed": Kind.EMBEDDING,
     "rerank": Kind.RERANKER,

@@ -19,7 +19,7 @@ ENCODER = FakeEncoder()
 CALIBRATION = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.5, sure=0.7)
 
 RETRIEVING = [
-    "correct", "hyde", "embed", "search", "fuse", "merge", "rerank", "answerable", "merge_up", "select",
+    "correct", "embed", "search", "fuse", "merge", "rerank", "answerable", "merge_up", "select",
 ]  # fmt: skip
 """The names of a search's steps, in order."""
 

@@ -19,7 +19,6 @@ from pipeline.answering.writing import MESSAGE_CUT
 from pipeline.chat import NOT_KEPT, PASTED
 from pipeline.errors import (
     AthenaError,
-    ModelTimeout,
     StoreError,
     UnknownConversation,
 )
@@ -303,18 +302,14 @@ def test_a_message_that_asks_two_things_is_searched_for_twice(new_chat: NewChat)
     }
 
 
-@pytest.mark.parametrize("question", [QUESTION, "Who won the football world cup?"])
-def test_a_hypothesis_that_fails_is_a_notice_of_the_answer(
-    new_chat: NewChat, manual: EmbeddedStore, question: str
+def test_with_hyde_the_first_message_is_searched_for_with_a_hypothesis(
+    new_chat: NewChat, manual: EmbeddedStore
 ) -> None:
-    def hypothesize(question: str, stop: threading.Event) -> str:
-        raise ModelTimeout("The model took too long.", "Choose a smaller one.")
-
-    hybrid_search = make_search(manual, hyde=True, hypothesize=hypothesize)
-    answer = new_chat(llm=FakeLLM([REPLY]), hybrid_search=hybrid_search).answer(question)
-    assert answer.notices[0] == (
-        "The search went without a hypothetical answer: The model took too long. Choose a smaller one."
-    )
+    written = '{"queries": ["cabin fan"], "hypothesis": "The antenna points at Earth."}'
+    llm = FakeLLM([written, REPLY])
+    answer = new_chat(llm=llm, options=make_search(manual, hyde=True).options).answer(QUESTION)
+    assert the_step(answer, "embed").data["hypothesis"] == "The antenna points at Earth."
+    assert (answer.condensed_question, len(llm.messages)) == ("cabin fan", 2)
 
 
 def test_an_empty_turn_is_left_out_of_the_next_prompt(new_chat: NewChat) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipeline.answer import Retrieval
-from pipeline.errors import ManifestMismatch, ModelTimeout, ModelUnavailable
+from pipeline.errors import ManifestMismatch, ModelTimeout
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.hyde import combine
 from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
@@ -33,9 +33,8 @@ def headings(retrieval: Retrieval) -> list[str]:
 
 
 def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
-    search = make_search(manual, top_k=2, candidates=5, hyde=True, merge_up=True)
+    search = make_search(manual, top_k=2, candidates=5, merge_up=True)
     search.cross_encoder = FakeCrossEncoder(lambda _: 0.5)
-    search.hypothesize = lambda *_: QUESTION
     retrieval = search.search(QUESTION)
     assert [step.name for step in retrieval.steps] == RETRIEVING
     assert {step.status for step in retrieval.steps} == {"ok"}
@@ -76,7 +75,7 @@ def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("question", ["", "   ", "?!", "\x00", "\ud800", '"AND (', "a" * 5000, "*:* OR NOT"])
 def test_no_question_breaks_it(manual: EmbeddedStore, question: str) -> None:
     retrieval = make_search(manual, merge_up=True).search(question)
-    assert [step.status for step in retrieval.steps if step.name not in ("hyde", "rerank")] == ["ok"] * 8
+    assert [step.status for step in retrieval.steps if step.name != "rerank"] == ["ok"] * 8
 
 
 def test_an_index_of_another_model_is_refused(tmp_path: Path) -> None:
@@ -105,12 +104,11 @@ class RecordingStore:
 
 def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore) -> None:
     store, encoder = RecordingStore(manual), FakeEncoder()
-    search = make_search(store, encoder=encoder, hyde=True, hypothesize=lambda *_: f"  {HYPOTHESIS}\n")
-    hyde = the_step(search.search(QUESTION), "hyde").data
-    assert (hyde["question"], hyde["hypothesis"], encoder.texts) == (QUESTION, HYPOTHESIS, [HYPOTHESIS])
+    found = make_search(store, encoder=encoder).search(QUESTION, hypothesis=HYPOTHESIS)
+    assert (the_step(found, "embed").data["hypothesis"], encoder.texts) == (HYPOTHESIS, [HYPOTHESIS])
     asked, judged = store.requests
-    expected = combine(ENCODER.encode_query(QUESTION), ENCODER.encode_passages([HYPOTHESIS])[0])
-    assert asked.vector == pytest.approx(expected)
+    mean = ENCODER.encode_query(QUESTION) + ENCODER.encode_passages([HYPOTHESIS])[0]
+    assert asked.vector == pytest.approx(mean / np.linalg.norm(mean))
     assert judged.vector == pytest.approx(ENCODER.encode_query(QUESTION))  # the verdict is on the question
     assert asked.text == judged.text == QUESTION
 
@@ -118,9 +116,6 @@ def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore
 @pytest.mark.parametrize(
     ("options", "name", "detail"),
     [
-        ({"hyde": False}, "hyde", "switched off"),
-        ({"hyde": True, "alpha": 0.0}, "hyde", "switched off"),
-        ({"hyde": True}, "hyde", "no language model is connected"),
         ({"rerank": False}, "rerank", "switched off"),
         ({"rerank": True}, "rerank", "no cross-encoder is available"),
         ({"merge_up": False}, "merge_up", "switched off"),
@@ -133,16 +128,12 @@ def test_a_skipped_step_has_a_reason(
     assert (step.status, step.detail) == ("skipped", detail)
 
 
-@pytest.mark.parametrize("error", [ModelTimeout("No answer.", "Wait."), ModelUnavailable("None.", "Start.")])
-def test_failing_models_are_failed_steps_and_not_errors(manual: EmbeddedStore, error: Exception) -> None:
-    def hypothesize(*_: object) -> str:
-        raise error
-
-    search = make_search(manual, hyde=True, hypothesize=hypothesize, cross_encoder=FakeCrossEncoder(error))
-    failed = search.search(QUESTION)
-    for step in (the_step(failed, "hyde"), the_step(failed, "rerank")):
-        assert (step.status, step.detail) == ("failed", str(error))
-    assert failed.passages == make_search(manual, hyde=False).search(QUESTION).passages
+def test_a_reranker_that_fails_is_a_failed_step_and_no_error(manual: EmbeddedStore) -> None:
+    error = ModelTimeout("No answer.", "Wait.")
+    failed = make_search(manual, cross_encoder=FakeCrossEncoder(error)).search(QUESTION)
+    step = the_step(failed, "rerank")
+    assert (step.status, step.detail) == ("failed", str(error))
+    assert failed.passages == make_search(manual).search(QUESTION).passages
 
 
 @pytest.mark.parametrize(("alpha", "used"), [(0.0, "bm25"), (1.0, "dense")])

@@ -113,7 +113,7 @@ def _show(why: Why) -> None:
 
 
 def what_if(turn: Turn) -> None:
-    """Draw four settings; a click searches with them and draws the comparison."""
+    """Draw three settings; a click searches with them and draws the comparison."""
     before = options_of(turn.answer)
     with st.form("what_if_form"):
         options = _controls(before)
@@ -121,10 +121,10 @@ def what_if(turn: Turn) -> None:
     if not searched:
         st.caption("Change a setting and search again to compare both rankings. Nothing is stored.")
         return
-    hypothesis = data_of(turn.answer.steps, "hyde").get("hypothesis", "")
+    hypothesis = data_of(turn.answer.steps, "embed").get("hypothesis", "")
     try:
         then = _search(turn.answer, before, hypothesis)
-        now = _search(turn.answer, options, hypothesis or None)  # None: a new one, if HyDE is on
+        now = _search(turn.answer, options, hypothesis)
     except AthenaError as error:
         st.error(plain(str(error)))
         return
@@ -141,11 +141,10 @@ def _controls(now: RetrievalOptions) -> RetrievalOptions:
     alpha = left.slider("Words (0) or meaning (1)", 0.0, 1.0, now.alpha, 0.05)
     top_k = left.slider("Most passages", 1, 30, now.top_k)
     rerank = right.checkbox("Rerank with the cross-encoder", now.rerank)
-    hyde = right.checkbox("Search with a hypothetical answer, too (HyDE)", now.hyde)
-    return now.but(alpha=alpha, top_k=top_k, rerank=rerank, hyde=hyde)
+    return now.but(alpha=alpha, top_k=top_k, rerank=rerank)
 
 
-def _search(answer: Answer, options: RetrievalOptions, hypothesis: str | None) -> Retrieval:
+def _search(answer: Answer, options: RetrievalOptions, hypothesis: str) -> Retrieval:
     """Search again for the answer's question."""
     return process.athena().hybrid_search.search(
         answer.condensed_question or answer.question,

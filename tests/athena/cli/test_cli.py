@@ -188,8 +188,6 @@ def test_flags_of_a_search_reach_it(data_dir: Path) -> None:
     assert [result["source"] for result in ok(*shared, "--alpha", "0")["results"]] == ["radio.md"]
     assert len(ok(*shared, "--alpha", "1")["results"]) == 2
     assert len(ok(*shared, "--alpha", "1", "--top-k", "1")["results"]) == 1
-    (hyde,) = [step for step in ok(*shared, "--no-hyde")["steps"] if step["name"] == "hyde"]
-    assert (hyde["status"], hyde["detail"]) == ("skipped", "switched off")
     (rerank,) = [step for step in ok(*shared, "--no-rerank")["steps"] if step["name"] == "rerank"]
     assert rerank["status"] == "skipped"
 

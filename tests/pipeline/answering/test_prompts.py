@@ -12,13 +12,11 @@ from pipeline.answering.citations import sentences_of
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import (
     ASK,
-    HYPOTHESIS,
     MESSAGE_TOKENS,
     Budget,
     build_prompt,
     fitting_history,
     fitting_message,
-    hypothesis_prompt,
     last_message,
     number_sources,
     source_block,
@@ -46,10 +44,6 @@ def test_memory_stands_in_the_users_message_and_is_stored_by_id() -> None:
     assert "The pump is \\[1] red." in prompt.messages[-1].text
     assert "[memory m1]" in prompt.stored[-1].text
     assert "red" not in prompt.stored[-1].text
-
-
-def test_the_hypothesis_prompt() -> None:
-    assert hypothesis_prompt("{q}?") == f"{HYPOTHESIS}\n\nQuestion: {{q}}?\n\nParagraph:"
 
 
 WORD = "5f3a9c01"

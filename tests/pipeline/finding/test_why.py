@@ -75,8 +75,16 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.M
 
 def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"fans.md": FANS})
-    search = make_search(store, hyde=True, hypothesize=lambda *_: "Fan 7 hums.")
-    answer = Answer("And that?", "fan", "", "quote", "", abstained=False, steps=search.search("fan").steps)
+    search = make_search(store)
+    answer = Answer(
+        "And that?",
+        "fan",
+        "",
+        "quote",
+        "",
+        abstained=False,
+        steps=search.search("fan", hypothesis="Fan 7 hums.").steps,
+    )
     last = the_step(search.search("fan", ranks=None), "fuse").data["ranking"][39]["id"]
     heading = store.sections.get_many([last])[last].metadata["heading_path"][-1]
     again = make_search(store, hyde=True)  # no model is there any more

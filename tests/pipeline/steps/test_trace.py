@@ -45,8 +45,8 @@ def test_steps_begin_one_after_the_other_though_the_clock_is_set(monkeypatch: py
 
 def test_a_step_that_is_skipped_or_fails_says_why() -> None:
     trace = Trace()
-    with trace.step("hyde") as hyde:
-        assert not hyde.is_on(False)
+    with trace.step("embed") as embed:
+        assert not embed.is_on(False)
     with trace.step("rerank") as rerank:
         assert rerank.is_on(True)
         rerank.fail("no answer in 3 s")
@@ -93,7 +93,7 @@ def test_data_is_json_already_so_that_it_reads_back_equal() -> None:
 def test_the_last_step_of_a_name_is_read() -> None:
     steps = (Step("tool", data={"tool": "a"}), Step("tool", data={"tool": "b"}))
     assert data_of(steps, "tool") == {"tool": "b"}
-    assert (data_of(steps, "hyde"), last_step(steps, "hyde")) == ({}, None)
+    assert (data_of(steps, "embed"), last_step(steps, "embed")) == ({}, None)
 
 
 @pytest.mark.parametrize(

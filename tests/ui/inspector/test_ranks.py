@@ -18,7 +18,7 @@ PARENTS = [{"section_id": "B", "heading_path": ["ECS", "Parent"], "members": ["B
 LINKED = [{"section_id": "L", "source": "ecs.md", "heading_path": ["ECS", "Linked"]}]
 SELECTED = {"selected": ["B"], "tokens": 1200, "dropped": [{"section_id": "A", "why": "too long"}]}
 STEPS = (
-    Step("hyde", ms=9000.0, status="skipped", detail="no language model is connected"),
+    Step("rerank", ms=9000.0, status="skipped", detail="no language model is connected"),
     Step("search", ms=20.0, data=FOUND),
     Step("fuse", ms=10.0, data={"sections": 250, "ranking": [{"id": known} for known in "ABCD"]}),
     Step("merge", data={"sections": SECTIONS}),
@@ -38,8 +38,8 @@ def test_a_box_has_the_count_the_time_and_its_share() -> None:
         "share": 1.0,
     }
     assert boxes["Select"]["count"] == "1 passages, 1,200 tokens"
-    assert (boxes["Hyde"]["time"], boxes["Hyde"]["share"]) == ("skipped", 0.0)
-    assert boxes["Hyde"]["count"] == "no language model is connected"
+    assert (boxes["Rerank"]["time"], boxes["Rerank"]["share"]) == ("skipped", 0.0)
+    assert boxes["Rerank"]["count"] == "no language model is connected"
 
 
 def test_sections_are_ranked_in_each_list_that_found_something() -> None:
