@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 MEGABYTE = 1_000_000
+MAX_UPLOAD_MB = 100  # that a browser may send
 UPLOADS = "uploads"
 """The folder of uploaded files in the data folder; every format is read there, since each file was chosen."""
 changing_files = threading.RLock()
