@@ -242,7 +242,7 @@ class Athena:
         """Load the embedding model in the background: it is needed soon, and other imports take as long.
 
         A model on a server is left alone: a request for nothing may cost money. A process that stays up,
-        `serving`, also counts the words of the documents, by which spelling is corrected.
+        `serving`, also collects the words of the documents, by which spelling is corrected.
         """
         if self.models.given.encoder is None and not is_remote(self.settings):
             run_ahead(lambda: self.encoder.encode_query(""))

@@ -17,7 +17,8 @@ def corrected(question: str, index: SentenceIndex) -> str:
     """Return the question with its misspelt words corrected; raises `StoreError`.
 
     One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
-    swaps letters or, of five, inserts one. Of several words the most frequent is meant.
+    swaps letters or, of five, inserts one. Of several words the one with the same letters is meant, else
+    the longest.
     """
     terms = {found[0]: {*analyse(found[0].lower())} for found in _WORD.finditer(question)}
     lacking = index.lacking(set().union(*terms.values()) - stop_terms())
@@ -29,14 +30,14 @@ def corrected(question: str, index: SentenceIndex) -> str:
 
 
 def _nearest(written: str, index: SentenceIndex) -> str:
-    """Return the documents' most frequent word that is one edit away from a word; without one, the word."""
+    """Return the documents' word that is one edit away from a word; without one, the word."""
     from rapidfuzz.distance import OSA
 
     word, vocabulary = written.lower(), index.vocabulary(written[0].lower())
     near = [
-        (count, other)
-        for other, count in vocabulary.items()
+        (sorted(other) == sorted(word), len(other), other)
+        for other in vocabulary
         if (len(word) + (len(other) > len(word)) >= ANY_EDIT or sorted(other) == sorted(word))
         and OSA.distance(word, other, score_cutoff=1) == 1
     ]
-    return max(near)[1] if near and word not in vocabulary else written
+    return max(near)[2] if near and word not in vocabulary else written

@@ -8,8 +8,7 @@ vectors are NumPy arrays.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
@@ -197,10 +196,10 @@ class SentenceIndex(Protocol):
         A term of a document that was deleted just now may still count as there.
         """
 
-    def vocabulary(self, initial: str) -> Mapping[str, int]:
-        """How often each word that begins with a letter is written in the sections, in lower case.
+    def vocabulary(self, initial: str) -> Set[str]:
+        """The words of the sections that begin with a letter, in lower case.
 
-        Words of deleted documents may still be counted.
+        Words of deleted documents may still be among them.
         """
 
 
@@ -324,9 +323,6 @@ def _other_choices(stored: Manifest, wanted: Manifest) -> list[str]:
 _WORD = re.compile(r"[^\W_]+")
 
 
-def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each word without digits is written, in lower case; half a second for 10 MB of text."""
-    counts = Counter[str]()
-    for text in texts:
-        counts.update(word for word in _WORD.findall(text.lower()) if word.isalpha())
-    return counts
+def words_of(texts: Iterable[str]) -> set[str]:
+    """The words without digits, in lower case; half a second for 10 MB of text."""
+    return {word for text in texts for word in _WORD.findall(text.lower()) if word.isalpha()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from itertools import chain
 
 from pipeline.nodes import StoredNode
@@ -20,7 +20,7 @@ from pipeline.stores.base import (
     StoredDocument,
     Vector,
     check_search,
-    count_words,
+    words_of,
 )
 from pipeline.stores.embedded.database import Database, as_json
 from pipeline.stores.embedded.documents import (
@@ -109,7 +109,7 @@ class EmbeddedSentences:
         self._manifest = manifest
         self._vectors = VectorIndex()
         self._catch_up = catch_up
-        self._words: tuple[State, Mapping[str, int]] | None = None
+        self._words: tuple[State, Set[str]] | None = None
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search sections and sentences by BM25 and by vector."""
@@ -133,16 +133,16 @@ class EmbeddedSentences:
             self._catch_up(connection)
             return self._lexical.lacking(read_state(connection), terms)
 
-    def vocabulary(self, initial: str) -> Mapping[str, int]:
-        """How often each word that begins with a letter is written in the sections, in lower case."""
+    def vocabulary(self, initial: str) -> Set[str]:
+        """The words of the sections that begin with a letter, in lower case."""
         with self._database.read() as connection:
             state = read_state(connection)
             known = self._words
             if known is None or known[0] != state:
                 rows = connection.execute(f"{NODES} WHERE node.section IS NULL")
                 headings = ((node_metadata(row, {})["heading_path"], row[5]) for row in rows)
-                known = self._words = state, count_words(" ".join((*path, text)) for path, text in headings)
-        return {word: count for word, count in known[1].items() if word.startswith(initial)}
+                known = self._words = state, words_of(" ".join((*path, text)) for path, text in headings)
+        return {word for word in known[1] if word.startswith(initial)}
 
     def close(self) -> None:
         """Free the vectors."""

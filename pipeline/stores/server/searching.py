@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -99,11 +99,11 @@ class ServerSentences:
         found = zip(terms, self._ask(index, queries, None), strict=True)
         return frozenset(term for term, hits in found if not hits)
 
-    def vocabulary(self, initial: str) -> Mapping[str, int]:
-        """How often each word that begins with a letter was written in what was ingested, in lower case."""
+    def vocabulary(self, initial: str) -> Set[str]:
+        """The words of what was ingested that begin with a letter, in lower case."""
         begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
         with self._connections.mongodb() as database:
-            return {word["_id"]: word["count"] for word in database["words"].find(begins)}
+            return {word["_id"] for word in database["words"].find(begins)}
 
     def _best(
         self, database: Db, index: Index, queries: Sequence[Query], paths: Globs | None

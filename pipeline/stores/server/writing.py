@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -24,7 +23,7 @@ from weaviate.classes.query import Filter
 from weaviate.exceptions import WeaviateBatchError, WeaviateDeleteManyError
 
 from pipeline.errors import UnknownDocument
-from pipeline.stores.base import LEVELS, Level, NewDocument, count_words
+from pipeline.stores.base import LEVELS, Level, NewDocument, words_of
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 from pipeline.stores.server.index import check_build, raise_generation
 from pipeline.stores.server.reading import document_fields, section_records
@@ -45,7 +44,7 @@ class ServerWriting:
     def __init__(self, connections: Connections, build: str) -> None:
         self._connections = connections
         self._build = build
-        self._words = Counter[str]()
+        self._words = set[str]()
 
     def replace(self, *documents: NewDocument) -> None:
         """Write documents: into both servers, then their records; then delete the former versions."""
@@ -64,7 +63,7 @@ class ServerWriting:
             raise_generation(database)
             clean(self._connections, database, self._build, [document.source for document in documents])
         sections = [section for document in documents for section in document.sections]
-        self._words += count_words(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
+        self._words |= words_of(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
@@ -144,6 +143,8 @@ def insert_objects(
 
 def _begin(database: Db, group: Mapping[str, NewDocument]) -> None:
     """Note in the documents' records that these versions are being written."""
+    new = {"version": "", "next": "", "versions": [], "clean": False}
+    _insert_missing(database, "documents", [{"_id": one.source, **new} for one in group.values()])
     database["documents"].bulk_write(
         [
             UpdateOne(
@@ -185,22 +186,23 @@ def _switch(database: Db, group: Mapping[str, NewDocument]) -> None:
         log.warning("%d documents were written by another process at the same time: its version stays", lost)
 
 
-def _add_words(database: Db, words: Mapping[str, int]) -> None:
-    """Add to how often words are written in documents, by which spelling is corrected; none is subtracted.
+def _add_words(database: Db, words: Iterable[str]) -> None:
+    """Add words of documents, by which spelling is corrected; none is taken away."""
+    for some in in_parts(words):
+        _insert_missing(database, "words", [{"_id": word} for word in some])
 
-    A new word that another process adds at the same moment is a duplicate, and is added to on the next try.
+
+def _insert_missing(database: Db, name: str, records: Sequence[Record]) -> None:
+    """Insert the records whose ids a collection does not have.
+
+    Two processes may upsert one record at once; a server that then refuses the second cannot refuse an
+    update of a record that exists.
     """
-    for some in in_parts(words.items()):
-        changes = [UpdateOne({"_id": word}, {"$inc": {"count": count}}, upsert=True) for word, count in some]
-        while changes:
-            try:
-                database["words"].bulk_write(changes, ordered=False)
-                changes = []
-            except BulkWriteError as error:
-                failed = error.details["writeErrors"]
-                if any(one["code"] != DUPLICATE for one in failed):
-                    raise
-                changes = [changes[one["index"]] for one in failed]
+    try:
+        database[name].insert_many(records, ordered=False)
+    except BulkWriteError as error:
+        if any(one["code"] != DUPLICATE for one in error.details["writeErrors"]):
+            raise
 
 
 def _unused(record: Record) -> list[str]:
