@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
+    from pipeline.models.clients import LanguageModel
+
 WORD = "Answer with the one word: ready"
 WORD_TIMEOUT_S = 60.0  # a model may have to be loaded first
 REMOTE = ("ollama/", "openai/")  # how the names of models on a server begin
@@ -41,7 +43,7 @@ class Models:
     encoder: Lazy[tuple[Encoder, ModelChoice]]
     cross_encoder: Lazy[tuple[CrossEncoder | None, ModelChoice]]
 
-    def language_model(self, wanted: str | LLM | None = None) -> tuple[LLM | None, ModelChoice]:
+    def language_model(self, wanted: str | LLM | None = None) -> tuple[LanguageModel | None, ModelChoice]:
         """Return the wanted language model, a name or a model, and why it was chosen.
 
         Without `wanted`, it is the given one, else the settings'. The model is None where there is none.

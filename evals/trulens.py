@@ -25,9 +25,8 @@ from pipeline.messages import Message
 from pipeline.models.generation import complete
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
     from athena import Athena
+    from pipeline.models.clients import LanguageModel
 
 METRICS = ("context_relevance", "groundedness", "answer_relevance")
 JUDGED_PASSAGES = 3  # each is one call of the model
@@ -59,7 +58,7 @@ class RecordedAssistant:
 class Recorder:
     """Writes answers, and the scores of a judge if there is one, into an open TruLens session."""
 
-    def __init__(self, session: Any, athena: Athena, *, dataset: str, llm: LLM | None) -> None:
+    def __init__(self, session: Any, athena: Athena, *, dataset: str, llm: LanguageModel | None) -> None:
         from trulens.apps.app import TruApp
 
         settings = athena.options.model_dump() | {"embedding_model": athena.encoder.name}
@@ -124,7 +123,7 @@ def _constant(value: float) -> Callable[[str], float]:
     return implementation
 
 
-def judged(llm: LLM, question: str, contexts: Sequence[str], answer: str) -> dict[str, float]:
+def judged(llm: LanguageModel, question: str, contexts: Sequence[str], answer: str) -> dict[str, float]:
     """Return TruLens' three feedback scores of one answer by a language model, all 0..1.
 
     Context relevance is the mean over the first passages, groundedness the mean over the answer's sentences.
@@ -154,7 +153,7 @@ def judged(llm: LLM, question: str, contexts: Sequence[str], answer: str) -> dic
     return found
 
 
-def _provider(llm: LLM) -> Any:
+def _provider(llm: LanguageModel) -> Any:
     """Return a TruLens feedback provider that asks our own client of the language model.
 
     It cuts answers into sentences itself: TruLens would download a tokenizer or ask the model.
@@ -182,7 +181,7 @@ def _provider(llm: LLM) -> Any:
             return complete(llm, prompt or asked, timeout_s=JUDGE_TIMEOUT_S, json_schema=schema)
 
     endpoint = Endpoint(name="athena", rpm=REQUESTS_A_MINUTE)
-    return AthenaProvider(model_engine=llm.metadata.model_name, endpoint=endpoint)
+    return AthenaProvider(model_engine=llm.server.name, endpoint=endpoint)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
+    from pipeline.models.clients import LanguageModel
 
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
@@ -212,7 +212,7 @@ class ChatRecipe:
         with turn.trace.step("quote", limit=self.parts.limits.quotes) as step:
             return replies.quoted(step, turn, self.parts.hybrid_search, notice=notice)
 
-    def _generate(self, turn: RunningTurn, llm: LLM, emit: Emit) -> Answer:
+    def _generate(self, turn: RunningTurn, llm: LanguageModel, emit: Emit) -> Answer:
         """Answer with the model; where it fails before the first word, quotes stand in for it."""
         leads = turn.recollection.leads(turn.found.answerability)
         if turn.found.answerability.verdict != "answered" and not leads:

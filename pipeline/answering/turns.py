@@ -16,11 +16,10 @@ from pipeline.steps.records import Step, last_step
 from pipeline.steps.trace import Trace
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
     from pipeline.answering.persona import Persona
     from pipeline.answering.prompts import Source
     from pipeline.models.base import ModelChoice
+    from pipeline.models.clients import LanguageModel
     from pipeline.retrieve import HybridSearch
     from pipeline.stores.conversations import Conversations
 
@@ -82,7 +81,7 @@ class ChatParts:
 
     hybrid_search: HybridSearch
     options: RetrievalOptions
-    llm: LLM | None
+    llm: LanguageModel | None
     choice: ModelChoice
     conversations: Conversations
     persona: Persona

@@ -15,10 +15,9 @@ from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Emit, SentencesCited, ThoughtArrived, TokenArrived
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
     from pipeline.answering.turns import ChatParts, RunningTurn
     from pipeline.answering.verification import CitedAnswer
+    from pipeline.models.clients import LanguageModel
 
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
@@ -61,7 +60,7 @@ def cited_answer(turn: RunningTurn, parts: ChatParts, sources: Sequence[Source])
 def write(
     turn: RunningTurn,
     parts: ChatParts,
-    llm: LLM,
+    llm: LanguageModel,
     messages: Sequence[Message],
     cited: CitedAnswer,
     *,

@@ -17,7 +17,7 @@ from pipeline.errors import ModelError
 from pipeline.messages import Message
 
 if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
+    from pipeline.models.clients import LanguageModel
 
 TIMEOUT_S = 20.0
 LONGEST_SAID = 600  # characters of a message of the history
@@ -85,7 +85,7 @@ def _example(before: str, last: str, queries: Sequence[str]) -> tuple[Message, M
 
 
 def rewrite(
-    llm: LLM,
+    llm: LanguageModel,
     history: Sequence[Message],
     message: str,
     *,

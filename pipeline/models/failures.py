@@ -1,4 +1,4 @@
-"""Errors of model servers in our error tree: each names the server, the model and the remedy."""
+"""Model servers, and their errors in our error tree: each names the server, the model and the remedy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.options import ModelServerOptions
 from pipeline.redaction import redacted, without_password
 
 Provider = Literal["ollama", "openai", "local"]
@@ -16,13 +17,18 @@ MOST_SHOWN = 300  # characters of a server's own words
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
 KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
 LISTED = "Choose a model that this server lists, for example in ATHENA_LLM."
-REFUSALS = {
-    401: (ModelUnavailable, "refused the key", KEY),
-    403: (ModelUnavailable, "refused the key", KEY),
-    404: (ModelUnavailable, "is not there", LISTED),
-    429: (ModelError, "has had too many requests", "Wait a minute and ask again."),
-}  # fmt: skip
-"""What the HTTP status of a refusal means: the error, the problem, and what to do."""
+ELSEWHERE = "sends requests elsewhere; nothing was sent there"
+LOG = "Ask again in a moment; if it fails again, look at the server's log."
+STATUSES = (
+    (401, 401, ModelUnavailable, "refused the key", KEY),
+    (403, 403, ModelUnavailable, "refused the key", KEY),
+    (404, 404, ModelUnavailable, "is not there", LISTED),
+    (429, 429, ModelError, "has had too many requests", "Wait a minute and ask again."),
+    (300, 399, ModelError, ELSEWHERE, "Set the URL to the right place."),
+    (500, 599, ModelError, "failed", LOG),
+    (0, 999, ModelError, "refused the request", "Check the model's settings."),
+)
+"""HTTP statuses from and to, what they mean: error, problem, and what to do; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,13 @@ class Server:
         lacks = self.provider == "openai" and "/" not in self.url.partition("//")[2].rstrip("/")
         return " Should ATHENA_OPENAI_BASE_URL end with '/v1'?" if lacks else ""
 
+    def http(self, options: ModelServerOptions) -> dict[str, Any]:
+        """Return the arguments of an httpx client for this server."""
+        from pipeline.models.connections import client_options
+
+        connect_s = options.connect_timeout_s
+        return client_options(self.url, connect_timeout_s=connect_s, read_timeout_s=self.timeout_s)
+
     def unreachable(self, reason: str) -> ModelUnavailable:
         """Return the error for a server that does not answer."""
         fix = f"Start that server, or correct ATHENA_OPENAI_BASE_URL.{self.v1_hint}"
@@ -68,12 +81,13 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     if isinstance(error, ModelError):
         return error
     causes = tuple(_causes(error))
+    words = _words(causes[-1])
+    for cause in causes:
+        response = getattr(cause, "response", None)  # of httpx and openai
+        status = getattr(cause, "status_code", 0) or getattr(response, "status_code", 0)
+        if status > 0:  # of Ollama's errors within an answer: -1
+            return _refused(server, status, _words(cause if response is None else response.text))
     unreachable = (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL)
-    responses = (getattr(cause, "response", None) for cause in causes)  # of httpx and openai
-    response = next((one for one in responses if one is not None), None)
-    words = _words(causes[-1] if response is None else response.text)
-    if response is not None:
-        return _refused(server, response.status_code, words)
     if not begun and _any(causes, httpx.UnsupportedProtocol, *unreachable):
         return server.unreachable(words)
     if _any(causes, httpx.TimeoutException):
@@ -98,19 +112,13 @@ def quoted(words: str) -> str:
 
 def _refused(server: Server, status: int, words: str) -> ModelError:
     """Return the error for an HTTP status of 300 or more."""
-    kind, problem, fix = REFUSALS.get(
-        status, (ModelError, "refused the request", "Check the model's settings.")
-    )
+    _, _, kind, problem, fix = next(row for row in STATUSES if row[0] <= status <= row[1])
     if status in (404, 405) and not server.model:
         kind, problem, fix = ModelError, "lists no models", "Name one, for example in ATHENA_LLM."
     elif status == 404 and server.provider == "ollama":
         fix = f"Get it with `ollama pull {server.model}`."
     elif TOO_LONG.search(words):
         problem, fix = "cannot hold so long a prompt", "Lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
-    elif status < 400:
-        problem, fix = "sends requests elsewhere; nothing was sent there", "Set the URL to the right place."
-    elif status >= 500:
-        problem, fix = "failed", "Ask again in a moment; if it fails again, look at the server's log."
     hint = server.v1_hint if 400 <= status < 500 else ""
     return kind(f"{server.place} {problem} (HTTP {status}): {words or 'no reason given'}.", f"{fix}{hint}")
 

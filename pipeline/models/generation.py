@@ -1,34 +1,25 @@
-"""Generate text with any LlamaIndex model: streamed, stoppable, thoughts apart, with clear errors."""
+"""Generate text with a language model: streamed, stoppable, thoughts apart, with clear errors."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
-import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
 
 from pipeline.answer import Usage
 from pipeline.errors import ModelTimeout
 from pipeline.messages import Message
-from pipeline.models.connections import Call
+from pipeline.models.clients import LanguageModel, Piece, Schema
 from pipeline.models.failures import quoted, translate
-from pipeline.models.llm import server_of
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import held_back, redacted
 from pipeline.steps.spending import account
 from pipeline.words import well_formed
 
-if TYPE_CHECKING:
-    from llama_index.core.base.llms.types import ChatResponse
-    from llama_index.core.llms import LLM
-
 POLL_S = 0.1  # how soon a stop is noticed
-CHARACTERS_A_TOKEN = 4.0
-WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
-
 OPEN, CLOSE = "<think>", "</think>"
 _TAG = re.compile(f"({OPEN}|{CLOSE})")
 _BEGUN = re.compile(r"</?t?h?i?n?k?\Z")  # what may be the beginning of a tag at the end of a piece
@@ -37,14 +28,6 @@ TRUNCATED = "The model read only {} tokens of a longer prompt. Raise ATHENA_CONT
 ALL_THOUGHT = "The model used its whole answer for thinking. Raise ATHENA_MAX_ANSWER_TOKENS."
 ONLY_THOUGHT = "The model thought, and wrote no answer. Ask again, or choose another model."
 CUT = "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """A piece of an answer, or of the thoughts before it."""
-
-    text: str = ""
-    thinking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,158 +41,140 @@ class Generation:
     prompt_tokens: int | None = None
     answer_tokens: int | None = None
     prompt_truncated: bool = False  # the server did not read the whole prompt
-    seconds: float = 0.0
     notice: str = ""  # for the reader of the answer; "" when all is well
 
 
-class ChatStream(Iterator[Delta]):
+class ChatStream(Iterator[Piece]):
     """An answer as it arrives; `text` and `thinking` grow, and `generation` is there at the end.
 
     Setting `stop` ends it without an exception, at once where the model is on a server; so does `close`.
-    `deadline_s` limits the whole answer. `json_schema` is sent to servers that can keep to one. Raises
+    `deadline_s` limits the whole answer. Servers that can keep to `json_schema` do. Raises
     `ModelUnavailable`, `ModelTimeout`, `AnswerInterrupted` or `ModelError`; `text` keeps what had arrived.
     """
 
     def __init__(
         self,
-        llm: LLM,
+        llm: LanguageModel,
         messages: Sequence[Message],
         *,
         stop: threading.Event,
         deadline_s: float | None = None,
-        json_schema: Mapping[str, Any] | None = None,
+        json_schema: Schema | None = None,
     ) -> None:
         self.text = self.thinking = ""
         self.generation: Generation | None = None
-        self._llm, self._messages, self._stop = llm, list(messages), stop
-        self._started, self._deadline_s, self._schema = time.monotonic(), deadline_s or inf, json_schema
-        self._server, self._account = server_of(llm), account.get()
-        self._finish_reason = self._waiting = ""
-        self._counts: tuple[int | None, int | None] = (None, None)  # of the prompt and of the answer
-        self._call, self._ended, self._is_late = Call(), threading.Event(), False
-        self._deltas = self._run()
+        self._llm, self._messages, self._schema = llm, list(messages), json_schema
+        self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
+        self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
+        self._closed, self._end, self._waiting = threading.Event(), Piece(), ""
+        self._pieces = self._run()
 
-    def __next__(self) -> Delta:
-        return next(self._deltas)
+    def __next__(self) -> Piece:
+        return next(self._pieces)
 
     def close(self) -> None:
         """Hang up; safe at any time."""
-        self._deltas.close()
+        self._pieces.close()
 
-    def _run(self) -> Generator[Delta, None, None]:
-        threading.Thread(target=self._guard, name="athena-llm-stop", daemon=True).start()
+    # -- in a thread of its own ----------------------------------------------------------------------
+
+    def _work(self) -> None:
+        """Put what the model sends into the queue, then why it failed if it did, and None."""
         try:
-            yield from self._pieces()
+            asyncio.run(self._read())
+        finally:
+            self._arrived.put(None)
+
+    async def _read(self) -> None:
+        """Read until the end; at a stop the request is cancelled, which closes its connection."""
+        reading = asyncio.create_task(self._receive())
+        while not reading.done():
+            await asyncio.wait({reading}, timeout=POLL_S)
+            if self._stop.is_set() or self._closed.is_set():
+                reading.cancel()
+                await asyncio.wait({reading})
+        if not reading.cancelled() and (error := reading.exception()):
+            self._arrived.put(error)
+
+    async def _receive(self) -> None:
+        late = f"{self._llm.server.place} was not done within {self._deadline_s or 0:g} s."
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                async for piece in self._llm.stream(self._messages, self._schema):
+                    self._arrived.put(piece)
+        except TimeoutError as error:
+            fix = "Choose a smaller model, or allow it more time in the settings."
+            raise ModelTimeout(late, fix) from error
+
+    # -- in the reader's thread ----------------------------------------------------------------------
+
+    def _run(self) -> Generator[Piece, None, None]:
+        splitter = ThinkingSplitter()
+        try:
+            if not self._stop.is_set():
+                threading.Thread(target=self._work, name="athena-llm", daemon=True).start()
+            while not self._stop.is_set() and (found := self._arrived.get()) is not None:
+                if isinstance(found, BaseException):
+                    raise found
+                self._note_end(found)
+                text, thoughts = splitter.split(found.text)
+                yield from self._added(text, found.thinking + thoughts)
+            yield from self._added(*splitter.rest(), is_last=True)
             self.generation = self._outcome()
         except Exception as error:
-            raise translate(error, server=self._server, begun=bool(self.text or self.thinking)) from error
+            begun = bool(self.text or self.thinking)
+            raise translate(error, server=self._llm.server, begun=begun) from error
         finally:
-            self._ended.set()
-            self._call.end()
+            self._closed.set()
             self._note_tokens()
 
-    def _guard(self) -> None:
-        """Cut the connection off at a stop or at the deadline, since the reader waits for the next byte."""
-        while not self._ended.wait(POLL_S):
-            self._is_late = time.monotonic() > self._started + self._deadline_s
-            if self._stop.is_set() or self._is_late:
-                self._call.cut_off()
-                return
+    def _added(self, text: str, thinking: str, *, is_last: bool = False) -> Iterator[Piece]:
+        """Yield a piece, except for an end of it that may be the beginning of a secret."""
+        text = redacted(self._waiting + text)
+        end = len(text) - (0 if is_last else held_back(text))
+        text, self._waiting = text[:end], text[end:]
+        piece = Piece(well_formed(text if self.text else text.lstrip()), well_formed(redacted(thinking)))
+        self.text += piece.text
+        self.thinking += piece.thinking
+        if piece != Piece():
+            yield piece
 
-    def _responses(self) -> Iterator[ChatResponse]:
-        """Yield the model's responses until the end or a stop; all that has arrived, however late."""
-        if self._stop.is_set():
-            return
-        from llama_index.core.base.llms.types import ChatMessage
-
-        asked = [ChatMessage(role=one.role, content=one.text) for one in self._messages]
-        schema = _schema_arguments(self._server.provider, self._schema)
-        self._call.begin()
-        try:
-            for response in self._llm.stream_chat(asked, **schema):
-                if self._stop.is_set() or (self._is_late and not self._call.streams):
-                    break
-                yield response
-        except Exception:
-            if not (self._stop.is_set() or self._is_late):
-                raise
-        if self._is_late and not (self._finish_reason or self._stop.is_set()):
-            problem = f"{self._server.place} was not done within {self._deadline_s:g} s."
-            raise ModelTimeout(problem, "Choose a smaller model, or allow it more time in the settings.")
-
-    def _pieces(self) -> Iterator[Delta]:
-        splitter = ThinkingSplitter()
-        for response in self._responses():
-            self._note_end(response.raw)
-            text, thoughts = splitter.split(response.delta or "")
-            thoughts = (response.additional_kwargs.get("thinking_delta") or "") + thoughts
-            text = redacted(self._waiting + text)
-            end = len(text) - held_back(text)
-            self._waiting = text[end:]
-            yield from self._added(text[:end], redacted(thoughts))
-        text, thoughts = splitter.rest()
-        yield from self._added(self._waiting + text, thoughts)
-        # Ollama's stream says that it is done; OpenAI's has a word at least, if its server is one.
-        is_open = self._server.provider == "ollama" or not (self.text or self.thinking)
-        if self._server.url and is_open and not (self._finish_reason or self._stop.is_set()):
-            raise EOFError("the connection ended before the answer did")
-
-    def _added(self, text: str, thinking: str) -> Iterator[Delta]:
-        delta = Delta(well_formed(text if self.text else text.lstrip()), well_formed(thinking))
-        self.text += delta.text
-        self.thinking += delta.thinking
-        if delta.text or delta.thinking:
-            yield delta
-
-    def _note_end(self, raw: Any) -> None:
-        """Note reason and counts of Ollama's last line or OpenAI's chunks; the counts may follow."""
-        if isinstance(raw, Mapping):
-            reason = (raw.get("done_reason") or "stop") if raw.get("done") else ""
-            read, wrote = raw.get("prompt_eval_count"), raw.get("eval_count")
-        else:
-            choices, usage = getattr(raw, "choices", None), getattr(raw, "usage", None)
-            reason = getattr(choices[0], "finish_reason", "") if choices else ""
-            read, wrote = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
-        self._finish_reason = quoted(str(reason or "")) or self._finish_reason
-        if isinstance(read, int) or isinstance(wrote, int):
-            self._counts = read, wrote
+    def _note_end(self, piece: Piece) -> None:
+        """Note how the answer ended; the counts may follow the reason."""
+        if piece.prompt_tokens is None and piece.answer_tokens is None:
+            kept = self._end.prompt_tokens, self._end.answer_tokens
+            piece = replace(piece, prompt_tokens=kept[0], answer_tokens=kept[1])
+        reason = quoted(piece.finish_reason) or self._end.finish_reason
+        self._end = replace(piece, text="", thinking="", finish_reason=reason)
 
     def _outcome(self) -> Generation:
-        reason = self._finish_reason or ("stopped" if self._stop.is_set() else "")
-        truncated, notice = self._is_truncated(), ""
-        if truncated:
-            notice = TRUNCATED.format(self._counts[0])
+        end, notice = self._end, ""
+        reason = end.finish_reason or ("stopped" if self._stop.is_set() else "")
+        if end.prompt_truncated:
+            notice = TRUNCATED.format(end.prompt_tokens)
         elif reason == "length":
             notice = CUT if self.text else ALL_THOUGHT
         elif self.thinking and not self.text and reason != "stopped":
             notice = ONLY_THOUGHT
-        return Generation(reason, *self._counts, truncated, time.monotonic() - self._started, notice)
-
-    def _is_truncated(self) -> bool:
-        """Return True where Ollama counts fewer prompt tokens than there were, or as many as it can hold."""
-        read = self._counts[0]
-        if not read or self._server.provider != "ollama":
-            return False  # OpenAI's servers refuse a prompt that is too long; 0 is a cached prompt
-        estimate = sum(len(message.text) for message in self._messages) / CHARACTERS_A_TOKEN
-        return read >= self._llm.metadata.context_window - 1 or read < WHOLE_PROMPT_SHARE * estimate
+        return Generation(reason, end.prompt_tokens, end.answer_tokens, end.prompt_truncated, notice)
 
     def _note_tokens(self) -> None:
         """Note the tokens for the turn's usage, unless the model failed before the first piece."""
         if self._account is not None and (self.text or self.thinking or self.generation):
-            read, wrote = self._counts
+            read, wrote = self._end.prompt_tokens, self._end.answer_tokens
             asked = read or sum(count_tokens(message.text) for message in self._messages)
             written = count_tokens(self.thinking + self.text) if wrote is None else wrote
             estimated = not read or wrote is None
-            self._account.append(Usage(asked, written, estimated, model=self._server.name))
+            self._account.append(Usage(asked, written, estimated, model=self._llm.server.name))
 
 
 def complete(
-    llm: LLM,
+    llm: LanguageModel,
     messages: str | Sequence[Message],
     *,
     timeout_s: float,
     stop: threading.Event | None = None,
-    json_schema: Mapping[str, Any] | None = None,
+    json_schema: Schema | None = None,
 ) -> str:
     """Return the whole reply to one prompt or to messages, without thoughts; after a stop, what had arrived.
 
@@ -218,17 +183,14 @@ def complete(
     asked = [Message("user", messages)] if isinstance(messages, str) else messages
     stop = stop or threading.Event()
     stream = ChatStream(llm, asked, stop=stop, deadline_s=timeout_s, json_schema=json_schema)
-    text = "".join(delta.text for delta in stream)
+    return without_thoughts("".join(piece.text for piece in stream))
+
+
+def without_thoughts(reply: str) -> str:
+    """Return a reply, or the beginning of one, without the thoughts in it."""
+    splitter = ThinkingSplitter()
+    text = splitter.split(reply)[0] + splitter.rest()[0]
     return text.rpartition(CLOSE)[2].strip()  # some templates open the thoughts in the prompt
-
-
-def _schema_arguments(provider: str, schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the arguments by which a server of this kind keeps to a JSON schema."""
-    if schema is None or provider == "local":
-        return {}
-    if provider == "ollama":
-        return {"format": schema}
-    return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}
 
 
 class ThinkingSplitter:

@@ -1,7 +1,7 @@
-"""Language models on servers: which there are, which one is chosen, and LlamaIndex's class for it.
+"""Language models on servers: which there are, which one is chosen, and getting one.
 
-Ollama's come first, then OpenAI's, then a compatible server's. Importing LlamaIndex or httpx takes long, so
-both wait until a server answers. `openai` comes with the extra `[openai]`.
+Ollama's come first, then OpenAI's or a compatible server's. Importing httpx takes long, so that waits until a
+server answers. `openai` comes with the extra `[openai]`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
-from math import inf
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.models.base import ModelChoice, Pulling
+from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel
 from pipeline.models.failures import Server, quoted, translate
-from pipeline.options import OLLAMA_URL, LanguageModelOptions
+from pipeline.options import OLLAMA_URL, LanguageModelOptions, ModelServerOptions
 from pipeline.redaction import hide, without_password
 
 if TYPE_CHECKING:
@@ -27,14 +28,13 @@ DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
 HOW_TO_CONNECT = f"Start Ollama (`ollama serve`, then `ollama pull llama3.2`). {NEEDS_KEY}"
-KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
 PULL_SILENCE_S = 300.0  # Ollama checks gigabytes without a word
 MOST_MODELS = 1000
 OTHER_MODEL = re.compile(  # names of models that cannot chat: they embed, rerank, listen, speak or draw
     r"embed|rerank|minilm|bert\b|(^|[/_-])(bge|gte|e5|mxbai|paraphrase|tts)\b|whisper|dall-e|moderation|diffusion",
     re.IGNORECASE,
 )
-Choice = tuple["LLM | None", ModelChoice]
+Choice = tuple[LanguageModel | None, ModelChoice]
 ServerKind = Literal["ollama", "openai"]
 
 
@@ -58,15 +58,16 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice
         return _none(error.problem, error.fix, wrong=True)
 
 
-def language_model_of(llm: LLM) -> tuple[LLM, ModelChoice]:
-    """Return any LlamaIndex `LLM` with its choice; raises `ConfigurationError` for another object."""
+def language_model_of(llm: LLM) -> tuple[LanguageModel, ModelChoice]:
+    """Return any LlamaIndex `LLM` as ours, with its choice; raises `ConfigurationError` for other objects."""
     from llama_index.core.llms import LLM
 
     if not isinstance(llm, LLM):
         raise ConfigurationError(f"`llm` is a '{type(llm).__name__}'.", "Give a LlamaIndex LLM, or a name.")
-    name = llm.metadata.model_name
-    name = type(llm).__name__ if name in ("", "unknown") else name
-    return llm, ModelChoice("language model", name, "given", "given by the program")
+    from pipeline.llamaindex.llms import GivenModel
+
+    model = GivenModel(llm)
+    return model, ModelChoice("language model", model.server.name, "given", "given by the program")
 
 
 def require_model_name(name: str) -> None:
@@ -93,7 +94,7 @@ def list_models(kind: ServerKind, options: LanguageModelOptions) -> list[str]:
     """
     if kind == "openai" and not options.openai_base_url:
         return [DEFAULT_OPENAI_MODEL] if options.openai_api_key else []
-    url, key = (options.ollama_url, "") if kind == "ollama" else (options.openai_url, options.openai_api_key)
+    url, key = _url(kind, options), "" if kind == "ollama" else options.openai_api_key
     server = Server(kind, url, "", options.connect_timeout_s)
     path, rows, name = ("/api/tags", "models", "name") if kind == "ollama" else ("/models", "data", "id")
     if _is_refused(url, options.connect_timeout_s):
@@ -102,7 +103,7 @@ def list_models(kind: ServerKind, options: LanguageModelOptions) -> list[str]:
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with httpx.Client(**_http(url, options, read_timeout_s=options.connect_timeout_s)) as client:
+        with httpx.Client(**server.http(options)) as client:
             found = client.get(url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows] or []
             names = [row[name] for row in found[:MOST_MODELS]]
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, LookupError) as error:  # or other JSON
@@ -164,90 +165,20 @@ def _none(detail: str, fix: str, *, wrong: bool = False) -> Choice:
 
 
 def _place(kind: ServerKind, options: LanguageModelOptions) -> str:
-    if kind == "openai":
-        return without_password(options.openai_url)
-    return f"Ollama at {without_password(options.ollama_url)}"
+    return ("Ollama at " if kind == "ollama" else "") + without_password(_url(kind, options))
 
 
 def _connected(kind: ServerKind, model: str, options: LanguageModelOptions, *, fix: str = "") -> Choice:
-    try:
-        llm = (ollama_model if kind == "ollama" else openai_model)(model, options)
-    except ImportError:
+    if kind == "openai" and find_spec("openai") is None:
         return _none(f"The language model '{kind}/{model}' needs a package that is missing.", INSTALL_OPENAI)
-    return llm, ModelChoice("language model", f"{kind}/{model}", kind, f"by {_place(kind, options)}", fix)
-
-
-def ollama_model(model: str, options: LanguageModelOptions) -> LLM:
-    """Make LlamaIndex's model of an Ollama server; asks nothing before it is used.
-
-    `context_window` is given, so that `num_ctx` is always sent and metadata never asks the server.
-    """
-    import ollama
-    from llama_index.llms.ollama import Ollama
-
-    from pipeline.models.connections import HOOKS
-
     hide(dict(options))
-    http = _http(options.ollama_url, options)
-    return Ollama(  # type: ignore[no-any-return]
-        model=model,
-        base_url=options.ollama_url,
-        temperature=options.temperature,
-        context_window=options.context_window,
-        request_timeout=options.request_timeout_s,
-        client=ollama.Client(options.ollama_url, **http, event_hooks=HOOKS),
-        async_client=ollama.AsyncClient(options.ollama_url, **http),
-        is_function_calling_model=False,
-        keep_alive=KEEP_ALIVE,
-        thinking=options.think,
-        additional_kwargs={"num_predict": options.max_answer_tokens},
-    )
+    server = Server(kind, _url(kind, options), model, options.request_timeout_s)
+    made = (OllamaModel if kind == "ollama" else OpenAIModel)(server, options)
+    return made, ModelChoice("language model", server.name, kind, f"by {_place(kind, options)}", fix)
 
 
-def openai_model(model: str, options: LanguageModelOptions) -> LLM:
-    """Make LlamaIndex's model of OpenAI or of a compatible server; asks nothing before it is used."""
-    import httpx
-    from llama_index.llms.openai_like import OpenAILike
-    from openai import AsyncOpenAI
-
-    from pipeline.models.connections import HOOKS
-    from pipeline.models.openai_client import LooseOpenAI
-
-    hide(dict(options))
-    http, key = _http(options.openai_url, options), options.openai_api_key or "none"  # clients insist on one
-    same: dict[str, Any] = {"api_key": key, "base_url": options.openai_url, "max_retries": 1}
-    return OpenAILike(  # type: ignore[no-any-return]
-        model=model,
-        api_base=options.openai_url,
-        api_key=key,
-        context_window=options.context_window,
-        max_tokens=options.max_answer_tokens,
-        temperature=options.temperature,
-        timeout=options.request_timeout_s,
-        max_retries=0,  # of LlamaIndex, around the client's own
-        openai_client=LooseOpenAI(**same, http_client=httpx.Client(**http, event_hooks=HOOKS)),
-        async_openai_client=AsyncOpenAI(**same, http_client=httpx.AsyncClient(**http)),
-        is_chat_model=True,
-        additional_kwargs={"stream_options": {"include_usage": True}},
-    )
-
-
-def _http(url: str, options: LanguageModelOptions, *, read_timeout_s: float = 0.0) -> dict[str, Any]:
-    from pipeline.models.connections import client_options
-
-    silence_s = read_timeout_s or options.request_timeout_s
-    return client_options(url, connect_timeout_s=options.connect_timeout_s, read_timeout_s=silence_s)
-
-
-def server_of(llm: LLM) -> Server:
-    """Return where a model is; one of another class counts as in this process, without a time limit."""
-    kinds = {kind.__name__ for kind in type(llm).__mro__}  # names: the packages may not be installed
-    served: Any = llm
-    if "Ollama" in kinds:
-        return Server("ollama", served.base_url, served.model, served.request_timeout or inf)
-    if "OpenAI" in kinds:
-        return Server("openai", str(served.api_base), served.model, served.timeout or inf)
-    return Server("local", "", llm.metadata.model_name, inf)
+def _url(kind: ServerKind, options: LanguageModelOptions) -> str:
+    return options.ollama_url if kind == "ollama" else options.openai_url
 
 
 def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pulling]:
@@ -259,9 +190,8 @@ def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pu
     import httpx
     import ollama
 
-    from pipeline.models.connections import client_options
-
-    http = client_options(url, connect_timeout_s=connect_timeout_s, read_timeout_s=PULL_SILENCE_S)
+    server = Server("ollama", url, model, PULL_SILENCE_S)
+    http = server.http(ModelServerOptions(connect_timeout_s=connect_timeout_s))
     parts = dict[str, tuple[int, int]]()
     try:
         for progress in ollama.Client(url, **http).pull(model, stream=True):
@@ -273,4 +203,4 @@ def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pu
                 return
         raise EOFError("it ended before the model was there")
     except (ollama.ResponseError, OSError, EOFError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise translate(error, server=Server("ollama", url, model, PULL_SILENCE_S), begun=False) from error
+        raise translate(error, server=server, begun=False) from error

@@ -12,7 +12,7 @@ import pytest
 from agent import Agent, why_not
 from agent.agent import NO_ROOM
 from agent.tools import MOST_CHARACTERS, result_text
-from athena import Athena, load_settings, open_athena
+from athena import Athena, open_athena
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import hide
 from pipeline.steps.events import AnswerFinished, StepFinished, TokenArrived
@@ -232,10 +232,9 @@ def test_the_time_of_an_answer_is_limited(fan: Athena, agent: Agent) -> None:
 def test_a_model_of_ollama_with_tools_calls_them_as_functions(fan: Athena, agent: Agent) -> None:
     with OllamaServer(capabilities=["completion", "tools"]) as server:
         server.reply_with(Reply(("The cabin fan hums at 4000 rpm.",)))
-        settings = load_settings(data_dir=fan.settings.data_dir, ollama_url=server.url)
-        with open_athena(settings) as other:
-            llm = other.models.language_model("ollama/llama3.2")[0]
-        answer = fan.ask(QUESTION, llm=llm, agent=agent)
+        changed = {"ollama_url": server.url, "llm": "ollama/llama3.2"}
+        with open_athena(fan.settings.model_copy(update=changed)) as other:
+            answer = other.ask(QUESTION, agent=agent)
         offered = [tool["function"]["name"] for tool in server.chats[0].body["tools"]]
     assert {"search", "open_section", "recall"} <= {*offered}
     assert answer.citations and "Thought" not in server.chats[0].body["messages"][0]["content"]

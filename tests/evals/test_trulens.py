@@ -14,6 +14,7 @@ from athena.settings import Settings
 from evals.answers import evaluate_answers
 from evals.trulens import METRICS, judged, open_recorder
 from pipeline.errors import ConfigurationError, ModelUnavailable
+from pipeline.llamaindex.llms import GivenModel
 from tests.fake_llm import FakeLLM
 
 SCORED = "Criteria: it is all there.\nSupporting Evidence: 'the fan'.\nScore: 3"
@@ -54,7 +55,9 @@ def test_a_judge_that_cannot_be_asked_is_named(tmp_path: Path) -> None:
 
 def test_the_feedback_functions_of_trulens_score_an_answer() -> None:
     pytest.importorskip("trulens.feedback")
-    found = judged(FakeLLM([SCORED] * 9), "What shows the fan?", ["The fan shows OFFLINE."], "OFFLINE.")
+    found = judged(
+        GivenModel(FakeLLM([SCORED] * 9)), "What shows the fan?", ["The fan shows OFFLINE."], "OFFLINE."
+    )
     assert found == dict.fromkeys(METRICS, 1.0)
 
 

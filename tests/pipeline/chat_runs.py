@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llama_index.core.llms import LLM
-
 from pipeline.answer import Answer, Retrieval
 from pipeline.answering.persona import Persona
 from pipeline.answering.turns import ChatParts
 from pipeline.chat import ChatRecipe
+from pipeline.llamaindex.llms import GivenModel
 from pipeline.models.base import ModelChoice
+from pipeline.models.clients import LanguageModel
 from pipeline.options import ChatOptions
 from pipeline.retrieve import HybridSearch
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished
@@ -21,6 +21,7 @@ from pipeline.steps.records import Step
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.turns import Turn
+from tests.fake_llm import FakeLLM
 from tests.pipeline.searching import make_search
 
 PERSONA = Persona(system_header="You answer from the ship's manuals.", tone="Be brief.")
@@ -59,9 +60,12 @@ class Chat:
         return self.conversations.get(self.recipe.conversation_id).turns
 
 
-def make_chat(store: Any, conversations: Conversations, *, llm: LLM | None = None, **given: Any) -> Chat:
+def make_chat(
+    store: Any, conversations: Conversations, *, llm: FakeLLM | LanguageModel | None = None, **given: Any
+) -> Chat:
     """A chat; `given` are its other arguments."""
-    name = llm.metadata.model_name if llm else ""
+    model = GivenModel(llm) if isinstance(llm, FakeLLM) else llm
+    name = model.server.name if model else ""
     hybrid_search = given.pop("hybrid_search", None) or make_search(store)
     known: dict[str, Any] = {
         "options": hybrid_search.options,
@@ -71,7 +75,7 @@ def make_chat(store: Any, conversations: Conversations, *, llm: LLM | None = Non
     limits = {name: given.pop(name) for name in ChatOptions.model_fields if name in given}
     known["limits"] = ChatOptions(**limits)
     conversation_id = given.pop("conversation_id", None)
-    parts = ChatParts(hybrid_search=hybrid_search, llm=llm, conversations=conversations, **known | given)
+    parts = ChatParts(hybrid_search=hybrid_search, llm=model, conversations=conversations, **known | given)
     return Chat(ChatRecipe(parts, conversation_id), conversations)
 
 

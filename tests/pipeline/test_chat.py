@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 
 from pipeline.answer import Answer
 from pipeline.answering.kept_conversation import NOT_STORED
@@ -23,6 +24,8 @@ from pipeline.errors import (
     UnknownConversation,
 )
 from pipeline.messages import Message, Role
+from pipeline.models.clients import Piece
+from pipeline.models.failures import Server
 from pipeline.models.tokens import count_tokens
 from pipeline.retrieve import RetrievalOptions
 from pipeline.steps.events import (
@@ -49,15 +52,17 @@ CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 LONG = "It hums at 4000 rpm [1]. " + "word " * 300
 
 
-class Counting(FakeLLM):
-    """A model that tells at the end of its stream, as Ollama does, why it ended."""
+@dataclass(frozen=True)
+class Ending:
+    """A model that says at the end of its stream why it ended."""
 
-    reason: str = "stop"
+    reply: str
+    reason: str
+    server: Server = field(default=Server("local", "", "ending", 1.0))
 
-    def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
-        yield from super().stream_chat(messages, **kwargs)
-        message = ChatMessage("", role=MessageRole.ASSISTANT)
-        yield ChatResponse(message=message, delta="", raw={"done": True, "done_reason": self.reason})
+    async def stream(self, *_: object) -> AsyncIterator[Piece]:
+        yield Piece(self.reply)
+        yield Piece(finish_reason=self.reason)
 
 
 def assert_exact(answer: Answer) -> None:
@@ -218,7 +223,7 @@ def test_invented_markers_go_and_what_the_passages_say_is_supported_all_the_same
 def test_an_answer_that_was_cut_off_is_said_and_its_last_sentence_is_not_checked(
     new_chat: NewChat, reason: str, checked: int
 ) -> None:
-    llm = Counting(["The cabin fan hums at 4000 rpm [1]. Bananas are yellow all"], reason=reason)
+    llm = Ending("The cabin fan hums at 4000 rpm [1]. Bananas are yellow all", reason)
     answer = new_chat(llm=llm).answer(QUESTION)
     assert len(answer.support) == checked
     assert any("ATHENA_MAX_ANSWER_TOKENS" in notice for notice in answer.notices) is (reason == "length")

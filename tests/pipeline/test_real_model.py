@@ -11,7 +11,7 @@ import pytest
 from athena import load_settings, open_athena
 from pipeline.asking.rewriting import rewrite
 from pipeline.messages import Message
-from pipeline.models.llm import ollama_model
+from pipeline.models.llm import choose_language_model
 from pipeline.steps.events import AnswerFinished, SentencesCited, SourcesFound
 from tests.real_model import MODEL, URL, require_model
 
@@ -29,7 +29,8 @@ Pump P2 turns at 3,600 rpm. Below 3,000 rpm alarm C-17 sounds.
 
 
 def test_a_follow_up_is_rewritten() -> None:
-    llm = ollama_model(MODEL, require_model())
+    llm = choose_language_model(f"ollama/{MODEL}", options=require_model())[0]
+    assert llm is not None
     history = [
         Message("user", "How fast does pump P2 turn?"),
         Message("assistant", "Pump P2 turns at 3,600 rpm."),

@@ -16,6 +16,7 @@ from athena import cli
 from athena.cli.answers import answer_of
 from athena.models import Models
 from pipeline.errors import AthenaError, ModelError
+from pipeline.llamaindex.llms import GivenModel
 from pipeline.models.base import ModelChoice
 from pipeline.steps.events import RunFailed
 from pipeline.stores.embedded import EmbeddedStore
@@ -343,9 +344,11 @@ def test_an_interrupted_command_ends_with_130(monkeypatch: pytest.MonkeyPatch) -
 def test_what_had_arrived_is_printed_before_the_error(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
 ) -> None:
-    def dying(*_: object) -> tuple[FakeLLM, ModelChoice]:
+    def dying(*_: object) -> tuple[GivenModel, ModelChoice]:
         reply = "The cabin fan moves the air [1]. It never came to say this."
-        return FakeLLM([reply], fails_after=9), ModelChoice("language model", "fake", "local", "here")
+        return GivenModel(FakeLLM([reply], fails_after=9)), ModelChoice(
+            "language model", "fake", "local", "here"
+        )
 
     monkeypatch.setattr(Models, "language_model", dying)
     result = run("ask", "What moves the air?", "--data-dir", str(data_dir), *flags)

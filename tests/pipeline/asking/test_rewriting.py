@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.asking.rewriting import LAST_MESSAGES, rewrite, rewrite_prompt
 from pipeline.errors import ModelError
+from pipeline.llamaindex.llms import GivenModel
 from pipeline.messages import Message
 from tests.fake_llm import FakeLLM
 
@@ -15,7 +16,7 @@ HISTORY = [Message("user", "How do I replace the fan?"), Message("assistant", "O
 
 
 def rewritten(reply: str) -> list[str]:
-    llm = FakeLLM([reply])
+    llm = GivenModel(FakeLLM([reply]))
     return rewrite(
         llm, HISTORY, "and how often?", languages=["en"], hyde=False, stop=threading.Event()
     ).queries

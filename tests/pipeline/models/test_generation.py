@@ -11,13 +11,15 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_index.core.llms import LLM
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.llamaindex.llms import GivenModel
 from pipeline.messages import Message
-from pipeline.models.generation import ChatStream, Delta, Generation, ThinkingSplitter, complete
-from pipeline.models.llm import ollama_model, openai_model
+from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece
+from pipeline.models.failures import Server
+from pipeline.models.generation import ChatStream, Generation, ThinkingSplitter, complete
 from pipeline.options import LanguageModelOptions
+from pipeline.redaction import hide
 from tests.fake_llm import FakeLLM
 from tests.scripted_server import HANG, ScriptedServer, Sent, chunk, said, sse, told
 
@@ -28,14 +30,17 @@ KINDS = pytest.mark.parametrize("kind", ["ollama", "openai"])
 JSON = {"content-type": "application/json"}
 
 
-def model(kind: str, server: ScriptedServer, *, path: str = "/v1", **changes: Any) -> LLM:
+def model(kind: str, server: ScriptedServer, *, path: str = "/v1", **changes: Any) -> LanguageModel:
     defaults = {"context_window": 4096, "max_answer_tokens": 256, "request_timeout_s": 20.0}
     urls = {"ollama_url": server.url, "openai_base_url": server.url + path, "openai_api_key": KEY}
     options = LanguageModelOptions(**urls | defaults | changes)
-    return ollama_model("m", options) if kind == "ollama" else openai_model("m", options)
+    hide(dict(options))
+    if kind == "ollama":
+        return OllamaModel(Server("ollama", server.url, "m", options.request_timeout_s), options)
+    return OpenAIModel(Server("openai", options.openai_url, "m", options.request_timeout_s), options)
 
 
-def stream_of(llm: LLM, **options: Any) -> ChatStream:
+def stream_of(llm: LanguageModel, **options: Any) -> ChatStream:
     return ChatStream(llm, QUESTION, **{"stop": threading.Event(), **options})
 
 
@@ -84,7 +89,7 @@ def test_an_answer_streams_and_is_counted(kind: str) -> None:
 def test_the_first_piece_comes_while_the_server_is_still_sending(kind: str) -> None:
     with ScriptedServer(Sent((ANSWERS[kind][0], HANG))) as server:
         stream = stream_of(model(kind, server))
-        assert next(stream) == Delta("Close ")
+        assert next(stream) == Piece("Close ")
         stream.close()
         assert server.hung_up.wait(10)
 
@@ -343,26 +348,26 @@ class TestAnyModel:
 
     def test_streams(self) -> None:
         llm = FakeLLM(["Close <think>no</think>it."])
-        stream = stream_of(llm)
+        stream = stream_of(GivenModel(llm))
         list(stream)
         assert (stream.text, kept(stream).finish_reason) == ("Close it.", "")
         assert llm.prompts == ["system: Be brief.\nuser: Which valve?"]
 
     def test_a_stop_ends_it_at_the_next_word(self) -> None:
         stop = threading.Event()
-        stream = stream_of(FakeLLM(["a b c"]), stop=stop)
-        assert next(stream) == Delta("a")
+        stream = stream_of(GivenModel(FakeLLM(["a b c"])), stop=stop)
+        assert next(stream) == Piece("a")
         stop.set()
         assert list(stream) == [] and kept(stream).finish_reason == "stopped"
 
     def test_the_deadline_ends_it_at_the_next_word(self) -> None:
         with pytest.raises(ModelTimeout, match="not done"):
-            complete(FakeLLM(["a " * 100], pause_s=0.1), "say it", timeout_s=0.3)
+            complete(GivenModel(FakeLLM(["a " * 100], pause_s=0.1)), "say it", timeout_s=0.3)
 
     def test_its_failures_are_errors_of_the_tree(self) -> None:
-        stream = stream_of(FakeLLM(["a b c"], fails_after=2))
+        stream = stream_of(GivenModel(FakeLLM(["a b c"], fails_after=2)))
         with pytest.raises(AnswerInterrupted, match="fake-llm"):
             list(stream)
         assert stream.text == "a b"
         with pytest.raises(ModelError, match="no usable answer: bad"):
-            list(stream_of(FakeLLM([ValueError("bad")])))
+            list(stream_of(GivenModel(FakeLLM([ValueError("bad")]))))

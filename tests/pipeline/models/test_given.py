@@ -7,7 +7,9 @@ import pytest
 from llama_index.core.embeddings import MockEmbedding
 
 from pipeline.errors import ConfigurationError
+from pipeline.llamaindex.llms import llama_index_llm
 from pipeline.models.embedding import encoder_of
+from pipeline.models.generation import complete
 from pipeline.models.llm import language_model_of
 from tests.fake_llm import FakeLLM
 from tests.fakes import FakeEncoder
@@ -15,8 +17,9 @@ from tests.fakes import FakeEncoder
 
 def test_any_model_of_llamaindex_answers_and_embeds() -> None:
     llm = FakeLLM(["B7."])
-    assert language_model_of(llm)[0] is llm
-    assert language_model_of(llm)[1].provider == "given"
+    model, chosen = language_model_of(llm)
+    assert complete(model, "Which?", timeout_s=20) == "B7."
+    assert (chosen.name, chosen.provider, llama_index_llm(model)) == ("fake-llm", "given", llm)
     encoder, choice = encoder_of(MockEmbedding(embed_dim=4))
     assert choice.name.startswith("MockEmbedding/")
     np.testing.assert_allclose(encoder.encode_passages(["a", ""]), np.full((2, 4), 0.5))

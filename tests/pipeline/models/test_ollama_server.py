@@ -10,8 +10,10 @@ import pytest
 
 from pipeline.errors import ModelUnavailable
 from pipeline.messages import Message
+from pipeline.models.clients import OllamaModel
+from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete
-from pipeline.models.llm import choose_language_model, ollama_model
+from pipeline.models.llm import choose_language_model
 from pipeline.options import LanguageModelOptions
 from tests.server_stores import REQUIRED, is_open
 
@@ -28,10 +30,14 @@ def _up() -> None:
         pytest.fail(reason) if REQUIRED else pytest.skip(reason)
 
 
+def model(name: str, options: LanguageModelOptions) -> OllamaModel:
+    return OllamaModel(Server("ollama", URL, name, 60.0), options)
+
+
 def stream_of(*, name: str = "tiny", words: int = 3, window: int = 2048, longest: int = 64) -> ChatStream:
     options = LanguageModelOptions(ollama_url=URL, context_window=window, max_answer_tokens=longest)
     asked = [Message("system", "Be brief."), Message("user", " ".join(["the tank is open"] * words))]
-    return ChatStream(ollama_model(name, options), asked, stop=threading.Event())
+    return ChatStream(model(name, options), asked, stop=threading.Event())
 
 
 @pytest.mark.parametrize("name", ["auto", "ollama/tiny", "ollama/tiny:latest"])
@@ -70,5 +76,5 @@ def test_a_prompt_that_is_too_long_is_noticed() -> None:
 
 def test_it_keeps_to_a_schema() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-    llm = ollama_model("tiny", LanguageModelOptions(ollama_url=URL, max_answer_tokens=20))
+    llm = model("tiny", LanguageModelOptions(ollama_url=URL, max_answer_tokens=20))
     assert complete(llm, "One number.", timeout_s=60, json_schema=schema).startswith("{")

@@ -1,0 +1,208 @@
+"""Language models: what each offers, and those on servers, by the servers' own clients.
+
+To add a kind of server, write a class with `server` and `stream`, and choose it in `pipeline/models/llm.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pipeline.messages import Message
+from pipeline.models.failures import Server
+from pipeline.options import LanguageModelOptions
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI
+
+Schema = Mapping[str, Any]  # JSON schema
+KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
+CHARACTERS_A_TOKEN = 4.0
+WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
+OPTIONAL = ("max_completion_tokens", "max_tokens", "temperature", "stream_options", "response_format")
+ABOUT_ROLES = re.compile(r"system (role|message|prompt|instruction)|roles? .{0,60}support", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a reply, or of the thoughts before it; the last ones say how it ended.
+
+    Counts of tokens are None where the server does not report them.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    finish_reason: str = ""  # "stop", "length", another word of the server's; "" in mid-answer
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    prompt_truncated: bool = False  # the server did not read the whole prompt
+
+
+class LanguageModel(Protocol):
+    """A language model."""
+
+    @property
+    def server(self) -> Server:
+        """Where it is, with its name."""
+
+    def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
+        """Yield the reply as it arrives, in JSON of a schema where the server can keep to one.
+
+        Raises whatever the client raises; `pipeline.models.failures.translate` knows the meaning.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModel:
+    """A model of an Ollama server."""
+
+    server: Server
+    options: LanguageModelOptions
+
+    async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
+        """Yield the reply as it arrives; `num_ctx` is always sent, since Ollama cuts prompts silently."""
+        import ollama
+
+        options, is_done = self.options, False
+        limits = {"num_ctx": options.context_window, "num_predict": options.max_answer_tokens}
+        async with ollama.AsyncClient(self.server.url, **self.server.http(options)) as client:
+            parts = await client.chat(
+                self.server.model,
+                [{"role": one.role, "content": one.text} for one in messages],
+                stream=True,
+                think=options.think,
+                format=dict(schema) if schema else None,
+                options={"temperature": options.temperature, **limits},
+                keep_alive=KEEP_ALIVE,
+            )
+            async for part in parts:
+                is_done = bool(part.done)
+                yield Piece(
+                    part.message.content or "",
+                    part.message.thinking or "",
+                    (part.done_reason or "stop") if is_done else "",
+                    part.prompt_eval_count,
+                    part.eval_count,
+                    is_done and self._is_truncated(messages, part.prompt_eval_count),
+                )
+        if not is_done:
+            raise EOFError("the connection ended before the answer did")
+
+    def _is_truncated(self, messages: Sequence[Message], read: int | None) -> bool:
+        """Return whether so few tokens of the prompt were read, or as many as the context can hold."""
+        estimate = sum(len(message.text) for message in messages) / CHARACTERS_A_TOKEN
+        is_full = bool(read) and int(read or 0) >= self.options.context_window - 1
+        return is_full or bool(read and read < WHOLE_PROMPT_SHARE * estimate)  # 0: the prompt was cached
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIModel:
+    """A model of OpenAI or of a server that speaks its protocol, as loosely as most do.
+
+    What a server refused once is not sent again: `max_tokens` becomes `max_completion_tokens`, and the
+    system message the beginning of the user's.
+    """
+
+    server: Server
+    options: LanguageModelOptions
+    refused: set[str] = field(default_factory=set, compare=False)  # parts of a request
+
+    async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
+        """Yield the reply as it arrives."""
+        options, is_empty = self.options, True
+        body: dict[str, Any] = {
+            "model": self.server.model,
+            "messages": [{"role": one.role, "content": one.text} for one in messages],
+            "max_tokens": options.max_answer_tokens,
+            "temperature": options.temperature,
+            "stream_options": {"include_usage": True},
+        }
+        if schema:
+            named = {"name": "reply", "schema": dict(schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        client = _openai_client(self.server, options)
+        async with client, await self._asked(client, body) as chunks:
+            async for chunk in chunks:
+                piece = _piece(chunk)
+                is_empty = is_empty and piece == Piece()
+                yield piece
+        if is_empty:
+            raise EOFError("the connection ended before the answer did")
+
+    async def _asked(self, client: AsyncOpenAI, body: dict[str, Any]) -> Any:
+        """Send the request, and again with less while the server names a part that it refuses."""
+        from openai import APIStatusError
+
+        sent = accepted_body(body, self.refused)
+        try:
+            return await client.chat.completions.create(**sent, stream=True)
+        except APIStatusError as error:
+            refused = refused_part(error, sent)
+            if not refused:
+                raise
+            self.refused.add(refused)
+        return await self._asked(client, body)
+
+
+def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI:
+    """Return a client that skips events without data, as `retry:`, which it would read as empty JSON."""
+    import httpx
+    from openai import AsyncOpenAI
+    from openai._streaming import ServerSentEvent, SSEDecoder
+
+    class Decoder(SSEDecoder):
+        def decode(self, line: str) -> ServerSentEvent | None:
+            event = super().decode(line)
+            return event if event and event.data.strip() else None
+
+    class Client(AsyncOpenAI):
+        def _make_sse_decoder(self) -> SSEDecoder:
+            return Decoder()
+
+    http = httpx.AsyncClient(**server.http(options))
+    key = options.openai_api_key or "none"  # the client insists on one
+    return Client(api_key=key, base_url=server.url, max_retries=1, http_client=http)
+
+
+def _piece(chunk: Any) -> Piece:
+    """Return a chunk as a piece; servers leave out any of its fields, or send text as a list of parts."""
+    choice = next(iter(getattr(chunk, "choices", None) or ()), None)
+    delta, usage = getattr(choice, "delta", None), getattr(chunk, "usage", None)
+    content = getattr(delta, "content", None)
+    thoughts = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None) or ""
+    if isinstance(content, list):
+        thoughts += "".join(_text(part.get("thinking")) for part in content)
+    read, wrote = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+    return Piece(_text(content), thoughts, getattr(choice, "finish_reason", None) or "", read, wrote)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a content that is a string or a list of parts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content)
+    return content or ""
+
+
+def refused_part(error: APIStatusError, body: Mapping[str, Any]) -> str:
+    """Return what a server's error refuses of a request: a parameter's name or "system"; "" for none."""
+    if error.status_code not in (400, 422, 500) or "context" in error.message.lower():
+        return ""  # a prompt that is too long names `max_tokens`, too
+    named = [name for name in OPTIONAL if name in body and name in error.message]
+    if named and error.status_code != 500:
+        return named[0]
+    roles = {message["role"] for message in body["messages"]}
+    return "system" if "system" in roles and ABOUT_ROLES.search(error.message) else ""  # of a template: 500
+
+
+def accepted_body(body: Mapping[str, Any], refused: set[str]) -> dict[str, Any]:
+    """Return a request's body without the parts that its server refused."""
+    kept = dict(body)
+    if "max_tokens" in refused:
+        kept["max_completion_tokens"] = body["max_tokens"]
+    if "system" in refused:
+        texts = [one["content"] for one in body["messages"] if one["role"] == "system"]
+        first, *others = [one for one in body["messages"] if one["role"] != "system"]
+        kept["messages"] = [first | {"content": "\n\n".join([*texts, first["content"]])}, *others]
+    return {name: value for name, value in kept.items() if name not in refused}
