@@ -293,8 +293,8 @@ def test_help_is_quick(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "search hums --llm none",
-        "search hums --llm none --why fan.md#Fan --json",
+        "search hums",
+        "search hums --why fan.md#Fan --json",
         "ask hums? --llm none",
         "ask hums? --llm none --json",
         "ask hums? --json",  # looks for a model, where none can be
