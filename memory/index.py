@@ -66,8 +66,7 @@ class UserIndex:
         """Add what the store has written."""
         for memory in changes.memories:
             if memory.id not in self.memories:
-                vector = np.frombuffer(memory.embedding, dtype=np.float32).reshape(1, -1)
-                self.texts.add([analyse(memory.text)], vector)
+                self.texts.add(analyse(memory.text), np.frombuffer(memory.embedding, dtype=np.float32))
                 self._said[plain(memory.text)].add(memory.id)
             self.memories[memory.id] = memory
         for entity in changes.entities:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memory.guard import reads_as_instruction
 from memory.questions import asks, is_of_talk
 from memory.times import date_words, meant_day
-from memory.turn_index import FoundTurn, cut, only_asked
+from memory.turn_index import FoundTurn, only_asked
 from memory.turn_search import verdict_of
 from memory.turns import has_words
 from pipeline.answering.recollection import Recalled, Recollection, named
@@ -30,7 +30,7 @@ MOST_TURNS = 5
 RECALLED = 0.2  # probability from which turns go to a model although the memory does not answer with them
 NEAR = 0.45  # share of the best turn's score that another told turn needs
 ALIKE = 0.55  # share of the best cosine that another told turn needs
-LONGEST = 600  # characters of a turn in an answer; a prompt has the nearest piece of a longer one
+LONGEST = 600  # characters of a turn in an answer or a prompt
 INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
 
@@ -101,13 +101,13 @@ def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memo
 
 
 def _recalled(item: FoundTurn) -> Recalled:
-    text = line_of(item.turn, item.piece)
+    text = line_of(item.turn)
     return Recalled(id=item.turn.id, text=text, score=item.score, relevance=item.similarity)
 
 
-def line_of(turn: Turn, piece: int | None = None) -> str:
-    """Return a turn, or one piece of it, with its day, its speaker, and the day that a relative day means."""
-    text = shorten(turn.text if piece is None else cut(turn.text)[piece], LONGEST, placeholder=" …")
+def line_of(turn: Turn) -> str:
+    """Return a turn with its day, its speaker, and the day that a relative day means."""
+    text = shorten(turn.text, LONGEST, placeholder=" …")
     who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
     when = ", ".join(filter(None, [date_words(turn.at), who]))
     meant = meant_day(text, turn.at)

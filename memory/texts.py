@@ -20,76 +20,60 @@ FIRST_ROWS = 64
 
 
 class Texts:
-    """Texts of one or several pieces; a text scores as its best piece. Texts are only added."""
+    """Texts by number, in the order in which they were added; they are only added."""
 
     def __init__(self) -> None:
-        self._vectors = np.zeros((FIRST_ROWS, 0), dtype=np.float32)  # by piece, with room for more
-        self._first = array("q")  # by text: its first piece
-        self._terms: list[frozenset[str]] = []  # by piece
-        self._lengths = array("f")  # by piece, in terms
-        self._postings: dict[
-            str, tuple[array[int], array[float]]
-        ] = {}  # by term: pieces, and how often there
+        self._vectors = np.zeros((0, 0), dtype=np.float32)  # a row for each text, with room for more
+        self._terms: list[frozenset[str]] = []
+        self._lengths = array("f")  # in terms
+        # By term: the numbers of the texts, and how often it is there.
+        self._postings: dict[str, tuple[array[int], array[float]]] = {}
 
     def __len__(self) -> int:
-        return len(self._first)
+        return len(self._terms)
 
-    def add(self, pieces: Sequence[Sequence[str]], vectors: NDArray[np.float32]) -> int:
-        """Add a text by the terms and the vectors of its pieces; return its number."""
-        first = len(self._terms)
-        self._first.append(first)
-        for terms in pieces:
-            for term, count in Counter(terms).items():
-                found, counts = self._postings.setdefault(term, (array("q"), array("f")))
-                found.append(len(self._terms))
-                counts.append(count)
-            self._terms.append(frozenset(terms))
-            self._lengths.append(len(terms))
-        rows, width = len(self._terms), max(self._vectors.shape[1], vectors.shape[1])
-        if rows > len(self._vectors) or width > self._vectors.shape[1]:
-            grown = np.zeros((max(2 * rows, FIRST_ROWS), width), dtype=np.float32)
-            grown[:first, : self._vectors.shape[1]] = self._vectors[:first]
+    def add(self, terms: Sequence[str], vector: NDArray[np.float32]) -> None:
+        """Add a text by its terms and its vector, of unit length."""
+        number = len(self)
+        for term, count in Counter(terms).items():
+            found, counts = self._postings.setdefault(term, (array("q"), array("f")))
+            found.append(number)
+            counts.append(count)
+        self._terms.append(frozenset(terms))
+        self._lengths.append(len(terms))
+        if number == len(self._vectors):
+            grown = np.zeros((max(2 * number, FIRST_ROWS), len(vector)), dtype=np.float32)
+            grown[:number] = self._vectors.reshape(number, len(vector))
             self._vectors = grown
-        self._vectors[first : first + len(vectors), : vectors.shape[1]] = vectors
-        return len(self._first) - 1
+        self._vectors[number] = vector
 
-    def vectors_of(self, number: int) -> NDArray[np.float32]:
-        """Return the vectors of a text: a row for each of its pieces."""
-        pieces = self._pieces(number)
-        return self._vectors[pieces.start : pieces.stop]
-
-    def _pieces(self, number: int) -> range:
-        end = self._first[number + 1] if number + 1 < len(self._first) else len(self._terms)
-        return range(self._first[number], end)
+    def vector_of(self, number: int) -> NDArray[np.float32]:
+        """Return the vector of a text."""
+        return self._vectors[number]
 
     def terms_of(self, number: int) -> frozenset[str]:
         """Return the different terms of a text."""
-        return frozenset[str]().union(*(self._terms[piece] for piece in self._pieces(number)))
+        return self._terms[number]
 
     def rarity(self, term: str) -> float:
-        """Return the inverse document frequency of a term over the pieces."""
-        pieces = len(self._postings[term][0]) if term in self._postings else 0
-        return math.log(1 + (len(self._terms) - pieces + 0.5) / (pieces + 0.5))
+        """Return the inverse document frequency of a term."""
+        texts = len(self._postings[term][0]) if term in self._postings else 0
+        return math.log(1 + (len(self) - texts + 0.5) / (texts + 0.5))
 
     def similarities(self, vector: NDArray[np.float32]) -> Scores:
-        """Return the cosine of each text's nearest piece and a vector of unit length; shape (texts,)."""
-        if not self._vectors.shape[1]:
-            return np.zeros(len(self), dtype=np.float32)
+        """Return the cosine of each text and a vector of unit length; shape (texts,)."""
+        if not len(self):
+            return np.zeros(0, dtype=np.float32)
         # `@` would start a thread per core for a millisecond of work, and wait for all of them.
-        return self._best(np.einsum("ij,j->i", self._vectors[: len(self._terms)], vector))
+        return np.asarray(np.einsum("ij,j->i", self._vectors[: len(self)], vector), dtype=np.float32)
 
     def scores(self, terms: Iterable[str]) -> Scores:
-        """Return BM25 of each text's best piece; 0 where no term occurs; shape (texts,)."""
-        found = np.zeros(len(self._terms), dtype=np.float32)
+        """Return BM25 of each text; 0 where no term occurs; shape (texts,)."""
+        found = np.zeros(len(self), dtype=np.float32)
         lengths = np.array(self._lengths)
         for term in dict.fromkeys(terms):
             if term in self._postings:
-                pieces, counts = map(np.array, self._postings[term])
-                sizes = lengths[pieces] / lengths.mean(dtype=np.float64)
-                found[pieces] += self.rarity(term) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * sizes))
-        return self._best(found)
-
-    def _best(self, pieces: NDArray[np.float32]) -> Scores:
-        if len(pieces) > len(self):
-            pieces = np.maximum.reduceat(pieces, np.array(self._first))
-        return np.asarray(pieces, dtype=np.float32)
+                texts, counts = map(np.array, self._postings[term])
+                sizes = lengths[texts] / lengths.mean(dtype=np.float64)
+                found[texts] += self.rarity(term) * counts * (K1 + 1) / (counts + K1 * (1 - B + B * sizes))
+        return found

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from memory.texts import Scores
 
     Numbers: TypeAlias = NDArray[np.intp]
-    Vectors: TypeAlias = NDArray[np.float32]
 
 Role = Literal["user", "assistant"]
 
 NONE = -1  # the number of a turn that does not exist
 NEXT = 3  # following turns that are searched for a correction
-PIECE_WORDS = 60  # of one piece: a small embedding model was trained on texts of this size
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _DATED = re.compile(  # months and days with a capital: "may" is no month
@@ -57,11 +55,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn as it is indexed: its pieces and their vectors of unit length, shape (pieces, dimensions)."""
+    """A turn with the vector of what it states, of unit length."""
 
     turn: Turn
-    pieces: tuple[str, ...]
-    vectors: Vectors
+    vector: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +67,7 @@ class FoundTurn:
 
     turn: Turn
     score: float
-    similarity: float = 0.0  # cosine of its nearest piece and the question
-    piece: int | None = None  # the number of that piece, where there are several
+    similarity: float = 0.0  # cosine of it and the question
     corrected_by: Turn | None = None  # the speaker's next message, where it only corrects this one
 
 
@@ -122,7 +118,7 @@ class TurnIndex:
             for column, value in zip(self._columns, row, strict=True):
                 column.append(value)
             day = date_words(turn.at)
-            self.texts.add([analyse(f"{text} {day}") for text in spoken.pieces], spoken.vectors)
+            self.texts.add(analyse(f"{stated_in(turn.text)} {day}"), spoken.vector)
             self.numbers[turn.id] = len(self.turns)
             self.turns.append(turn)
 
@@ -139,13 +135,9 @@ class TurnIndex:
                 return after if corrects(after.text) else None
         return None
 
-    def found(self, number: int, score: float, similarity: float, vector: Vectors | None = None) -> FoundTurn:
-        """Return a turn as a search found it; of several pieces, the one that is nearest to the vector."""
-        rows, piece = self.texts.vectors_of(number), None
-        if vector is not None and len(rows) > 1:
-            piece = int(np.einsum("ij,j->i", rows, vector).argmax())
-        corrected_by = self.correction_of(number)
-        return FoundTurn(self.turns[number], float(score), float(similarity), piece, corrected_by)
+    def found(self, number: int, score: float, similarity: float) -> FoundTurn:
+        """Return a turn as a search found it."""
+        return FoundTurn(self.turns[number], float(score), float(similarity), self.correction_of(number))
 
     def coverage(self, number: int, terms: Collection[str]) -> float:
         """Return the share of the terms, weighted by rarity, in a turn and the turns beside it: 0 to 1."""
@@ -170,38 +162,15 @@ def asking_in(turn: Turn) -> float:
     return sum(count for count, asked in words if asked) / max(1, sum(count for count, _ in words))
 
 
-def cut(text: str) -> tuple[str, ...]:
-    """Cut a turn into pieces of at most `PIECE_WORDS` words, between sentences where possible.
-
-    There is at least one. Questions are left out of a piece that also states something.
-    """
-    groups: list[list[str]] = [[]]
-    size = 0
-    for part in (part for sentence in _sentences(text) for part in _parts(sentence)):
-        count = len(part.split())
-        if groups[-1] and size + count > PIECE_WORDS:
-            groups.append([])
-            size = 0
-        groups[-1].append(part)
-        size += count
-    return tuple(map(_joined, groups))
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
-
-
-def _parts(sentence: str) -> list[str]:
-    """Return a sentence, or pieces of one that is too long (code, tables, lists)."""
-    words = sentence.split()
-    if len(words) <= PIECE_WORDS:
-        return [sentence.strip()]
-    return [" ".join(words[start : start + PIECE_WORDS]) for start in range(0, len(words), PIECE_WORDS)]
-
-
-def _joined(sentences: list[str]) -> str:
+def stated_in(text: str) -> str:
+    """Return the sentences of a turn that are no questions; all of it where it only asks."""
+    sentences = _sentences(text)
     return " ".join([sentence for sentence in sentences if not _ends_asking(sentence)] or sentences)
 
 
+def _sentences(text: str) -> list[str]:
+    return [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
 def _ends_asking(sentence: str) -> bool:
-    return sentence.rstrip().endswith("?")
+    return sentence.endswith("?")

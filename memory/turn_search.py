@@ -125,7 +125,7 @@ def look_up(index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 1
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
     if not numbers:
         return FoundTurns()
-    found = tuple(index.found(number, scores[number], similar[number], vector) for number in numbers)
+    found = tuple(index.found(number, scores[number], similar[number]) for number in numbers)
     leading = [number for number in numbers if may_answer(asking, index.turns[number])][:LEADING]
     signs = Signs(
         similarity=max((float(similar[number]) for number in leading), default=0.0),
@@ -167,7 +167,7 @@ def _later(index: TurnIndex, number: int, layout: Layout, known: Calibration) ->
     """
     turn = index.turns[number]
     terms = content_terms(turn.text)
-    alike = index.texts.similarities(index.texts.vectors_of(number)[0])
+    alike = index.texts.similarities(index.texts.vector_of(number))
     after = (layout.own > 0) & (layout.times > layout.times[number]) & (layout.asking < 1)
     near = set(np.flatnonzero((alike >= known.same_matter) & after).tolist())
     shared = np.where(after, index.texts.scores(terms), 0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from memory.guard import without_secrets
 from memory.ids import ANSWER
-from memory.turn_index import FoundTurn, Spoken, Turn, TurnIndex, cut
+from memory.turn_index import FoundTurn, Spoken, Turn, TurnIndex, stated_in
 from memory.turn_search import FoundTurns, look_up
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms
@@ -114,19 +114,14 @@ class UserTurns:
         encoder, new = self._encoder(), []
         found: dict[str, list[Spoken]] = {name: [] for name in conversations}
         for turn in self._conversations.turns(self._user, conversations=conversations):
-            said = [(one, cut(one.text)) for one in said_in(turn)]
-            texts = [text for _, pieces in said for text in pieces]
-            size = len(texts) * encoder.dimensions * FLOAT_BYTES
-            if not texts:
-                continue
-            if (len(turn.embedding), turn.embedded_by) != (size, encoder.name):
-                made = encoder.encode_passages(texts).astype(np.float32)
+            said = said_in(turn)
+            size = len(said) * encoder.dimensions * FLOAT_BYTES
+            if said and (len(turn.embedding), turn.embedded_by) != (size, encoder.name):
+                made = encoder.encode_passages([stated_in(one.text) for one in said]).astype(np.float32)
                 turn = replace(turn, embedding=made.tobytes(), embedded_by=encoder.name)
                 new.append(turn)
-            vectors = np.frombuffer(turn.embedding, dtype=np.float32).reshape(-1, encoder.dimensions)
-            for one, pieces in said:
-                found[turn.conversation_id].append(Spoken(one, pieces, vectors[: len(pieces)]))
-                vectors = vectors[len(pieces) :]
+            vectors = np.frombuffer(turn.embedding, dtype=np.float32).reshape(len(said), encoder.dimensions)
+            found[turn.conversation_id] += map(Spoken, said, vectors)
         if new:
             self._conversations.keep_embeddings(new)
         return found

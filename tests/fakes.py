@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.turn_index import Spoken, Turn, cut
+from memory.turn_index import Spoken, Turn
 
 
 class FakeEncoder:
@@ -86,4 +86,4 @@ class FakeCrossEncoder:
 
 def spoken(turns: Sequence[Turn], *, embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> list[Spoken]:
     """The turns as the memory indexes them."""
-    return [Spoken(turn, pieces := cut(turn.text), embed(pieces)) for turn in turns]
+    return [*map(Spoken, turns, embed([turn.text for turn in turns]))]
