@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from memory.parts import MemoryParts
     from memory.turn_index import Turn
 
-DAY_S = 86_400.0
 SHORT_ID = 8  # first letters of an id that may stand for it
 
 
@@ -58,16 +56,13 @@ def would_forget(
     ids: Sequence[str],
     *,
     search: str,
-    older_than: float | None,
     everything: bool,
     without: Collection[str],
 ) -> Forgetting:
     """Return what would be forgotten; `UserMemory.forgetting` has the arguments."""
     index, said = user.index, user.turns.of(ids)
-    before = -math.inf if older_than is None else user.clock() - older_than * DAY_S
-    before = math.inf if everything else before
     meant = {turn_of(turn) for turn in (*said.values(), *(user.turns.about(search) if search else ()))}
-    turns = [turn for turn in user.turns.all() if turn_of(turn) in meant or (turn.at or 0.0) < before]
+    turns = [turn for turn in user.turns.all() if everything or turn_of(turn) in meant]
     turns = [turn for turn in turns if turn_of(turn) not in without]
     hidden = tuple(
         known
@@ -79,10 +74,8 @@ def would_forget(
         about = recall.search(user, search, keep=lambda _: True).found
         facts += _nearest_in_words(search, [item.memory for item in about])
     with index.lock:
-        made = made_of(index, [turn.id for turn in turns])
-        old = [memory for memory in index.memories.values() if memory.created_at < before]
-        facts += [item.id for item in (*old, *made) if everything or older_than is None or not item.pinned]
-        memories = with_made_of(index, facts)
+        made = index.memories.values() if everything else made_of(index, [turn.id for turn in turns])
+        memories = with_made_of(index, [*facts, *(item.id for item in made)])
     return Forgetting(memories=memories, turns=tuple(turns), hidden=hidden, everything=everything)
 
 

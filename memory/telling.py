@@ -30,7 +30,7 @@ MOST_TURNS = 5
 RECALLED = 0.2  # probability from which turns go to a model although the memory does not answer with them
 NEAR = 0.45  # share of the best turn's score that another told turn needs
 ALIKE = 0.55  # share of the best cosine that another told turn needs
-LONGEST = 600  # characters of a turn in an answer or a prompt
+LONGEST = 1_000  # characters of a turn in an answer or a prompt
 INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
 

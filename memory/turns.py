@@ -114,9 +114,10 @@ class UserTurns:
         encoder, new = self._encoder(), []
         found: dict[str, list[Spoken]] = {name: [] for name in conversations}
         for turn in self._conversations.turns(self._user, conversations=conversations):
-            said = said_in(turn)
+            if not (said := said_in(turn)):
+                continue
             size = len(said) * encoder.dimensions * FLOAT_BYTES
-            if said and (len(turn.embedding), turn.embedded_by) != (size, encoder.name):
+            if (len(turn.embedding), turn.embedded_by) != (size, encoder.name):
                 made = encoder.encode_passages([stated_in(one.text) for one in said]).astype(np.float32)
                 turn = replace(turn, embedding=made.tobytes(), embedded_by=encoder.name)
                 new.append(turn)

@@ -161,7 +161,7 @@ class UserMemory(MemoryParts):
         return self.indexes.change(self.user, decide, erase=True).memories[0]
 
     def pin(self, memory_id: str, *, pinned: bool = True) -> Memory:
-        """Protect a memory from being forgotten by age or summarised; or end that protection."""
+        """Protect a memory from being summarised, or end that protection."""
         return self.write(lambda index: [replace(known_memory(index, memory_id), pinned=pinned)])[0]
 
     def undo(self, memory_id: str) -> Sequence[Memory]:
@@ -204,17 +204,15 @@ class UserMemory(MemoryParts):
         ids: Iterable[str] = (),
         *,
         search: str = "",
-        older_than: float | None = None,
         everything: bool = False,
         without: Collection[str] = (),
     ) -> Forgetting:
-        """Return what would be forgotten: by ids of memories and turns, by search, by age in days, or all.
+        """Return what would be forgotten: by ids of memories and turns, by search, or all.
 
-        Turns go with the memories that were made of them, but pinned memories stay where age decides.
-        `without` are ids of turns that stay.
+        Turns go with the memories that were made of them. `without` are ids of turns that stay.
         """
         return forgetting.would_forget(
-            self, tuple(ids), search=search, older_than=older_than, everything=everything, without=without
+            self, tuple(ids), search=search, everything=everything, without=without
         )
 
     def forget(self, forgotten: Forgetting) -> None:

@@ -103,7 +103,7 @@ def pin(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Protect a memory from being summarised or forgotten by age."""
+    """Protect a memory from being summarised."""
     with memory_of(user, data_dir) as memory:
         pinned = memory_shape(memory.pin(memory_id, pinned=not unpin))
     show(as_json, pinned, lambda: pinned["text"])
@@ -113,9 +113,6 @@ def pin(
 def forget(
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Of facts and messages.")] = None,
     search: Annotated[str | None, typer.Option(help="All that this search finds.")] = None,
-    older_than: Annotated[
-        float | None, typer.Option(min=0, metavar="DAYS", help="All that is older; pinned facts stay.")
-    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All facts, messages and names.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else only show what would go.")] = False,
     user: User = None,
@@ -123,14 +120,12 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Forget facts, what was made of them, and messages."""
-    if sum([bool(ids), search is not None, older_than is not None, everything]) != 1:
-        raise typer.BadParameter("say what: ids, --search QUERY, --older-than DAYS or --all.")
+    if sum([bool(ids), search is not None, everything]) != 1:
+        raise typer.BadParameter("say what: ids, --search QUERY or --all.")
     if search is not None:
         require_words(search, "forget")
     with memory_of(user, data_dir) as memory:
-        found = memory.forgetting(
-            ids or (), search=search or "", older_than=older_than, everything=everything
-        )
+        found = memory.forgetting(ids or (), search=search or "", everything=everything)
         if not yes:
             gone = [*map(memory_shape, found.memories), *map(said_shape, found.turns)]
             show(as_json, {"would_forget": gone}, lambda: _would_forget(gone))

@@ -10,12 +10,10 @@ from memory.questions import corrects
 from memory.turn_index import Turn, TurnIndex
 from memory.turn_search import CALIBRATIONS, UNCALIBRATED, Signs, look_up, probability_of, verdict_of
 from memory.user_memory import UserMemory
-from pipeline.answer import Answer
 from pipeline.stores.memories import MemorySource
-from pipeline.stores.private import PrivateConversations
 from tests.contracts.memories import adding, applied, memory
 from tests.fakes import spoken
-from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
+from tests.memory.conftest import reply, say, stated, with_model, with_preset
 from tests.memory.fake_memories import FakeEncoder
 
 
@@ -25,22 +23,6 @@ def test_what_is_my_name_is_answered_for_certain_once_it_was_asked_to_be_remembe
     told = mine.told("What is my name?")
     assert told.verdict == "remembered"
     assert mine.list()[-1].id in told.told_ids
-
-
-def test_pinned_facts_of_a_chat_are_not_forgotten_by_age(mine: UserMemory, clock: Clock) -> None:
-    conversations = mine.turns._conversations
-    assert isinstance(conversations, PrivateConversations)
-    answer = Answer("I like tea", "I like tea", "", "quote", "", abstained=False)
-    turn = conversations.save_turn(conversations.create().info.id, answer)
-    pinned, other = (
-        memory(text, user="local", pinned=pin, sources=(MemorySource(turn_id=turn, quote=text),))
-        for text, pin in (("I like tea", True), ("I like", False))
-    )
-    mine.indexes.change("local", lambda _: adding(*mine.indexes.embedded([pinned, other])))
-    clock.at = conversations.turn(turn).created_at + 40 * DAY
-    found = mine.forgetting(older_than=30)
-    assert [item.id for item in found.memories] == [other.id]
-    assert found.turn_ids == (turn,)
 
 
 def test_a_request_to_remember_keeps_its_reason_and_importance(mine: UserMemory) -> None:

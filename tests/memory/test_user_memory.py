@@ -12,7 +12,7 @@ from memory.user_memory import UserMemory
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, memory
-from tests.memory.conftest import DAY, Clock
+from tests.memory.conftest import Clock
 from tests.memory.fake_memories import FakeMemories
 from tests.memory.talks import another_process
 
@@ -99,15 +99,11 @@ def test_the_turns_that_a_fact_was_said_in_go_with_it(mine: UserMemory, memories
     assert mine.list() == []
 
 
-def test_forgetting_by_search_by_age_and_all(mine: UserMemory, clock: Clock) -> None:
+def test_forgetting_by_search_and_all(mine: UserMemory) -> None:
     (tea,) = mine.add("I drink green tea.").added
-    (pinned,) = mine.add("My bunk is B-2.").added
-    mine.pin(pinned)
-    clock.at += 10 * DAY
-    (new,) = mine.add("I drink black coffee.").added
+    (coffee,) = mine.add("I drink black coffee.").added
     assert [item.id for item in mine.forgetting(search="green tea").memories] == [tea]
-    assert [item.id for item in mine.forgetting(older_than=5).memories] == [tea]
-    assert {item.id for item in mine.forgetting(everything=True).memories} == {tea, pinned, new}
+    assert {item.id for item in mine.forgetting(everything=True).memories} == {tea, coffee}
     assert not mine.forgetting(search="quantum chromodynamics")
     mine.forget(mine.forgetting(everything=True))
     assert mine.list(history=True) == []

@@ -86,7 +86,6 @@ def test_an_export_is_imported_as_it_was(run: Run) -> None:
         (("search", "???"), "nothing to search for"),
         (("search", "tea", "--limit", "0"), "greater than or equal to 1"),
         (("edit", "unknown", ""), "nothing to remember"),
-        (("forget", "--older-than", "-1"), "greater than or equal to 0"),
         (("forget", "--search", "?", "--yes"), "nothing to forget"),
         (("import", "no.json"), "Cannot read 'no.json'"),
         (("import", "list.json"), "not an export of memories"),
