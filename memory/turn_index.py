@@ -28,12 +28,6 @@ NONE = -1  # the number of a turn that does not exist
 NEXT = 3  # following turns that are searched for a correction
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
-_DATED = re.compile(  # months and days with a capital: "may" is no month
-    r"\b(?i:yesterday|today|tonight|tomorrow|ago|since|last|next|(?:week|month|year)s?|weekends?|"
-    r"this (?:morning|evening)|spring|summer|autumn|winter|\d{4}|\d{1,2}(?:st|nd|rd|th))\b"
-    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December|"
-    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Christmas|Easter)s?\b"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +74,6 @@ class Layout:
     sessions: Numbers  # the session's number, from 0
     speakers: Numbers  # the speaker's number in `names`
     asking: Scores  # the share of its words that stand in questions
-    dated: Scores  # 1 for a turn that names a time, else 0
     own: Scores  # 1 for a person's turn, 0 for the assistant's
     times: NDArray[np.float64]  # seconds since the epoch; 0 where unknown
 
@@ -94,7 +87,7 @@ class TurnIndex:
         self.numbers: dict[str, int] = {}  # by id
         self.names: dict[str, int] = {}
         self._last: dict[str, tuple[int, int]] = {}  # by session: its number, and that of its last turn
-        self._columns: list[array[Any]] = [array(code) for code in "qqqfffd"]  # the layout
+        self._columns: list[array[Any]] = [array(code) for code in "qqqffd"]  # the layout
         self.add(said)
 
     def __len__(self) -> int:
@@ -111,7 +104,6 @@ class TurnIndex:
                 session,
                 self.names.setdefault(turn.speaker, len(self.names)),
                 asking_in(turn),
-                bool(_DATED.search(turn.text)),
                 turn.role == "user",
                 turn.at or 0.0,
             )

@@ -36,7 +36,6 @@ class Calibration:
     before_that: float = 0.2  # of the one before that: in a dialogue, the same speaker's
     after: float = 0.2  # of the turn after
     speaker: float = 0.3  # for turns of the speaker whom the question names
-    when: float = 0.2  # for turns that name a time, if the question asks when
     asking: float = 0.2  # against turns that ask
     session: float = 0.4  # of the best score in the session
     intercept: float = -3.64  # of the probability
@@ -66,9 +65,6 @@ REMEMBERED = 0.6  # probability from which the memory answers
 CLOSEST, CLOSEST_OF_OTHERS = 0.1, 0.4  # probability of "closest": questions about the user, and all others
 
 _PAST = re.compile(r"\b(?:was|were|had|first|before|used to)\b", re.IGNORECASE)
-_WHEN = re.compile(
-    r"\b(?:when|how long|since when|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,6 @@ class Asking:
     terms: tuple[str, ...]  # for BM25: content words, without the names of speakers
     wording: str  # for the vector: in the first person, where it names a speaker
     speaker: str  # whom it names; "" for nobody or several
-    when: bool  # it asks for a time
     of_talk: bool  # it asks what was asked or said: a question may answer it
     of_answers: bool  # it asks what the assistant said
 
@@ -217,8 +212,6 @@ def signals(layout: Layout, asking: Asking, weights: Calibration) -> Scores:
     total = -weights.asking * layout.asking * (not asking.of_talk)
     if asking.speaker:
         total = total + weights.speaker * (layout.speakers == layout.names[asking.speaker])
-    if asking.when:
-        total = total + weights.when * layout.dated
     return np.asarray(total, dtype=np.float32)
 
 
@@ -252,7 +245,6 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
         terms=content_terms(others),
         wording=own,
         speaker=named[0] if len(named) == 1 else "",
-        when=bool(_WHEN.search(question)),
         of_talk=is_of_talk(question),
         of_answers=is_of_answers(question),
     )
