@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from athena.streams import AnswerStream
-    from memory.finishing import AfterAnswers
+    from memory.chat import AfterAnswers
     from memory.user_memory import UserMemory
     from pipeline.answer import Answer, Retrieval
     from pipeline.answering.persona import Persona
@@ -371,7 +371,7 @@ class Athena:
 
 
 def _make_after_answers() -> AfterAnswers:
-    from memory.finishing import AfterAnswers
+    from memory.chat import AfterAnswers
 
     return AfterAnswers()
 

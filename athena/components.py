@@ -22,9 +22,8 @@ from pipeline.options import PriceOptions, RetrievalOptions
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
-    from memory.chat import RememberingChat
+    from memory.chat import AfterAnswers, RememberingChat
     from memory.facts import Complete
-    from memory.finishing import AfterAnswers
     from memory.index import Indexes
     from memory.turns import UserTurns
     from memory.user_memory import UserMemory

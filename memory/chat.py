@@ -1,20 +1,23 @@
-"""One user's memory in a chat: fulfils the pipeline's `ChatMemory`."""
+"""One user's memory in a chat, before and after an answer: fulfils the pipeline's `ChatMemory`."""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memory import graph
-from memory.finishing import NOTHING_ASKED, AfterAnswers, finish_turn, step_of_kept
-from memory.keeping import Kept, Said, left_out, secret_kinds
+from memory.keeping import Kept, Said, keep, left_out, secret_kinds
 from memory.questions import asked_part, asks, states
 from memory.recall import Reading, within
 from memory.requests import is_tool_request, reply_to, request_in
-from memory.upkeep import summary
+from memory.upkeep import summary, tidy
+from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import (
     MemoryReply,
     Recalled,
@@ -22,7 +25,10 @@ from pipeline.answering.recollection import (
     looked_up,
     nothing_left,
 )
+from pipeline.errors import AthenaError, TurnChanged, UnknownConversation
 from pipeline.steps.records import Step
+from pipeline.steps.spending import spending, usage_of
+from pipeline.stores.memories import MemorySource
 
 if TYPE_CHECKING:
     from memory.user_memory import UserMemory
@@ -30,15 +36,46 @@ if TYPE_CHECKING:
     from pipeline.messages import Message
     from pipeline.options import PriceOptions
     from pipeline.stores.conversations import Conversations
+    from pipeline.stores.turns import Turn
 
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off in its settings"
 ONLY_THIS = "only this conversation is remembered, and nothing after it: the memory's settings say so"
+NOTHING_ASKED = "nothing was asked to be remembered"
 TOOLS = "the message calls a tool"
 AFTER = "after the answer is shown"
-BRIEFLY_S = 0.5  # waited for the message before to be remembered
-PATIENCE_S = 10.0  # the same before a request, where a model may still be reading
+PATIENCE_S = 10.0  # waited before a request for the message before to be remembered
 MOST_RELATED = 8  # relations shown under an answer
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class AfterAnswers:
+    """Jobs that a background thread does one after the other; a failed job is logged."""
+
+    _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "remembering"))
+    _last: Future[None] | None = None
+
+    def add(self, job: Callable[[], object]) -> None:
+        """Do this soon."""
+        try:
+            self._last = self._worker.submit(_done, job)
+        except RuntimeError as error:  # no thread can be started
+            logger.warning("not remembered: %s", error)
+
+    def finish(self, *, within_s: float | None = None) -> bool:
+        """Wait until all jobs are done, or for `within_s` seconds; tell whether they are."""
+        return self._last is None or not wait([self._last], within_s).not_done
+
+
+def _done(job: Callable[[], object]) -> None:
+    try:
+        job()
+    except AthenaError as error:
+        logger.warning("not remembered: %s", error)
+    except Exception:  # a fault of ours must not stop the other jobs
+        logger.exception("not remembered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,26 +144,21 @@ class RememberingChat:
         summed = self._summary([item.text for item in left if item.role == "user"]) if preset.history else ""
         if why := self._why_nothing or (TOOLS if preset.exchange and is_tool_request(message) else ""):
             return Recollection(preset=preset.name, static=static, left=summed, detail=why)
-        if not self.why_private and memory.find_model() is None:  # without a model it takes milliseconds
-            self.after.finish(within_s=BRIEFLY_S)
         found, reading = memory.read(question)
         told = memory.told(asked_part(question), reading=reading, without=[turn_id])
-        recalled = tuple(item.recalled for item in found)
-        around = self._around(reading)
-        texts = [item.text for item in (*static, *recalled, *told.turns, *around)]
-        room = within(texts, tokens=memory.options.memory_tokens) - len(static) - len(recalled)
-        turns = told.turns[: max(0, room)]
-        around = around[: max(0, room - len(turns))]
+        recalled, around = tuple(item.recalled for item in found), self._around(reading)
+        items = (*recalled, *told.turns, *around)
+        fitting = items[: within([item.text for item in items], tokens=memory.options.memory_tokens)]
         shown = memory.index.relations if preset.depth > 1 else {}
         return replace(
             told,
             preset=preset.name,
             static=static,
             left=summed,
-            memories=recalled,
-            graph=around,
-            related=tuple(item.id for item in around if item.id in shown)[:MOST_RELATED],
-            turns=turns,
+            memories=tuple(item for item in recalled if item in fitting),
+            graph=tuple(item for item in around if item in fitting),
+            related=tuple(item.id for item in fitting if item.id in shown)[:MOST_RELATED],
+            turns=tuple(item for item in told.turns if item in fitting),
             asks=asks(message),
             noted=not self.why_private and states(message) and not secret_kinds(message),
             exchange=preset.exchange,
@@ -183,3 +215,59 @@ class RememberingChat:
             passage = next((item.section.text for item in passages), "")
             given: dict[str, Any] = {"passage": passage, "prices": self.prices}
             self.after.add(partial(finish_turn, self.memory, self.conversations, answer.turn_id, **given))
+
+
+def finish_turn(
+    memory: UserMemory, conversations: Conversations, turn_id: str, *, passage: str, prices: PriceOptions
+) -> None:
+    """Keep what there is to keep of a stored turn, and record the step in it.
+
+    `passage` is the best one of its answer. Nothing is kept of a turn that is deleted or changed meanwhile.
+    """
+    with suppress(TurnChanged, UnknownConversation):
+        turn = conversations.turn(turn_id)
+        began, started = time.time(), time.perf_counter()
+        with spending() as spent:
+            kept = _kept(memory, turn, passage)
+        done = step_of_kept(kept, memory.preset.name, began=began, started=started)
+
+        def recorded(answer: Answer) -> Answer:
+            steps = tuple(done if item.name == "remember" else item for item in answer.steps)
+            return replace(answer, steps=steps, usage=usage_of(spent, prices, before=answer.usage))
+
+        conversations.change_answer(turn_id, recorded)
+        if turn.answer.recalled and turn.answer.mode != "memory":
+            memory.used(turn.answer.recalled)
+        tidy(memory)
+
+
+def _kept(memory: UserMemory, turn: Turn, passage: str) -> Kept:
+    fixed = turn.answer.mode == "reply" and not looked_up(turn.answer)
+    if fixed or not memory.preset.unasked:
+        return Kept(status="skipped", detail=NOTHING_ASKED)
+    return keep(memory, said_of(turn, passage))
+
+
+def said_of(turn: Turn, passage: str) -> Said:
+    """Return a stored turn as it is read for what to keep."""
+    answer = turn.answer
+    names = ("source", "start", "end", "quote", "file_hash")
+    cited = (MemorySource(**{name: getattr(one, name) for name in names}) for one in answer.citations)
+    closest = answer.mode == "quote" and answer.verdict == "closest"
+    nothing = answer.abstained or answer.mode == "memory" or closest
+    return Said(
+        message=turn.question,
+        turn_id=turn.id,
+        at=turn.created_at,
+        answer="" if nothing else without_markers(answer.text),
+        passage=passage,
+        cited=tuple(cited),
+    )
+
+
+def step_of_kept(kept: Kept, preset: str, *, began: float, started: float) -> Step:
+    """Return the record of a step that began at a time, and at `started` on `perf_counter`."""
+    names = ("added", "known", "replaced", "secrets")
+    data = {"preset": preset, **{name: [*getattr(kept, name)] for name in names}}
+    ms = (time.perf_counter() - started) * 1000
+    return Step("remember", status=kept.status, detail=kept.detail, data=data, started_at=began, ms=ms)

@@ -73,7 +73,7 @@ class Layout:
     before: Numbers  # the turn before it in its session; `NONE` for the first
     sessions: Numbers  # the session's number, from 0
     speakers: Numbers  # the speaker's number in `names`
-    asking: Scores  # the share of its words that stand in questions
+    asking: Scores  # 1 for a user's turn that only asks, else 0
     own: Scores  # 1 for a person's turn, 0 for the assistant's
     times: NDArray[np.float64]  # seconds since the epoch; 0 where unknown
 
@@ -103,7 +103,7 @@ class TurnIndex:
                 before,
                 session,
                 self.names.setdefault(turn.speaker, len(self.names)),
-                asking_in(turn),
+                only_asked(turn),
                 turn.role == "user",
                 turn.at or 0.0,
             )
@@ -146,23 +146,7 @@ def only_asked(turn: Turn) -> bool:
     return turn.role == "user" and bool(turn.text.strip()) and only_asks(turn.text)
 
 
-def asking_in(turn: Turn) -> float:
-    """Return the share of a turn's words that stand in questions, 0 to 1."""
-    if only_asked(turn):
-        return 1.0
-    words = [(len(sentence.split()), _ends_asking(sentence)) for sentence in _sentences(turn.text)]
-    return sum(count for count, asked in words if asked) / max(1, sum(count for count, _ in words))
-
-
 def stated_in(text: str) -> str:
     """Return the sentences of a turn that are no questions; all of it where it only asks."""
-    sentences = _sentences(text)
-    return " ".join([sentence for sentence in sentences if not _ends_asking(sentence)] or sentences)
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
-
-
-def _ends_asking(sentence: str) -> bool:
-    return sentence.endswith("?")
+    sentences = [sentence.strip() for sentence in _SENTENCE.split(text)]
+    return " ".join([sentence for sentence in sentences if not sentence.endswith("?")] or sentences)

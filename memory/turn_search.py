@@ -37,7 +37,7 @@ class Calibration:
     after: float = 0.2  # of the turn after
     speaker: float = 0.3  # for turns of the speaker whom the question names
     asking: float = 0.2  # against turns that ask
-    session: float = 0.4  # of the best score in the session
+    session: float = 0.3  # of the best score in the session
     intercept: float = -3.64  # of the probability
     similarity: float = 8.43  # weight of the best cosine
     coverage: float = 0.0  # weight of the share of the question's words
@@ -102,8 +102,10 @@ class FoundTurns:
         return personal or self.signs.coverage >= LEAST_COVERAGE
 
 
-def look_up(index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10) -> FoundTurns:
-    """Return the `top_k` turns that most likely answer a question, best first.
+def look_up(
+    index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10, without: Collection[str] = ()
+) -> FoundTurns:
+    """Return the `top_k` turns that most likely answer a question, best first, without some ids.
 
     The assistant's turns are found only where the question asks what the assistant said. Ties keep the order
     of the index.
@@ -117,6 +119,7 @@ def look_up(index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 1
     scores = _scores(keywords, similar, layout, asking, known)
     best = np.argsort(-scores, kind="stable")
     best = best if asking.of_answers else best[layout.own[best] > 0]
+    best = best[~np.isin(best, [index.numbers[known] for known in without if known in index.numbers])]
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
     if not numbers:
         return FoundTurns()
@@ -127,7 +130,7 @@ def look_up(index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 1
         coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
         side=_side(layout, asking, relative(keywords) + relative(similar)),
     )
-    later = () if _PAST.search(question) else _later(index, [*leading, *numbers][0], layout, known)
+    later = () if _PAST.search(question) else _later(index, [*leading, *numbers][0], layout, known, without)
     telling = tuple(item for item in found if may_answer(asking, item.turn))
     return FoundTurns(found, telling, probability_of(signs, known), later, signs)
 
@@ -155,7 +158,9 @@ def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -
     return "closest" if probability >= (CLOSEST if personal else CLOSEST_OF_OTHERS) else "not remembered"
 
 
-def _later(index: TurnIndex, number: int, layout: Layout, known: Calibration) -> tuple[FoundTurn, ...]:
+def _later(
+    index: TurnIndex, number: int, layout: Layout, known: Calibration, without: Collection[str]
+) -> tuple[FoundTurn, ...]:
     """Return the user's later turns about the same as a turn, latest first: they may hold instead.
 
     About the same is a turn with a near vector, and one that shares two content words with it.
@@ -171,7 +176,7 @@ def _later(index: TurnIndex, number: int, layout: Layout, known: Calibration) ->
             near.add(at)
     nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
     latest = sorted(nearest, key=lambda at: -layout.times[at])
-    return tuple(index.found(at, 0.0, alike[at]) for at in latest)
+    return tuple(index.found(at, 0.0, alike[at]) for at in latest if index.turns[at].id not in without)
 
 
 def _side(layout: Layout, asking: Asking, scores: Scores) -> float:

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,12 +46,7 @@ class UserTurns:
         """Return the `top_k` turns that most likely answer a question, best first, without some ids."""
         with self._lock:
             self.follow()
-            found = look_up(self._index, question, encoder=self._encoder(), top_k=top_k + len(without))
-        lists: dict[str, Any] = {
-            name: tuple(item for item in getattr(found, name) if item.turn.id not in without)
-            for name in ("found", "telling", "later")
-        }
-        return replace(found, **lists | {"found": lists["found"][:top_k]})
+            return look_up(self._index, question, encoder=self._encoder(), top_k=top_k, without=without)
 
     def find(self, query: str, *, least: float, limit: int) -> Sequence[FoundTurn]:
         """Return the turns with all content words of a query or at least this cosine, best first."""

@@ -73,9 +73,7 @@ class UserMemory(MemoryParts):
     def read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
         """Return the memories to recall for a message by the preset's policy, and the whole search."""
         reading = self._reading(message)
-        found = recall.recallable(reading.found, self.preset)
-        fitting = recall.within([item.memory.text for item in found], tokens=self.options.memory_tokens)
-        return found[:fitting], reading
+        return recall.recallable(reading.found, self.preset), reading
 
     def _reading(self, message: str) -> Reading:
         """Return the live memories about a message, without those that quote a document that has changed."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory.chat import PRIVATE, RememberingChat
-from memory.finishing import AfterAnswers
+from memory.chat import PRIVATE, AfterAnswers, RememberingChat
 from memory.index import Indexes
 from memory.options import MemoryOptions
 from memory.turns import UserTurns

@@ -7,12 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from memory import finishing
-from memory.keeping import Kept, Said, keep
-from memory.user_memory import UserMemory
 from pipeline.messages import Message
 from pipeline.steps.records import data_of, last_step
-from pipeline.stores.memories import turn_changed
 from tests.memory.fake_memories import FakeModel
 from tests.memory.talks import Talk
 
@@ -140,23 +136,6 @@ def test_a_deleted_conversation_leaves_nothing_to_remember(talk: Talk) -> None:
     gate.set()
     talk.finish()
     assert talk.texts() == []
-
-
-def test_words_that_are_forgotten_while_a_turn_is_read_are_read_again(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tries: list[UserMemory] = []
-
-    def refused(user: UserMemory, said: Said) -> Kept:
-        tries.append(user)
-        if len(tries) < 3:
-            raise turn_changed()
-        return keep(user, said)
-
-    monkeypatch.setattr(finishing, "keep", refused)
-    talk.chat(preset="agent").answer("What moves the air?")
-    talk.finish()
-    assert (len(tries), len(talk.texts())) == (3, 1)
 
 
 def test_nothing_of_a_private_talk_is_kept(talk: Talk) -> None:

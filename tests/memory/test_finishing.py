@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from memory.finishing import AfterAnswers
+from memory.chat import AfterAnswers
 from pipeline.errors import StoreError
 
 

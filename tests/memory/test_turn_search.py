@@ -75,14 +75,6 @@ def test_what_one_says_again_is_found_once_and_the_question_itself_not_at_all() 
     assert [hit.turn.id for hit in hits if hit.turn.id not in TALK] == ["one"]
 
 
-def test_when_asks_for_turns_that_say_when() -> None:
-    found = index(
-        Turn(id="plain", session="1", text="The cat ran away."),
-        Turn(id="dated", session="2", text="The cat ran away yesterday."),
-    )
-    assert first(found, "When did the cat run away?") == "dated"
-
-
 def test_no_more_than_asked_for_and_nothing_of_nothing() -> None:
     found = index(*(Turn(id=str(number), session="1", text=f"word{number} there") for number in range(9)))
     hits = look_up(found, "word3 here", encoder=FakeEncoder(dimensions=256), top_k=4).found
