@@ -6,17 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory import recall
-from memory.ids import ANSWER
-from memory.turns import has_words
-from pipeline.analysis import analyse
+from memory.turns import ANSWER, has_words
 from pipeline.errors import UnknownMemory
 from pipeline.stores.memories import Memory, MemoryChanges, Mention, Relation
-from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
-    from memory.index import UserIndex
-    from memory.parts import MemoryParts
+    from memory.index import MemoryParts, UserIndex
     from memory.turn_index import Turn
 
 SHORT_ID = 8  # first letters of an id that may stand for it
@@ -52,31 +47,28 @@ class Forgetting:
 
 
 def would_forget(
-    user: MemoryParts,
-    ids: Sequence[str],
-    *,
-    search: str,
-    everything: bool,
-    without: Collection[str],
+    user: MemoryParts, ids: Sequence[str], *, search: str, everything: bool, without: Collection[str]
 ) -> Forgetting:
     """Return what would be forgotten; `UserMemory.forgetting` has the arguments."""
     index, said = user.index, user.turns.of(ids)
-    meant = {turn_of(turn) for turn in (*said.values(), *(user.turns.about(search) if search else ()))}
-    turns = [turn for turn in user.turns.all() if everything or turn_of(turn) in meant]
-    turns = [turn for turn in turns if turn_of(turn) not in without]
-    hidden = tuple(
-        known
-        for known, question in user.turns.hidden().items()
-        if known not in without and (everything or known in meant or (search and has_words(question, search)))
-    )
-    facts = [known for known in ids if known not in said]
-    if search:
-        about = recall.search(user, search, keep=lambda _: True).found
-        facts += _nearest_in_words(search, [item.memory for item in about])
+    meant = {turn_of(turn) for turn in said.values()}
+
+    def goes(turn_id: str, text: str) -> bool:
+        named = everything or turn_id in meant or (search and has_words(text, search))
+        return bool(named) and turn_id not in without
+
+    going = {turn_of(turn) for turn in user.turns.all() if goes(turn_of(turn), turn.text)}
     with index.lock:
-        made = index.memories.values() if everything else made_of(index, [turn.id for turn in turns])
-        memories = with_made_of(index, [*facts, *(item.id for item in made)])
-    return Forgetting(memories=memories, turns=tuple(turns), hidden=hidden, everything=everything)
+        known = list(index.memories.values())
+        facts = [one for one in ids if one not in said]
+        facts += [it.id for it in known if everything or (search and has_words(it.text, search))]
+        memories = with_made_of(index, [*facts, *(memory.id for memory in made_of(index, going))])
+    return Forgetting(
+        memories=memories,
+        turns=tuple(turn for turn in user.turns.all() if turn_of(turn) in going),
+        hidden=tuple(turn for turn, question in user.turns.hidden().items() if goes(turn, question)),
+        everything=everything,
+    )
 
 
 def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
@@ -114,14 +106,6 @@ def known_memory(index: UserIndex, memory_id: str) -> Memory:
     raise UnknownMemory(
         f"No memory '{memory_id}' is kept of '{index.user}'.", "It may have been forgotten: look at the list."
     )
-
-
-def _nearest_in_words(query: str, found: Sequence[Memory]) -> list[str]:
-    """Return the ids of the memories with the most words of a query."""
-    wanted = set(content_terms(query))
-    shared = [len(wanted.intersection(analyse(memory.text))) for memory in found]
-    most = max(shared, default=0)
-    return [memory.id for memory, count in zip(found, shared, strict=True) if count == most]
 
 
 def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:

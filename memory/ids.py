@@ -5,8 +5,6 @@ from __future__ import annotations
 import uuid
 
 SPACE = uuid.UUID("7c0b5a86-4f5e-4f0c-9a55-6a1f5b0d7e11")
-ANSWER = "-answer"
-"""Suffix of the id of the assistant's answer in a turn."""
 
 
 def new_id() -> str:

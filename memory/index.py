@@ -1,4 +1,4 @@
-"""All stored rows of one user in the process: by id, text, word, vector and name.
+"""One user's stored rows in the process: by id, text, word, vector and name; and the parts of a memory.
 
 The index is built from the store and follows its versions; it is never written to a file.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,16 @@ import numpy as np
 
 from memory.entities import normalised
 from memory.ids import plain
+from memory.options import PRESETS, MemoryOptions, Preset
 from memory.texts import Texts
+from memory.times import now
 from pipeline.analysis import analyse
 from pipeline.errors import MemoriesChanged, StoreError
 from pipeline.stores.memories import Memories, Memory, MemoryChanges, UserMemories
 
 if TYPE_CHECKING:
+    from memory.facts import Complete
+    from memory.turns import UserTurns
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, Mention, Relation
 
@@ -178,3 +182,37 @@ class Indexes:
                     index.follow(changes, version=version)
                 return changes
         raise MemoriesChanged("Other processes keep writing to these memories.", "Try again.")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryParts:
+    """The parts of one user's memory; safe to use from several threads."""
+
+    indexes: Indexes
+    user: str
+    turns: UserTurns  # of conversations that are not private
+    options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
+    static: tuple[Memory, ...] = ()  # of the persona
+    find_model: Callable[[], Complete | None] = lambda: None  # asks a language model, where there is one
+    hashes: Callable[[], Mapping[str, str]] = dict  # of the documents, by source
+    clock: Callable[[], float] = now
+
+    @property
+    def preset(self) -> Preset:
+        """The policy: what is kept, and how it is recalled."""
+        return PRESETS[self.options.memory]
+
+    @property
+    def index(self) -> UserIndex:
+        """All rows as the store has them now."""
+        return self.indexes.of(self.user)
+
+    @property
+    def threshold(self) -> float:
+        """The least cosine of a recalled memory."""
+        return self.options.threshold_for(self.indexes.encoder.name)
+
+    def write(self, decide: Callable[[UserIndex], Iterable[Memory]]) -> Sequence[Memory]:
+        """Write the memories that `decide` makes of the rows as they are at that moment."""
+        changes = self.indexes.change(self.user, lambda index: MemoryChanges(memories=tuple(decide(index))))
+        return changes.memories

@@ -15,8 +15,7 @@ from pipeline.errors import AthenaError, ModelError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 
 if TYPE_CHECKING:
-    from memory.index import UserIndex
-    from memory.parts import MemoryParts
+    from memory.index import MemoryParts, UserIndex
 
 MOST_CHARACTERS = 10_000  # of one memory
 STATED = "You said it."
@@ -150,40 +149,31 @@ def _written(
 ) -> Kept:
     """Write memories with what they replace and name, at once; with `whole`, also what the turn names."""
     embedded = user.indexes.embedded(memories)
-    placed = Placed()
+    placed: Placed = [], [], []
 
     def decide(index: UserIndex) -> MemoryChanges:
         nonlocal placed
-        placed = place(index, embedded)
+        added, ended, _ = placed = place(index, embedded)
         names = Naming(index=index, turn_id=said.turn_id, at=said.at)
-        names.add_memories(placed.added)
+        names.add_memories(added)
         if whole:
             names.add_turn(said.message, said.answer, said.passage)
-        if facts and (whole or placed.added):
-            names.add_facts(facts, memory_id=placed.added[0].id if placed.added else "")
+        if facts and (whole or added):
+            names.add_facts(facts, memory_id=added[0].id if added else "")
         rests_on = (said.turn_id,) if said.turn_id else ()
-        return names.changed(replace(placed.changes, rests_on=rests_on))
+        return names.changed(MemoryChanges(memories=(*added, *ended), rests_on=rests_on))
 
     user.indexes.change(user.user, decide)
+    added, ended, known = placed
     return Kept(
-        added=tuple(memory.id for memory in placed.added),
-        known=placed.known,
-        replaced=tuple(dict.fromkeys(old.replaced_by for old in placed.ended)),
+        added=tuple(memory.id for memory in added),
+        known=tuple(known),
+        replaced=tuple(dict.fromkeys(old.replaced_by for old in ended)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """New memories, the ids of those that were known, and the memories that end for the new ones."""
-
-    added: tuple[Memory, ...] = ()
-    known: tuple[str, ...] = ()
-    ended: tuple[Memory, ...] = ()
-
-    @property
-    def changes(self) -> MemoryChanges:
-        """Return all of it as one write."""
-        return MemoryChanges(memories=(*self.added, *self.ended))
+Placed = tuple[list[Memory], list[Memory], list[str]]
+"""Memories that are new, those that end for them, and ids of those that were known."""
 
 
 def place(index: UserIndex, memories: Sequence[Memory]) -> Placed:
@@ -201,7 +191,7 @@ def place(index: UserIndex, memories: Sequence[Memory]) -> Placed:
         added[plain(memory.text)] = memory
         for old in about:
             ended.setdefault(old.id, replace(old, ended_at=memory.created_at, replaced_by=memory.id))
-    return Placed(tuple(added.values()), tuple(known), tuple(ended.values()))
+    return [*added.values()], [*ended.values()], known
 
 
 def reworded(index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:

@@ -17,8 +17,7 @@ from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.index import UserIndex
-    from memory.parts import MemoryParts
+    from memory.index import MemoryParts, UserIndex
     from pipeline.stores.memories import Memory
 
 DECAY = 0.995  # of recency, per hour

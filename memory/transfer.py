@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ValidationInfo
 
+from memory.graph import Naming
 from memory.guard import reads_as_instruction, without_secrets
 from memory.ids import id_of, plain
 from memory.keeping import refuse_long
 from memory.shapes import TIMES
 from pipeline.errors import AthenaError
-from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation, plain_object
+from pipeline.stores.memories import Memory, MemoryChanges, plain_object
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
 
 LATEST_S = 2**33  # in the year 2242
-KINDS = ("memories", "entities", "mentions", "relations")
 
 
 def _own(row: Any, info: ValidationInfo) -> Any:
-    """Return a row of an export as a row of the importing user, without its vector."""
+    """Return a memory of an export as one of the importing user, without its vector."""
     if not isinstance(row, dict):
         return row
     for name in TIMES:
@@ -40,37 +39,39 @@ def _own(row: Any, info: ValidationInfo) -> Any:
     return {key: row[key] for key in row if not key.startswith("embed")} | {"user": info.context}
 
 
-_T = TypeVar("_T")
-_Rows = tuple[Annotated[_T, BeforeValidator(_own)], ...]
-
-
 class _Export(BaseModel):
     athena_memories: Literal[1]
-    memories: _Rows[Memory]
-    entities: _Rows[Entity] = ()
-    mentions: _Rows[Mention] = ()
-    relations: _Rows[Relation] = ()
+    memories: tuple[Annotated[Memory, BeforeValidator(_own)], ...]
 
 
 def export(user: UserMemory) -> str:
-    """Return all rows as JSON that can be imported, without vectors; times in seconds since the epoch."""
+    """Return all memories as JSON that can be imported, without vectors; times in seconds since the epoch.
+
+    Names and relations are not in it: they are read in the memories again.
+    """
     index = user.index
     with index.lock:
-        rows = {name: [plain_object(row) for row in getattr(index, name).values()] for name in KINDS}
-    return json.dumps({"athena_memories": 1, "user": user.user, **rows}, ensure_ascii=False, indent=1)
+        rows = [plain_object(memory) for memory in index.memories.values()]
+    whole = {"athena_memories": 1, "user": user.user, "memories": rows}
+    return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
 def imported(user: UserMemory, data: str) -> int:
     """Import an export; return the number of new memories. Raises `AthenaError` and writes nothing."""
-    read = read_import(data, user=user.user)
-    with user.index.lock:
-        new = without_known(user.index, read)
-    new = replace(new, memories=tuple(user.indexes.embedded(new.memories)))
-    return len(user.indexes.change(user.user, partial(without_known, changes=new)).memories)
+    read = user.indexes.embedded(read_import(data, user=user.user))
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        new, names = _without_known(index, read), Naming(index=index, at=0.0)
+        for memory in new:
+            names.at = memory.created_at
+            names.add_memories([memory])
+        return names.changed(MemoryChanges(memories=new))
+
+    return len(user.indexes.change(user.user, decide).memories)
 
 
-def read_import(data: str, *, user: str) -> MemoryChanges:
-    """Return the rows of an export; raises `AthenaError` for anything else."""
+def read_import(data: str, *, user: str) -> list[Memory]:
+    """Return the memories of an export; raises `AthenaError` for anything else."""
     try:
         whole = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
         export = _Export.model_validate(whole, context=user)
@@ -79,8 +80,7 @@ def read_import(data: str, *, user: str) -> MemoryChanges:
         raise AthenaError(
             f"This is not an export of memories: {why}.", "Give a file of `athena memory export`."
         ) from error
-    rows = {name: getattr(export, name) for name in KINDS}
-    return MemoryChanges(**rows | {"memories": tuple(map(_guarded, export.memories))})
+    return [_guarded(memory) for memory in export.memories]
 
 
 def _guarded(memory: Memory) -> Memory:
@@ -92,19 +92,15 @@ def _guarded(memory: Memory) -> Memory:
     return replace(memory, text=text, object=thing, trusted=trusted)
 
 
-def without_known(index: UserIndex, changes: MemoryChanges) -> MemoryChanges:
-    """Return an import without rows whose id is known, and without live memories whose text is known."""
+def _without_known(index: UserIndex, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+    """Return the memories without those whose id is known, and without live ones whose text is known."""
     texts = {plain(item.text) for item in index.memories.values() if item.live}
     new: dict[str, Memory] = {}  # by text, or by id where the memory has ended
-    for memory in changes.memories:
+    for memory in memories:
         text = plain(memory.text)
         if memory.id not in index.memories and not (memory.live and text in texts):
             new.setdefault(text if memory.live else memory.id, memory)
-    rows = {
-        name: tuple(row for row in getattr(changes, name) if row.id not in getattr(index, name))
-        for name in KINDS
-    }
-    return replace(changes, **rows | {"memories": tuple(new.values())})
+    return tuple(new.values())
 
 
 # -- a persona -------------------------------------------------------------------------------------------

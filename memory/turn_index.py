@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Role = Literal["user", "assistant"]
 
+ANSWER = "-answer"  # suffix of the id of the assistant's answer in a turn
 NONE = -1  # the number of a turn that does not exist
 NEXT = 3  # following turns that are searched for a correction
 

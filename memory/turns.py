@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.guard import without_secrets
-from memory.ids import ANSWER
-from memory.turn_index import FoundTurn, Spoken, Turn, TurnIndex, stated_in
+from memory.turn_index import ANSWER, FoundTurn, Spoken, Turn, TurnIndex, stated_in
 from memory.turn_search import FoundTurns, look_up
 from pipeline.analysis import analyse
 from pipeline.terms import content_terms

@@ -217,7 +217,8 @@ def _kept(user: UserMemory, memories: Iterable[Memory], text: str, **given: Any)
     def decide(index: UserIndex) -> Sequence[Memory]:
         if any(source.memory_id not in index.memories for source in memory.sources):
             return []  # one was forgotten while this was made
-        return place(index, [memory]).changes.memories
+        added, ended, _ = place(index, [memory])
+        return [*added, *ended]
 
     return [item for item in user.write(decide) if item.id == memory.id]
 

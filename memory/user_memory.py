@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from memory import forgetting, graph, recall
 from memory.forgetting import Forgetting, known_memory
 from memory.guard import reads_as_instruction
-from memory.ids import ANSWER
+from memory.index import MemoryParts
 from memory.keeping import SALIENCE, Kept, Said, keep_asked, refuse, reworded
-from memory.parts import MemoryParts
 from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
 from memory.telling import line_of, told
+from memory.turn_index import ANSWER
 from pipeline.answering.recollection import Recollection
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges

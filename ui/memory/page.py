@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from athena.loading import can_be_written, changeable
-from memory.ids import ANSWER
 from memory.options import PRESETS
+from memory.turn_index import ANSWER
 from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.whose import open_turn, user_memory
