@@ -11,9 +11,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from memory.guard import reads_as_instruction
-from memory.questions import asks, is_of_talk
+from memory.questions import asks, is_personal
 from memory.times import date_words, meant_day
-from memory.turn_index import FoundTurn, only_asked
+from memory.turn_index import FoundTurn
 from memory.turn_search import verdict_of
 from memory.turns import has_words
 from pipeline.answering.recollection import Recalled, Recollection, named
@@ -35,11 +35,12 @@ INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
 
 
-def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, personal: bool) -> Recollection:
+def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Recollection:
     """Return the memory's answer: leading facts, then turns that these do not come from.
 
     A fact with all content words of a personal question answers it for certain.
     """
+    personal = turns.names_speaker or is_personal(question)
     leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
     exact = [item.memory for item in facts if personal and _has_all(item.memory.text, question)]
     leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
@@ -49,15 +50,14 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
     is_order = nearest is not None and nearest not in heard  # the nearest is an instruction: no answer
     of_turns = turns.probability if turns.fit(personal=personal) and not is_order else 0.0
     probability = max(of_turns, of_facts)
-    telling = [item for item in turns.telling if item in heard]
-    shown = _shown(turns, telling, leading)
+    shown = _shown(turns, heard, leading)
     of_another = turns.signs.side < 0  # another speaker than the one whom the question names leads
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and of_another)
     said = (turn for item in shown for turn in (item.corrected_by, item.turn) if turn)
     lines = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
     lines += dict.fromkeys(f"- {named(turn.id)}" for turn in said)
     found = Recollection(
-        turns=tuple(_recalled(item) for item in heard if item.turn.speaker or item in telling),
+        turns=tuple(map(_recalled, heard)),
         verdict="not remembered",
         probability=probability,
         personal=personal,
@@ -71,7 +71,6 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns, *, pers
         told="\n\n".join([opening, "\n".join(lines)]),
         told_ids=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
         verdict=verdict,
-        asked=not leading and asks(shown[0].turn.text) and not is_of_talk(question),
     )
 
 
@@ -80,23 +79,23 @@ def _has_all(text: str, question: str) -> bool:
     return has_words(text, question) and not has_words(question, text)
 
 
-def _shown(turns: FoundTurns, telling: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
+def _shown(turns: FoundTurns, heard: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
     """Return the turns to tell: later ones about the same as the best, then the nearest.
 
-    `telling` are the found turns that state something.
+    `heard` are the found turns that are no instructions.
     """
     sources = {source.turn_id for memory in facts for source in memory.sources}
-    best = max((item.score for item in telling), default=0.0)
-    nearest = max((item.similarity for item in telling), default=0.0)
+    best = max((item.score for item in heard), default=0.0)
+    nearest = max((item.similarity for item in heard), default=0.0)
     near = [
         item
-        for item in telling
+        for item in heard
         if item.score >= NEAR * best
         and (item.turn.speaker or item.similarity >= ALIKE * nearest)
         and item.turn.id not in sources
     ]
     later = (item for item in (turns.later if near else ()) if item.turn.id not in sources)
-    lately = [item for item in later if not (reads_as_instruction(item.turn.text) or only_asked(item.turn))]
+    lately = [item for item in later if not reads_as_instruction(item.turn.text)]
     return list({item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}.values())
 
 

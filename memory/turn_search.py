@@ -1,6 +1,6 @@
 """Search over turns: rank those that answer a question, and estimate the probability that one of them does.
 
-BM25 and vectors → one score a turn → neighbours → signals → session → later turns about the same
+BM25 and vectors → one score a turn → neighbours → speaker → session → later turns about the same
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.questions import is_of_answers, is_of_talk
-from memory.turn_index import NONE, FoundTurn, Layout, TurnIndex, only_asked
+from memory.turn_index import NONE, FoundTurn, Layout, TurnIndex
 from pipeline.terms import content_terms
 
 if TYPE_CHECKING:
     from memory.texts import Scores
-    from memory.turn_index import Numbers, Turn
+    from memory.turn_index import Numbers
     from pipeline.models.base import Encoder
     from pipeline.steps.records import MemoryVerdict
 
@@ -36,7 +36,6 @@ class Calibration:
     before_that: float = 0.2  # of the one before that: in a dialogue, the same speaker's
     after: float = 0.2  # of the turn after
     speaker: float = 0.3  # for turns of the speaker whom the question names
-    asking: float = 0.2  # against turns that ask
     session: float = 0.3  # of the best score in the session
     intercept: float = -3.64  # of the probability
     similarity: float = 8.43  # weight of the best cosine
@@ -59,7 +58,7 @@ def calibration_for(model: str) -> Calibration:
 MOST_LATER = 2
 SHARING = 10  # turns with the most common words that are looked at
 SPARE = 3  # times as many are looked at as are wanted: some are repetitions
-LEADING = 3  # turns that state something, of which the best decides whether anything was found
+LEADING = 3  # turns, of which the best decides whether anything was found
 LEAST_COVERAGE = 0.22  # for a question that is not about the user: one common word is an accident
 REMEMBERED = 0.6  # probability from which the memory answers
 CLOSEST, CLOSEST_OF_OTHERS = 0.1, 0.4  # probability of "closest": questions about the user, and all others
@@ -74,6 +73,7 @@ class Asking:
     terms: tuple[str, ...]  # for BM25: content words, without the names of speakers
     wording: str  # for the vector: in the first person, where it names a speaker
     speaker: str  # whom it names; "" for nobody or several
+    names_speaker: bool
     of_talk: bool  # it asks what was asked or said: a question may answer it
     of_answers: bool  # it asks what the assistant said
 
@@ -92,10 +92,10 @@ class FoundTurns:
     """The found turns, best first, and the probability that one of them answers."""
 
     found: tuple[FoundTurn, ...] = ()
-    telling: tuple[FoundTurn, ...] = ()  # those that state something, or that the question is about
     probability: float = 0.0
     later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
     signs: Signs = Signs()
+    names_speaker: bool = False  # the question names somebody who speaks
 
     def fit(self, *, personal: bool) -> bool:
         """Tell whether enough of the question's words were said, unless it is about the user."""
@@ -107,8 +107,8 @@ def look_up(
 ) -> FoundTurns:
     """Return the `top_k` turns that most likely answer a question, best first, without some ids.
 
-    The assistant's turns are found only where the question asks what the assistant said. Ties keep the order
-    of the index.
+    The assistant's turns are found only where the question asks what the assistant said, and the user's
+    questions only where it asks what was asked or said. Ties keep the order of the index.
     """
     if not len(index):
         return FoundTurns()
@@ -119,29 +119,30 @@ def look_up(
     scores = _scores(keywords, similar, layout, asking, known)
     best = np.argsort(-scores, kind="stable")
     best = best if asking.of_answers else best[layout.own[best] > 0]
+    best = best if asking.of_talk else best[layout.asking[best] < 1]
     best = best[~np.isin(best, [index.numbers[known] for known in without if known in index.numbers])]
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
     if not numbers:
         return FoundTurns()
     found = tuple(index.found(number, scores[number], similar[number]) for number in numbers)
-    leading = [number for number in numbers if may_answer(asking, index.turns[number])][:LEADING]
+    leading = numbers[:LEADING]
     signs = Signs(
-        similarity=max((float(similar[number]) for number in leading), default=0.0),
-        coverage=max((index.coverage(number, asking.terms) for number in leading), default=0.0),
+        similarity=float(similar[leading].max()),
+        coverage=max(index.coverage(number, asking.terms) for number in leading),
         side=_side(layout, asking, relative(keywords) + relative(similar)),
     )
-    later = () if _PAST.search(question) else _later(index, [*leading, *numbers][0], layout, known, without)
-    telling = tuple(item for item in found if may_answer(asking, item.turn))
-    return FoundTurns(found, telling, probability_of(signs, known), later, signs)
+    later = () if _PAST.search(question) else _later(index, numbers[0], layout, known, without)
+    return FoundTurns(found, probability_of(signs, known), later, signs, asking.names_speaker)
 
 
 def _scores(
     keywords: Scores, similar: Scores, layout: Layout, asking: Asking, weights: Calibration
 ) -> Scores:
-    """Return one score for each turn: its words and vector, its neighbours, signals and its session."""
+    """Return one score for each turn: its words and vector, its neighbours, its speaker and its session."""
     scores = (1 - weights.dense) * relative(keywords) + weights.dense * relative(similar)
     scores = relative(with_neighbours(relative(scores), layout.before, weights))
-    scores = relative(scores + signals(layout, asking, weights))
+    if asking.speaker:
+        scores = relative(scores + weights.speaker * (layout.speakers == layout.names[asking.speaker]))
     return with_sessions(scores, layout.sessions, share=weights.session)
 
 
@@ -212,14 +213,6 @@ def with_neighbours(scores: Scores, before: Numbers, weights: Calibration) -> Sc
     return np.asarray(scores + earlier + weights.after * after[:-1], dtype=np.float32)
 
 
-def signals(layout: Layout, asking: Asking, weights: Calibration) -> Scores:
-    """Return what is added to each turn's score beside its words: shape (turns,)."""
-    total = -weights.asking * layout.asking * (not asking.of_talk)
-    if asking.speaker:
-        total = total + weights.speaker * (layout.speakers == layout.names[asking.speaker])
-    return np.asarray(total, dtype=np.float32)
-
-
 def with_sessions(scores: Scores, sessions: Numbers, *, share: float) -> Scores:
     """Add a share of the best score in its session to each turn's score."""
     best = np.zeros(sessions.max() + 1, dtype=np.float32)
@@ -250,11 +243,7 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
         terms=content_terms(others),
         wording=own,
         speaker=named[0] if len(named) == 1 else "",
+        names_speaker=bool(named),
         of_talk=is_of_talk(question),
         of_answers=is_of_answers(question),
     )
-
-
-def may_answer(asking: Asking, turn: Turn) -> bool:
-    """Tell whether a turn states something, or is a question that this question is about."""
-    return not only_asked(turn) or (asking.of_talk and not is_of_talk(turn.text))

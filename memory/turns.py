@@ -81,12 +81,6 @@ class UserTurns:
             numbers = self._index.numbers
             return {known: self._index.turns[numbers[known]] for known in ids if known in numbers}
 
-    def names_speaker(self, text: str) -> bool:
-        """Tell whether a text names a speaker, where messages begin with names."""
-        with self._lock:
-            names = [name for name in self._index.names if name]
-        return any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
-
     def follow(self) -> None:
         """Read what was said since the last call, and drop what was deleted."""
         with self._lock:

@@ -12,7 +12,6 @@ from memory.forgetting import Forgetting, known_memory
 from memory.guard import reads_as_instruction
 from memory.index import MemoryParts
 from memory.keeping import SALIENCE, Kept, Said, keep_asked, refuse, reworded
-from memory.questions import is_personal
 from memory.recall import FoundMemory, Reading
 from memory.telling import line_of, told
 from memory.turn_index import ANSWER
@@ -96,8 +95,7 @@ class UserMemory(MemoryParts):
             return Recollection(verdict="not remembered")
         reading = reading or self._reading(question)
         facts = [item for item in reading.found if item.memory.trusted and item.memory.kind != "qa"]
-        personal = self.turns.names_speaker(question) or is_personal(question)
-        return told(question, facts, self.turns.search(question, without=without), personal=personal)
+        return told(question, facts, self.turns.search(question, without=without))
 
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the texts of memories, relations, entities and turns by id; unknown ids are left out."""

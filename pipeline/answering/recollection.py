@@ -52,7 +52,6 @@ class Recollection:
     asks: bool = True  # the message is a question
     noted: bool = False  # the message says something about the user, and asks nothing
     personal: bool = False  # the message is about the user, or somebody who speaks
-    asked: bool = False  # the memory's answer is a question of the user's
     exchange: bool = False  # memories go in as "Just so you know …"
     considered: int = 0  # memories that were searched
     threshold: float = 0.0
@@ -82,8 +81,6 @@ class Recollection:
         surely_ours = self.personal and self.verdict == "remembered"
         if (surely_ours and (lack_a_word or documents.verdict == "closest")) or not documents.answerable:
             return True
-        if self.asked and documents.verdict == "answered":
-            return False
         # A logistic, fitted at commit d5836ab4: the probability that the memory answers and no document.
         nearest = documents.signals.get("closeness", 0.0)
         total = 1.14 + 6.11 * self.probability - 13.04 * nearest + 1.28 * self.personal
