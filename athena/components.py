@@ -144,18 +144,20 @@ def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
 
 def user_memory(components: Components, user: str, *, persona: Persona | None = None) -> UserMemory:
     """Return the memory of one user, with the static memories of a persona, by default the settings'."""
-    from memory.transfer import static_of
+    from memory.ids import id_of
     from memory.user_memory import UserMemory
+    from pipeline.answering.recollection import Recalled
 
     conversations = components.store().conversations
     persona = persona or components.persona()
-    says = {tag: getattr(persona, tag) for tag in ("identity", "goals", "rules", "environment")}
+    says = (*persona.identity, *persona.goals, *persona.rules, *persona.environment)
+    own = (Recalled(id=id_of("persona", text), text=text, importance=1.0) for text in says if text.strip())
     return UserMemory(
         components.memory_indexes(),
         user,
         components.turns_of(user),
         options=options_of(components.settings, MemoryOptions),
-        static=static_of(persona.name, says, user=user),
+        static=tuple(own),
         find_model=lambda: _complete(components),
         hashes=lambda: {info.source: info.hash for info in components.store().sections.documents()},
         clock=lambda: round(conversations.clock(), 6),

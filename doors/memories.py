@@ -75,7 +75,6 @@ class MemoryOut(Shape):
     id: str
     text: str
     kind: str
-    tags: tuple[str, ...]
     importance: float | None
     pinned: bool
     trusted: bool

@@ -139,8 +139,7 @@ class RememberingChat:
         `question` is the message as it stands alone; `left` are the messages that the prompt has no room for.
         """
         preset, memory = self.memory.preset, self.memory
-        persona = memory.static if preset.name != "none" else ()
-        static = tuple(Recalled(id=it.id, text=it.text, importance=it.importance) for it in persona)
+        static = memory.static if preset.name != "none" else ()
         summed = self._summary([item.text for item in left if item.role == "user"]) if preset.history else ""
         if why := self._why_nothing or (TOOLS if preset.exchange and is_tool_request(message) else ""):
             return Recollection(preset=preset.name, static=static, left=summed, detail=why)

@@ -20,7 +20,6 @@ from typing import Any
 Row = dict[str, Any]
 
 _BEFORE = 90  # characters before a label that may name its owner or be its value
-_LONG = 400  # characters of a value, of which the rest is looked for
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\U000e0000-\U000e007f]")
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
 
@@ -180,8 +179,7 @@ def _value(text: str, match: re.Match[str], label: Row) -> tuple[int, int] | Non
         found = "may_be_a_word" in label and bool(surely or (ends and not _of("describes").fullmatch(value)))
     if not found:
         return None
-    rest = None if is_quoted or len(match["bare"]) < _LONG else _of("rest").match(text, end)
-    return start, rest.end() if rest else end
+    return start, end
 
 
 def _looks(name: str, text: str) -> bool:

@@ -27,6 +27,7 @@ from pipeline.stores.memories import Memories, Memory, MemoryChanges, UserMemori
 if TYPE_CHECKING:
     from memory.facts import Complete
     from memory.turns import UserTurns
+    from pipeline.answering.recollection import Recalled
     from pipeline.models.base import Encoder
     from pipeline.stores.memories import Entity, Mention, Relation
 
@@ -192,7 +193,7 @@ class MemoryParts:
     user: str
     turns: UserTurns  # of conversations that are not private
     options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
-    static: tuple[Memory, ...] = ()  # of the persona
+    static: tuple[Recalled, ...] = ()  # of the persona
     find_model: Callable[[], Complete | None] = lambda: None  # asks a language model, where there is one
     hashes: Callable[[], Mapping[str, str]] = dict  # of the documents, by source
     clock: Callable[[], float] = now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,24 +27,10 @@ CANDIDATES = 50  # memories that are checked for having all words of a query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
-    """A memory with its score, and the parts of that score."""
+    """A memory with its scores, as the chat uses them."""
 
     memory: Memory
-    score: float
-    recency: float
-    relevance: float
-
-    @property
-    def recalled(self) -> Recalled:
-        """Return the same as the chat uses it."""
-        return Recalled(
-            id=self.memory.id,
-            text=self.memory.text,
-            score=self.score,
-            recency=self.recency,
-            importance=self.memory.importance,
-            relevance=self.relevance,
-        )
+    recalled: Recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +75,7 @@ def search(
         for row, cosine in relevance.items()
         if keep(memories[row])
     ]
-    found.sort(key=lambda item: (-item.score, -item.memory.created_at, item.memory.id))
+    found.sort(key=lambda item: (-item.recalled.score, -item.memory.created_at, item.memory.id))
     return Reading(found=tuple(found), around=around, considered=len(memories))
 
 
@@ -125,23 +111,29 @@ def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float
             + options.memory_importance_weight * memory.importance
             + options.memory_relevance_weight * relevance
         )
-    return FoundMemory(memory=memory, score=score, recency=recency, relevance=cosine)
+    scores: dict[str, Any] = {
+        "score": score,
+        "recency": recency,
+        "importance": memory.importance,
+        "relevance": cosine,
+    }
+    return FoundMemory(memory=memory, recalled=Recalled(id=memory.id, text=memory.text, **scores))
 
 
 def recallable(found: Sequence[FoundMemory], preset: Preset) -> Sequence[FoundMemory]:
     """Return the found memories that a preset recalls unasked, in the order of reading.
 
-    A cascading preset reads static memory first, then short-term, then long-term memory.
+    A preset with short-term memory reads that before long-term memory.
     """
     kept = [
         item
         for item in found
         if item.memory.trusted
-        and item.score >= preset.least_score
+        and item.recalled.score >= preset.least_score
         and (item.memory.importance is None or item.memory.importance >= preset.least_importance)
     ]
-    order = ("static", "short_term", "long_term") if preset.tier == "short_term" else ("static",)
-    kept.sort(key=lambda item: order.index(item.memory.tier) if item.memory.tier in order else len(order))
+    if preset.tier == "short_term":
+        kept.sort(key=lambda item: item.memory.tier == "long_term")
     return kept[: preset.most]
 
 

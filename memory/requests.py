@@ -146,8 +146,7 @@ def _own(memory: UserMemory, turn_id: str, topic: str = "") -> Sequence[Turn]:
 
 def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
     """Return all facts, and how many messages are found again."""
-    kept = [item for item in memory.list() if item.tier != "static"]
-    found = sorted(kept, key=lambda item: item.kind == "qa")[:MOST]  # questions last
+    found = sorted(memory.list(), key=lambda item: item.kind == "qa")[:MOST]  # questions last
     turns = len(_own(memory, turn_id))
     if not (found or turns):
         return NOTHING, ()

@@ -31,7 +31,7 @@ def memory_shape(row: MemoryRow) -> Shape:
 
 def found_shape(found: FoundMemory) -> Shape:
     """Return a found memory with its score and the parts of that."""
-    scores = {name: round(getattr(found, name), 6) for name in ("score", "recency", "relevance")}
+    scores = {name: round(getattr(found.recalled, name), 6) for name in ("score", "recency", "relevance")}
     return memory_shape(found.memory) | scores
 
 

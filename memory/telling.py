@@ -41,21 +41,18 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     A fact with all content words of a personal question answers it for certain.
     """
     personal = turns.names_speaker or is_personal(question)
-    leading = [item.memory for item in facts if item.relevance >= FACT_TELLS]
+    relevance = max((item.recalled.relevance for item in facts), default=0.0)
+    leading = [item.memory for item in facts if item.recalled.relevance >= FACT_TELLS]
     exact = [item.memory for item in facts if personal and _has_all(item.memory.text, question)]
     leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
-    of_facts = 1.0 if exact else max((item.relevance for item in facts), default=0.0) if leading else 0.0
+    of_facts = 1.0 if exact else relevance if leading else 0.0
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
-    nearest = max(turns.found, key=lambda item: item.similarity, default=None)
-    is_order = nearest is not None and nearest not in heard  # the nearest is an instruction: no answer
-    of_turns = turns.probability if turns.fit(personal=personal) and not is_order else 0.0
-    probability = max(of_turns, of_facts)
+    probability = max(of_facts, turns.probability if heard and turns.fit(personal=personal) else 0.0)
     shown = _shown(turns, heard, leading)
     of_another = turns.signs.side < 0  # another speaker than the one whom the question names leads
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and of_another)
-    said = (turn for item in shown for turn in (item.corrected_by, item.turn) if turn)
     lines = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
-    lines += dict.fromkeys(f"- {named(turn.id)}" for turn in said)
+    lines += [f"- {named(item.turn.id)}" for item in shown]
     found = Recollection(
         turns=tuple(map(_recalled, heard)),
         verdict="not remembered",
@@ -64,7 +61,7 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     )
     if verdict == "not remembered" or not lines:
         is_near = (personal and asks(question)) or turns.probability >= RECALLED
-        return found if is_near and not is_order else replace(found, turns=())
+        return found if is_near else replace(found, turns=())
     opening = CLOSEST_INTRO if verdict == "closest" else INTRO
     return replace(
         found,

@@ -1,4 +1,4 @@
-"""Export and import of memories, and the static memories of a persona.
+"""Export and import of memories.
 
 An export comes back with the same ids and times. An import is checked whole before any of it is written.
 """
@@ -6,7 +6,7 @@ An export comes back with the same ids and times. An import is checked whole bef
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationInfo
 
 from memory.graph import Naming
 from memory.guard import reads_as_instruction, without_secrets
-from memory.ids import id_of, plain
+from memory.ids import plain
 from memory.keeping import refuse_long
 from memory.shapes import TIMES
 from pipeline.errors import AthenaError
@@ -88,7 +88,7 @@ def _guarded(memory: Memory) -> Memory:
     refuse_long(memory.text, f"Memory '{memory.id}'")
     refuse_long(memory.object, f"The object of memory '{memory.id}'")
     text, thing = without_secrets(memory.text), without_secrets(memory.object)
-    trusted = memory.trusted and memory.tier != "static" and not reads_as_instruction(text)
+    trusted = memory.trusted and not reads_as_instruction(text)
     return replace(memory, text=text, object=thing, trusted=trusted)
 
 
@@ -101,26 +101,3 @@ def _without_known(index: UserIndex, memories: Sequence[Memory]) -> tuple[Memory
         if memory.id not in index.memories and not (memory.live and text in texts):
             new.setdefault(text if memory.live else memory.id, memory)
     return tuple(new.values())
-
-
-# -- a persona -------------------------------------------------------------------------------------------
-
-
-def static_of(persona: str, says: Mapping[str, Sequence[str]], *, user: str) -> tuple[Memory, ...]:
-    """Return the static memories of a persona from its texts by tag, with the same ids each time."""
-    return tuple(
-        Memory(
-            id=id_of("persona", persona, tag, text),
-            user=user,
-            text=text,
-            tier="static",
-            origin="system",
-            tags=(tag,),
-            importance=1.0,
-            pinned=True,
-            why="The assistant's persona says it.",
-        )
-        for tag, texts in says.items()
-        for text in texts
-        if text.strip()
-    )

@@ -63,7 +63,6 @@ class FoundTurn:
     turn: Turn
     score: float
     similarity: float = 0.0  # cosine of it and the question
-    corrected_by: Turn | None = None  # the speaker's next message, where it only corrects this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +119,17 @@ class TurnIndex:
         """Return the facts about each turn as arrays."""
         return Layout(self.names, *map(np.array, self._columns))
 
-    def correction_of(self, number: int) -> Turn | None:
-        """Return the same speaker's next message, where it only corrects a turn: "sorry, 35"."""
+    def correction_of(self, number: int) -> int:
+        """Return the number of the same speaker's next message where it only corrects a turn, or `NONE`."""
         turn = self.turns[number]
-        for after in self.turns[number + 1 : number + 1 + NEXT]:
+        for at, after in enumerate(self.turns[number + 1 : number + 1 + NEXT], start=number + 1):
             if (after.session, after.speaker, after.role) == (turn.session, turn.speaker, "user"):
-                return after if corrects(after.text) else None
-        return None
+                return at if corrects(after.text) else NONE
+        return NONE
 
     def found(self, number: int, score: float, similarity: float) -> FoundTurn:
         """Return a turn as a search found it."""
-        return FoundTurn(self.turns[number], float(score), float(similarity), self.correction_of(number))
+        return FoundTurn(self.turns[number], float(score), float(similarity))
 
     def coverage(self, number: int, terms: Collection[str]) -> float:
         """Return the share of the terms, weighted by rarity, in a turn and the turns beside it: 0 to 1."""

@@ -164,7 +164,8 @@ def _later(
 ) -> tuple[FoundTurn, ...]:
     """Return the user's later turns about the same as a turn, latest first: they may hold instead.
 
-    About the same is a turn with a near vector, and one that shares two content words with it.
+    About the same is a turn with a near vector, one that shares two content words with it, and a message that
+    only corrects it ("sorry, 35").
     """
     turn = index.turns[number]
     terms = content_terms(turn.text)
@@ -175,7 +176,7 @@ def _later(
     for at in np.argsort(-shared, kind="stable")[:SHARING].tolist():
         if after[at] and len({*terms} & {*content_terms(index.turns[at].text)}) > 1:
             near.add(at)
-    nearest = sorted(near, key=lambda at: -alike[at])[:MOST_LATER]
+    nearest = {*sorted(near, key=lambda at: -alike[at])[:MOST_LATER], index.correction_of(number)} - {NONE}
     latest = sorted(nearest, key=lambda at: -layout.times[at])
     return tuple(index.found(at, 0.0, alike[at]) for at in latest if index.turns[at].id not in without)
 

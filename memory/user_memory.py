@@ -22,7 +22,7 @@ from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from memory.turn_index import FoundTurn, Turn
+    from memory.turn_index import FoundTurn
 
 SEARCHED = 10  # memories that a search returns
 LEAST = 0.5  # share of the threshold that an explicit search is content with
@@ -38,11 +38,11 @@ class UserMemory(MemoryParts):
     # -- reading ------------------------------------------------------------------------------------
 
     def list(self, *, history: bool = False) -> Sequence[Memory]:
-        """Return all memories, static ones first, then pinned, then the latest; with `history` ended ones."""
+        """Return all memories, pinned ones first, then the latest; with `history` also ended ones."""
         index = self.index
         with index.lock:
             kept = [memory for memory in index.memories.values() if history or memory.live]
-        return [*self.static, *sorted(kept, key=lambda it: (not it.pinned, -it.created_at, it.id))]
+        return sorted(kept, key=lambda it: (not it.pinned, -it.created_at, it.id))
 
     def get(self, memory_id: str) -> Memory:
         """Return one memory by its id or its first letters; raises `AthenaError`."""
@@ -100,7 +100,7 @@ class UserMemory(MemoryParts):
     def texts(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the texts of memories, relations, entities and turns by id; unknown ids are left out."""
         ids, index = tuple(ids), self.index
-        known = {known: line_of(turn) for known, turn in self.said(ids).items()}
+        known = {known: line_of(turn) for known, turn in self.turns.of(ids).items()}
         known |= {memory.id: memory.text for memory in self.static if memory.id in ids}
         for given in ids:
             if memory := index.memories.get(given):
@@ -116,10 +116,6 @@ class UserMemory(MemoryParts):
         relation = self.index.relations.get(known)
         memory = self.index.memories.get(relation.memory_id if relation else known)
         return memory.origin == "user" if memory else not known.endswith(ANSWER)
-
-    def said(self, ids: Iterable[str]) -> Mapping[str, Turn]:
-        """Return the turns of these ids; unknown ids are left out."""
-        return self.turns.of(tuple(ids))
 
     def replaced_by(self, memory_id: str) -> Sequence[Memory]:
         """Return the memories whose place a memory took, also those that hold again."""

@@ -23,7 +23,7 @@ from pipeline.stores.rows import Row, Rows, find
 LONGEST_WRITE_S = 20.0
 POLL_S = 0.02
 
-Tier = Literal["static", "short_term", "long_term"]
+Tier = Literal["short_term", "long_term"]
 Kind = Literal["fact", "qa", "observation", "reflection", "plan", "summary"]
 Origin = Literal["user", "assistant", "document", "system"]
 
@@ -64,7 +64,6 @@ class Memory:
     tier: Tier = "long_term"
     kind: Kind = "fact"
     origin: Origin = "user"
-    tags: tuple[str, ...] = ()
     importance: Share | None = None
     why: str = ""  # why it was kept, or why it is this important
     subject: str = ""

@@ -34,7 +34,6 @@ def many(number: int, *, user: str = "ann") -> tuple[Memory, ...]:
             user=user,
             id=f"{user}-{index}",
             created_at=float(index),
-            tags=("work",),
             embedding=embedding(index),
             embedded_by="model",
             sources=(MemorySource(turn_id=f"turn-{index}", end=12, quote=f"Fact {index}"),),

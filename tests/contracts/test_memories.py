@@ -39,7 +39,6 @@ def test_every_field_comes_back(open_store: OpenStore) -> None:
         tier="short_term",
         kind="qa",
         origin="assistant",
-        tags=("a.b", "$c"),
         importance=0.5,
         why="said so",
         subject="ann",

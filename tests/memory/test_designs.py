@@ -169,18 +169,22 @@ def test_generative_plan_takes_a_prompt_and_the_next_plan_takes_its_place(mine: 
 def test_generative_relevance_is_the_cosine_or_one_over_one_plus_the_distance(mine: UserMemory) -> None:
     given = fact("It hums.", importance=0.5, created_at=mine.clock())
     cosine = weighed(given, 0.5, options=mine.options, now=mine.clock())
-    assert cosine.score == pytest.approx(0.25 + 0.25 * 0.5 + 0.5)
+    assert cosine.recalled.score == pytest.approx(0.25 + 0.25 * 0.5 + 0.5)
     options = mine.options.but(memory_relevance="distance")
-    assert weighed(given, 0.5, options=options, now=mine.clock()).score == pytest.approx(0.25 + 0.125 + 0.5)
-    assert weighed(given, 0.28, options=options, now=mine.clock()).score == pytest.approx(
+    assert weighed(given, 0.5, options=options, now=mine.clock()).recalled.score == pytest.approx(
+        0.25 + 0.125 + 0.5
+    )
+    assert weighed(given, 0.28, options=options, now=mine.clock()).recalled.score == pytest.approx(
         0.25 + 0.125 + 1 / (1 + 1.2)
     )
 
 
 def test_generative_recency_falls_by_half_a_percent_an_hour(mine: UserMemory) -> None:
     given = fact("It hums.", importance=0.5, created_at=0.0)
-    assert weighed(given, 0.5, options=mine.options, now=3_600.0).recency == 1
-    assert weighed(given, 0.5, options=mine.options, now=36_000.0).recency == pytest.approx(0.995**10)
+    assert weighed(given, 0.5, options=mine.options, now=3_600.0).recalled.recency == 1
+    assert weighed(given, 0.5, options=mine.options, now=36_000.0).recalled.recency == pytest.approx(
+        0.995**10
+    )
 
 
 def test_generative_short_term_is_read_before_long_term(mine: UserMemory) -> None:
@@ -197,7 +201,7 @@ def test_simple_at_most_two_above_the_threshold_are_slipped_in(mine: UserMemory)
     found, reading = mine.read("which pump hums")
     assert PRESETS["inject"].exchange
     assert len(found) == 2
-    assert all(item.relevance >= mine.threshold for item in reading.found)
+    assert all(item.recalled.relevance >= mine.threshold for item in reading.found)
     assert mine.read("quantum chromodynamics")[0] == []
 
 

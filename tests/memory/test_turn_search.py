@@ -53,7 +53,7 @@ def test_an_answer_without_the_questions_words_is_found_by_the_turn_before() -> 
         Turn(id="other", session="2", speaker="Ben", text="Nothing new, really."),
     )
     hits = look_up(found, "What is the name of Ben's dog?", encoder=FakeEncoder(dimensions=256)).found
-    assert [hit.turn.id for hit in hits[:2]] == ["ask", "answer"]
+    assert hits[0].turn.id == "answer"
 
 
 def test_of_two_who_say_the_same_the_one_who_is_named_is_meant() -> None:

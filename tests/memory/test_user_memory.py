@@ -25,7 +25,7 @@ def test_what_is_added_is_found_and_listed_pinned_first_then_latest(mine: UserMe
     mine.pin(first)
     assert [item.text for item in mine.list()] == ["Clara plays the cello.", "The pump hums."]
     (found, *_) = mine.search("who plays the cello")
-    assert (found.memory.id, found.score > found.relevance > 0) == (first, True)
+    assert (found.memory.id, found.recalled.score > found.recalled.relevance > 0) == (first, True)
     assert not mine.search("quantum")
 
 
@@ -66,14 +66,6 @@ def test_an_edit_keeps_the_id_and_neither_the_words_nor_their_names(mine: UserMe
     mine.add("The pump hums.")
     with pytest.raises(AthenaError, match="already"):
         mine.edit(known, "the pump hums")
-
-
-def test_static_memory_is_neither_changed_nor_forgotten(mine: UserMemory) -> None:
-    mine = replace(mine, static=(memory("I am Athena.", user="local", id="s", tier="static"),))
-    assert mine.list()[0].id == "s"
-    for change in (lambda: mine.edit("s", "x"), lambda: mine.pin("s"), lambda: mine.forgetting(["s"])):
-        with pytest.raises(AthenaError):
-            change()
 
 
 # -- forgetting --------------------------------------------------------------------------------------------
@@ -157,9 +149,3 @@ def test_an_import_brings_no_secret_and_trusts_no_instruction(mine: UserMemory) 
     texts = {item.id: item for item in mine.list()}
     assert "hunter2abc" not in texts["1"].text
     assert not texts["2"].trusted
-
-
-def test_a_persona_has_static_memories(mine: UserMemory) -> None:
-    (own,) = transfer.static_of("Ada", {"goals": ["Help.", " "]}, user="local")
-    assert (own.text, own.tags, own.tier) == ("Help.", ("goals",), "static")
-    assert replace(mine, static=(own,)).list() == [own]

@@ -60,7 +60,7 @@ def page() -> None:
         st.header("Memory", anchor=False)
         _switch()
         memory = user_memory()
-        listed = [one for one in memory.list() if one.tier != "static"]
+        listed = memory.list()
         with st.container(horizontal=True, vertical_alignment="center", key="memory-bar"):
             query = st.text_input("Search", placeholder="Search what is remembered", key=SEARCH,
                                   label_visibility="collapsed", icon=":material/search:")  # fmt: skip
@@ -131,7 +131,7 @@ def _found(query: str) -> None:
 
 
 def _fact(memory: Memory) -> None:
-    about = [local_time(memory.created_at), *memory.tags, memory.why]
+    about = [local_time(memory.created_at), memory.why]
     about += [source.source for source in memory.sources if source.source]
     former = user_memory().replaced_by(memory.id)
     about += [f"instead of “{shortened(one.text, 80)}”" for one in former]
