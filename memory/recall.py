@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -111,13 +111,15 @@ def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float
             + options.memory_importance_weight * memory.importance
             + options.memory_relevance_weight * relevance
         )
-    scores: dict[str, Any] = {
-        "score": score,
-        "recency": recency,
-        "importance": memory.importance,
-        "relevance": cosine,
-    }
-    return FoundMemory(memory=memory, recalled=Recalled(id=memory.id, text=memory.text, **scores))
+    recalled = Recalled(
+        id=memory.id,
+        text=memory.text,
+        score=score,
+        recency=recency,
+        importance=memory.importance,
+        relevance=cosine,
+    )
+    return FoundMemory(memory=memory, recalled=recalled)
 
 
 def recallable(found: Sequence[FoundMemory], preset: Preset) -> Sequence[FoundMemory]:

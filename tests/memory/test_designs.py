@@ -167,24 +167,21 @@ def test_generative_plan_takes_a_prompt_and_the_next_plan_takes_its_place(mine: 
 
 
 def test_generative_relevance_is_the_cosine_or_one_over_one_plus_the_distance(mine: UserMemory) -> None:
-    given = fact("It hums.", importance=0.5, created_at=mine.clock())
-    cosine = weighed(given, 0.5, options=mine.options, now=mine.clock())
-    assert cosine.recalled.score == pytest.approx(0.25 + 0.25 * 0.5 + 0.5)
+    given, options = fact("It hums.", importance=0.5, created_at=mine.clock()), mine.options
+
+    def score(cosine: float) -> float:
+        return weighed(given, cosine, options=options, now=mine.clock()).recalled.score - 0.25 - 0.25 * 0.5
+
+    assert score(0.28) == pytest.approx(0.28)
     options = mine.options.but(memory_relevance="distance")
-    assert weighed(given, 0.5, options=options, now=mine.clock()).recalled.score == pytest.approx(
-        0.25 + 0.125 + 0.5
-    )
-    assert weighed(given, 0.28, options=options, now=mine.clock()).recalled.score == pytest.approx(
-        0.25 + 0.125 + 1 / (1 + 1.2)
-    )
+    assert score(0.28) == pytest.approx(1 / (1 + 1.2))
 
 
 def test_generative_recency_falls_by_half_a_percent_an_hour(mine: UserMemory) -> None:
     given = fact("It hums.", importance=0.5, created_at=0.0)
-    assert weighed(given, 0.5, options=mine.options, now=3_600.0).recalled.recency == 1
-    assert weighed(given, 0.5, options=mine.options, now=36_000.0).recalled.recency == pytest.approx(
-        0.995**10
-    )
+    now, later = (weighed(given, 0.5, options=mine.options, now=at).recalled for at in (3_600.0, 36_000.0))
+    assert now.recency == 1
+    assert later.recency == pytest.approx(0.995**10)
 
 
 def test_generative_short_term_is_read_before_long_term(mine: UserMemory) -> None:
