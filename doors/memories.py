@@ -136,7 +136,8 @@ def memories(
     """List the caller's memories, or search them, the best first."""
     if not query:
         return [MemoryOut.of(memory) for memory in context.memory.list()[:limit]]
-    return [MemoryOut.of(one.memory, score=one.score) for one in context.memory.search(query, limit=limit)]
+    found = context.memory.search(query, limit=limit)
+    return [MemoryOut.of(one.memory, score=one.recalled.score) for one in found]
 
 
 @router.post("/memory", status_code=201)

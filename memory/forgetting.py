@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memory.turns import ANSWER, has_words
+from memory.turn_index import ANSWER
+from memory.turns import has_words
 from pipeline.errors import UnknownMemory
 from pipeline.stores.memories import Memory, MemoryChanges, Mention, Relation
 

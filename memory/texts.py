@@ -49,7 +49,7 @@ class Texts:
 
     def vector_of(self, number: int) -> NDArray[np.float32]:
         """Return the vector of a text."""
-        return self._vectors[number]
+        return np.asarray(self._vectors[number], dtype=np.float32)
 
     def terms_of(self, number: int) -> frozenset[str]:
         """Return the different terms of a text."""

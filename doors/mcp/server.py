@@ -103,7 +103,7 @@ class Tools:
     def recall(self, query: Text, context: Context, limit: Limit = 10) -> list[MemoryOut]:
         """Find what the user asked to remember about something."""
         found = self._memory(context).search(query, limit=limit)
-        return [MemoryOut.of(one.memory, score=one.score) for one in found]
+        return [MemoryOut.of(one.memory, score=one.recalled.score) for one in found]
 
     def neighbourhood(self, name: Text, context: Context) -> list[str]:
         """List the relations around a person, part or place, from the memory and the documents."""
