@@ -15,7 +15,7 @@ from athena import cli
 Run = Callable[..., Any]
 
 KEYS = {
-    "id", "text", "kind", "tier", "tags", "importance", "pinned", "trusted", "created_at", "ended_at",
+    "id", "text", "kind", "tier", "importance", "pinned", "trusted", "created_at", "ended_at",
     "sources",
 }  # fmt: skip
 
