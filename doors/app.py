@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from athena.settings import Settings
@@ -19,12 +19,9 @@ from pipeline.models.connections import is_loopback
 from pipeline.stores.keys import Keys
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from athena import Athena
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104  (only compared with)
-MOST_BYTES = 10_000_000  # of a request's body
 
 
 def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> FastAPI:
@@ -53,7 +50,6 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
         app.state.mcp = McpEndpoint(athena)
         app.add_route("/mcp", app.state.mcp, include_in_schema=False)
     answer_errors(app)
-    app.add_middleware(BodyLimit)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(settings), www_redirect=False)
     return app
 
@@ -82,24 +78,3 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 async def _health() -> dict[str, str]:
     return {"status": "ok"}
-
-
-class BodyLimit:
-    """Middleware that refuses a request whose body is larger than `MOST_BYTES`."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; its body is counted while it is read."""
-        received = 0
-
-        async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > MOST_BYTES:  # FastAPI lets this one through while it reads a body
-                raise HTTPException(413, f"the body is larger than {MOST_BYTES // 1_000_000} MB")
-            return message
-
-        await self._app(scope, counted, send)

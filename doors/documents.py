@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
 from athena.shapes import AnswerOut, SearchOut, Shape
 from doors.access import Reads, Writes
-from doors.answering import MODEL, Question, finished
+from doors.answering import MODEL, answer_out, asking_of
 from doors.errors import ERRORS, BadRequest
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
@@ -91,16 +91,16 @@ def search(request: SearchRequest, context: Reads) -> SearchOut:
 
 
 @router.post("/ask")
-async def ask(request: AskRequest, context: Reads) -> AnswerOut:
+def ask(request: AskRequest, context: Reads) -> AnswerOut:
     """Return one answer with its citations."""
-    question = Question(
-        request.question,
-        model=request.model,
+    asking = asking_of(
+        context,
+        request.model,
+        paths=as_globs(map(well_formed, request.paths)),
         conversation_id=request.conversation_id,
         store=request.store,
-        paths=as_globs(map(well_formed, request.paths)),
     )
-    return (await finished(context, question))[1]
+    return answer_out(context, asking, context.athena.ask(request.question, **asking))
 
 
 @router.get("/documents")

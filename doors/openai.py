@@ -11,6 +11,10 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter
+from openai.types import CompletionUsage, Model
+from openai.types.chat import ChatCompletion, ChatCompletionMessage
+from openai.types.chat.chat_completion import Choice
+from openai.types.chat.chat_completion_message import Annotation, AnnotationURLCitation
 from pydantic import BaseModel, Field, StrictBool
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
@@ -18,13 +22,13 @@ from starlette.concurrency import run_in_threadpool
 from athena.assistant import Asking
 from athena.shapes import AnswerOut
 from doors.access import Reads, RequestContext
-from doors.answering import MODEL, Question, answer_out, asking_of, events, finished, model_names
+from doors.answering import MODEL, MODELS, answer_out, asking_of
 from doors.errors import ERRORS, BadRequest, error_out
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import CODE, MARKER
 from pipeline.errors import AthenaError
 from pipeline.messages import Message
-from pipeline.steps.events import AnswerFinished, SentencesCited
+from pipeline.steps.events import AnswerFinished, RunFailed, SentencesCited
 from pipeline.steps.records import data_of
 
 DONE = "[DONE]"
@@ -51,180 +55,110 @@ class ChatMessage(BaseModel):
         return "\n".join(part["text"] for part in self.content)
 
 
-class Metadata(BaseModel):
-    """Metadata of a request; `conversation_id` continues a stored conversation."""
-
-    conversation_id: str = Field("", max_length=100)
-
-
-class StreamOptions(BaseModel):
-    """Options of a stream."""
-
-    include_usage: StrictBool = False
-
-
-class ResponseFormat(BaseModel):
-    """The format of an answer, which is text."""
-
-    type: Literal["text"]
-
-
 class CompletionRequest(BaseModel):
-    """A question in OpenAI's shape.
+    """A question in OpenAI's shape; nothing of it is stored.
 
-    Fields that are not listed (temperature, max_tokens …) change nothing. `tools` are accepted, and never
-    called. What an answer cannot do (two choices, a forced tool, JSON, sound) is refused.
+    Fields that are not listed (temperature, max_tokens …) and system messages change nothing. `tools` are
+    accepted, and never called. Two choices, a forced tool, JSON and sound are refused.
     """
 
     model: str = Field(MODEL, description="a name of GET /v1/models")
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1_000)]
     stream: StrictBool | None = False
-    stream_options: StreamOptions | None = None
-    metadata: Metadata | None = None
-    store: StrictBool | None = Field(False, description="store the answer in a new conversation")
+    stream_options: dict[str, Any] | None = Field(None, description="`include_usage` sends the tokens last")
     tools: list[dict[str, Any]] | None = None
     tool_choice: Literal["none", "auto"] | None = None
     n: Literal[1] | None = 1
-    response_format: ResponseFormat | None = None
+    response_format: dict[Literal["type"], Literal["text"]] | None = None
     logprobs: Literal[False] | None = None
     modalities: list[Literal["text"]] | None = None
     audio: None = None
 
-    def question(self) -> Question:
-        """Return the last message as the question and the others as its history; raises `BadRequest`."""
-        *before, last = self.messages
+    def question(self) -> str:
+        """Return the text of the last message; raises `BadRequest` where it asks nothing."""
+        last = self.messages[-1]
         if last.role != "user" or not last.text().strip():
             raise BadRequest("The last message asks nothing.", "End with a user's text.", param="messages")
-        said = [(message.role, message.text()) for message in before if message.content]
-        return Question(
-            last.text(),
-            model=self.model,
-            history=[Message(role, text) for role, text in said if role == "user" or role == "assistant"],
-            tone="\n".join(text for role, text in said if role in ("system", "developer")),
-            conversation_id=self.metadata.conversation_id if self.metadata else "",
-            store=bool(self.store),
-        )
+        return last.text()
 
-
-class ModelOut(BaseModel):
-    """One name for `model`."""
-
-    id: str
-    object: Literal["model"] = "model"
-    created: int = 0
-    owned_by: str = MODEL
+    def history(self) -> list[Message]:
+        """Return the earlier messages of the user and the assistant."""
+        return [
+            Message(message.role, message.text())
+            for message in self.messages[:-1]
+            if message.content and (message.role == "user" or message.role == "assistant")
+        ]
 
 
 class ModelList(BaseModel):
     """The names for `model`."""
 
     object: Literal["list"] = "list"
-    data: list[ModelOut]
+    data: list[Model]
 
 
-class UrlCitation(BaseModel):
-    """A source, and the offsets of its marker in the text."""
-
-    start_index: int
-    end_index: int
-    title: str
-    url: str
-
-
-class Annotation(BaseModel):
-    """A citation, in the shape of OpenAI's web search."""
-
-    type: Literal["url_citation"] = "url_citation"
-    url_citation: UrlCitation
-
-
-class AssistantMessage(BaseModel):
-    """The answer with its citations."""
-
-    role: Literal["assistant"] = "assistant"
-    content: str
-    annotations: list[Annotation]
-
-
-class ChoiceOut(BaseModel):
-    """The one choice of a completion."""
-
-    index: int = 0
-    message: AssistantMessage
-    finish_reason: Literal["stop", "length"]
-
-
-class TokenUsage(BaseModel):
-    """The tokens that language models read and wrote."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-class Completion(BaseModel):
+class Completion(ChatCompletion):
     """An answer in OpenAI's shape; `athena` has its exact citations, checks and steps."""
 
-    id: str
-    object: Literal["chat.completion"] = "chat.completion"
-    created: int
-    model: str
-    choices: list[ChoiceOut]
-    usage: TokenUsage
     athena: AnswerOut
 
 
 @router.get("/models")
-def models(context: Reads) -> ModelList:
+def models(_: Reads) -> ModelList:
     """List the names for `model`."""
-    return ModelList(data=[ModelOut(id=name) for name in model_names(context.athena)])
+    return ModelList(data=[Model(id=one, created=0, object="model", owned_by=MODEL) for one in MODELS])
 
 
 @router.post("/chat/completions", responses=STREAM, response_model=Completion)
-async def complete(request: CompletionRequest, context: Reads) -> Completion | EventSourceResponse:
+def complete(request: CompletionRequest, context: Reads) -> Completion | EventSourceResponse:
     """Answer the last message; with `stream` as server-sent events, whose last delta has the citations."""
-    question = request.question()
+    question, asking = request.question(), asking_of(context, request.model)
     if request.stream:
-        asking = await run_in_threadpool(asking_of, context, question)
-        usage = bool(request.stream_options and request.stream_options.include_usage)
-        return EventSourceResponse(_stream(context, question, asking, with_usage=usage), sep="\n")
-    answer, shape = await finished(context, question)
-    message = AssistantMessage(content=shape.answer, annotations=_annotations(context, answer, shape.answer))
-    choice = ChoiceOut(message=message, finish_reason=_finish_reason(answer))
-    return Completion(**_head(question), choices=[choice], usage=_usage(answer), athena=shape)
+        return EventSourceResponse(_stream(request, context, question, asking), sep="\n")
+    answer = context.athena.ask(question, history=request.history(), **asking)
+    shape = answer_out(context, asking, answer)
+    notes = _annotations(context, answer, shape.answer)
+    message = ChatCompletionMessage(role="assistant", content=shape.answer, annotations=notes)
+    choice = Choice(index=0, message=message, finish_reason=_finish_reason(answer))
+    return Completion(
+        **_head(request), object="chat.completion", choices=[choice], usage=_usage(answer), athena=shape
+    )
 
 
 async def _stream(
-    context: RequestContext, question: Question, asking: Asking, *, with_usage: bool
+    request: CompletionRequest, context: RequestContext, question: str, asking: Asking
 ) -> AsyncIterator[str]:
     """Yield the data of OpenAI's events: each sentence once it is cited, all citations, and `[DONE]`.
 
     An error is an event of its own: the status was sent before.
     """
-    head, sent = _head(question), ""
+    head, sent = _head(request), ""
     yield _chunk(head, {"role": "assistant", "content": ""})
     try:
-        async with aclosing(events(context, question, asking)) as arriving:
-            async for event in arriving:
-                if isinstance(event, SentencesCited) and event.text != sent:
-                    yield _chunk(head, {"content": event.text.removeprefix(sent)})
-                    sent = event.text
-                elif isinstance(event, AnswerFinished):
-                    answer = event.answer
-                    shape = await run_in_threadpool(answer_out, context, question, answer)
-                    rest = shape.answer[len(sent) :] if shape.answer.startswith(sent) else ""
-                    notes = [one.model_dump() for one in _annotations(context, answer, shape.answer)]
-                    delta, whole = {"content": rest, "annotations": notes}, shape.model_dump(mode="json")
-                    yield _chunk(head, delta, finish_reason=_finish_reason(answer), athena=whole)
-                    if with_usage:
-                        yield _chunk(head, None, usage=_usage(answer).model_dump())
+        events = context.athena.astream(question, history=request.history(), **asking)
+        async with aclosing(events):
+            async for event in events:
+                match event:
+                    case SentencesCited(text=text) if text != sent:
+                        yield _chunk(head, {"content": text.removeprefix(sent)})
+                        sent = text
+                    case AnswerFinished(answer=answer):
+                        shape = await run_in_threadpool(answer_out, context, asking, answer)
+                        rest = shape.answer[len(sent) :] if shape.answer.startswith(sent) else ""
+                        notes = [one.model_dump() for one in _annotations(context, answer, shape.answer)]
+                        delta, whole = {"content": rest, "annotations": notes}, shape.model_dump(mode="json")
+                        yield _chunk(head, delta, finish_reason=_finish_reason(answer), athena=whole)
+                        if (request.stream_options or {}).get("include_usage"):
+                            yield _chunk(head, None, usage=_usage(answer).model_dump())
+                    case RunFailed():
+                        raise event.error or AthenaError(event.message, event.fix)
     except AthenaError as error:
         yield error_out(error).model_dump_json()
     yield DONE
 
 
-def _head(question: Question) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": question.model}
+def _head(request: CompletionRequest) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": request.model}
 
 
 def _chunk(
@@ -242,12 +176,13 @@ def _annotations(context: RequestContext, answer: Answer, text: str) -> list[Ann
     code = [match.span() for match in CODE.finditer(text)]
     return [
         Annotation(
-            url_citation=UrlCitation(
+            type="url_citation",
+            url_citation=AnnotationURLCitation(
                 start_index=match.start(),
                 end_index=match.end(),
                 title=" › ".join([cited[number].file, *cited[number].heading_path]),
                 url=_url(context, cited[number]),
-            )
+            ),
         )
         for match in MARKER.finditer(text)
         if not any(start <= match.start() < end for start, end in code)
@@ -269,6 +204,6 @@ def _finish_reason(answer: Answer) -> Literal["stop", "length"]:
     return "length" if data_of(answer.steps, "generate").get("finish_reason") == "length" else "stop"
 
 
-def _usage(answer: Answer) -> TokenUsage:
+def _usage(answer: Answer) -> CompletionUsage:
     read, wrote = (answer.usage.tokens_in, answer.usage.tokens_out) if answer.usage else (0, 0)
-    return TokenUsage(prompt_tokens=read, completion_tokens=wrote, total_tokens=read + wrote)
+    return CompletionUsage(prompt_tokens=read, completion_tokens=wrote, total_tokens=read + wrote)

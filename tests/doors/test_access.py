@@ -64,7 +64,7 @@ def test_a_key_does_what_its_rights_say(serve: Serve) -> None:
     reader = served.client(served.key("ann", rights=("read",)))
     assert reader.post("/api/search", json={"query": "fan"}).is_success
     for answered in (
-        reader.post("/v1/chat/completions", json=QUESTION | {"store": True}),
+        reader.post("/api/ask", json={"question": "What feeds the fan?", "store": True}),
         reader.post("/api/memory", json={"text": "I live in Turin."}),
         reader.put("/api/documents/a.md", json={"text": "# A\n\nWords.\n"}),
         reader.delete("/api/documents/fan.md"),
@@ -85,7 +85,7 @@ def test_two_users_see_nothing_of_each_other_on_any_route(serve: Serve) -> None:
     talk = kept["conversation_id"]
     values = {"conversation_id": talk, "memory_id": memory, "source": "x.md"}
     bodies: dict[str, Any] = {
-        "/v1/chat/completions": QUESTION | {"metadata": {"conversation_id": talk}},
+        "/v1/chat/completions": QUESTION,
         "/api/search": {"query": "code name"},
         "/api/ask": {"question": "What is my code name?"},
         "/api/memory": {"text": "I sleep."},
