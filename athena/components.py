@@ -17,7 +17,7 @@ from athena.settings import Settings
 from athena.stores import manifest_of, open_store
 from memory.options import MemoryOptions
 from pipeline.answering.persona import Persona, load_persona
-from pipeline.errors import ConfigurationError
+from pipeline.errors import extra_for
 from pipeline.options import PriceOptions, RetrievalOptions
 from pipeline.stores.private import PrivateConversations
 
@@ -106,13 +106,8 @@ def _tracer(settings: Settings) -> TurnTracer | None:
     """Return the exporter of finished turns as traces; None without ATHENA_PHOENIX_URL."""
     if not settings.phoenix_url:
         return None
-    try:
+    with extra_for("ATHENA_PHOENIX_URL", "tracing"):
         from pipeline.steps.tracing import TurnTracer
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"ATHENA_PHOENIX_URL needs the package '{error.name}', which is not installed.",
-            "Install the extra: `pip install 'athena-docs[tracing]'`, or leave the setting empty.",
-        ) from error
     return TurnTracer(settings.phoenix_url)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from pipeline.answer import (
     Answer,
@@ -145,7 +145,7 @@ class AnswerOut(Shape):
     question: str
     condensed_question: str
     carried: str
-    answer: str = Field(validation_alias="text")
+    answer: str = Field(validation_alias=AliasChoices("answer", "text"))
     verdict: Verdict | None
     corrected: str
     abstained: bool

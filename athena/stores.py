@@ -7,7 +7,7 @@ from collections.abc import Callable
 from athena.loading import options_of
 from athena.settings import Settings
 from pipeline.analysis import EMBEDDING_RECIPE
-from pipeline.errors import ConfigurationError, NothingIndexed
+from pipeline.errors import NothingIndexed, extra_for
 from pipeline.models.base import Encoder
 from pipeline.stores.base import FORMAT, DocumentStore, Manifest, Store
 
@@ -27,13 +27,8 @@ def open_store(settings: Settings, manifest: Callable[[], Manifest] | None = Non
 
             return EmbeddedStore(settings.data_dir, manifest=manifest)
         case "server":
-            try:
+            with extra_for("ATHENA_STORE=server", "server"):
                 from pipeline.stores.server import ServerAddresses, ServerStore
-            except ModuleNotFoundError as error:
-                raise ConfigurationError(
-                    f"ATHENA_STORE=server needs the package '{error.name}', which is not installed.",
-                    "Install the extra: `pip install 'athena-docs[server]'`.",
-                ) from error
             return ServerStore(options_of(settings, ServerAddresses), manifest=manifest)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pipeline.errors import ConfigurationError
+from pipeline.errors import extra_for
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -21,9 +21,6 @@ def open_api(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
 
     Raises `ConfigurationError` where the extra is not installed, or other machines would need no key.
     """
-    try:
+    with extra_for(f"ATHENA_DOORS={settings.doors}", "doors"):
         from doors.app import make_app
-    except ModuleNotFoundError as error:
-        problem = f"ATHENA_DOORS={settings.doors} needs the package '{error.name}', which is not installed."
-        raise ConfigurationError(problem, "Install it with: pip install 'athena-docs[doors]'") from error
     return make_app(settings, athena, page=page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -56,31 +56,23 @@ class RequestContext:
         return self.athena.memory_of(self.caller.user)
 
 
-def find_caller(keys: Keys, settings: Settings, *, headers: Mapping[str, str], client: str | None) -> Caller:
+def caller_of(athena: Athena, request: Request) -> Caller:
     """Return the caller of a request; raises `NoKey`.
 
-    `headers` have lower-case names, `client` is the address that the request comes from. As long as no key
-    was made, programs on this machine need none: OpenAI clients send any text in its place.
+    As long as no key was made, programs on this machine need none: OpenAI clients send any text in its place.
     """
-    scheme, _, sent = headers.get("authorization", "").partition(" ")
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
     sent = sent.strip()
     if scheme and (scheme.lower() != "bearer" or not sent):
         raise NoKey("The header `Authorization` has no key.")
-    any_key = bool(keys.list())
+    any_key = bool(athena.keys.list())
     if sent.startswith(f"{PREFIX}_") or (sent and any_key):
-        if (key := found(keys, sent)) is None:
+        if (key := found(athena.keys, sent)) is None:
             raise NoKey("This key is unknown, revoked or has expired.")
         return Caller(key.user, frozenset(key.rights))
-    local = client is not None and is_loopback(client) and _names_this_machine(headers)
-    if any_key or settings.user_header or not local:
+    if any_key or athena.settings.user_header or not _is_local(request):
         raise NoKey("This request needs a key.")
-    return Caller(settings.user)
-
-
-def caller_of(athena: Athena, request: Request) -> Caller:
-    """Return the caller of an HTTP request; raises `NoKey`."""
-    client = request.client.host if request.client else None
-    return find_caller(athena.keys, athena.settings, headers=dict(request.headers), client=client)
+    return Caller(athena.settings.user)
 
 
 def require_key(keys: Keys, settings: Settings) -> None:
@@ -92,14 +84,15 @@ def require_key(keys: Keys, settings: Settings) -> None:
         )
 
 
-def _names_this_machine(headers: Mapping[str, str]) -> bool:
-    """Return whether a request was sent to this machine's own name, through no proxy.
+def _is_local(request: Request) -> bool:
+    """Return whether a program on this machine asked for this machine's own name, through no proxy.
 
     A page whose name resolves to this machine (DNS rebinding) sends its own name.
     """
-    host = urlsplit(f"//{headers.get('host', '')}").hostname
-    forwarded = any(name.startswith(PROXY_HEADERS) for name in headers)
-    return host is not None and is_loopback(host) and not forwarded
+    host = urlsplit(f"//{request.headers.get('host', '')}").hostname
+    forwarded = any(name.startswith(PROXY_HEADERS) for name in request.headers)
+    addresses = request.client and request.client.host, host
+    return not forwarded and all(address and is_loopback(address) for address in addresses)
 
 
 def _with_right(right: Right) -> Callable[..., RequestContext]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from importlib.metadata import version
@@ -15,7 +14,6 @@ from athena.settings import Settings
 from athena.stores import open_store
 from doors.access import require_key
 from doors.errors import answer_errors
-from pipeline.models.connections import is_loopback
 from pipeline.stores.keys import Keys
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
         for module in (openai, documents, memories):
             app.include_router(module.router)
     if settings.doors in ("mcp", "all"):
-        from doors.mcp.server import McpEndpoint
+        from doors.mcp_server import McpEndpoint
 
         app.state.mcp = McpEndpoint(athena)
         app.add_route("/mcp", app.state.mcp, include_in_schema=False)
@@ -57,14 +55,13 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
 def allowed_hosts(settings: Settings) -> list[str]:
     """Return the host names that the app answers to.
 
-    These are loopback, the address that it listens on, and ATHENA_ALLOWED_HOSTS. Where it listens on every
-    address, all names are allowed: then each request needs a key, which no page of another site has.
+    Where it listens on every address, all names are allowed: each request needs a key then, which no page of
+    another site has.
     """
     if settings.host in EVERY_ADDRESS:
         return ["*"]
     named = [name.strip().lower() for name in settings.allowed_hosts.split(",") if name.strip()]
-    own = [socket.gethostname().lower()] if not is_loopback(settings.host) else []
-    return ["localhost", "127.0.0.1", "[::1]", settings.host, *own, *named]
+    return ["localhost", "127.0.0.1", "[::1]", settings.host, *named]
 
 
 @asynccontextmanager
@@ -72,7 +69,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if app.state.mcp is None:
         yield
         return
-    async with app.state.mcp.running():
+    async with app.state.mcp.sessions.run():
         yield
 
 

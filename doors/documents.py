@@ -15,13 +15,13 @@ from doors.answering import MODEL, answer_out, asking_of
 from doors.errors import ERRORS, BadRequest
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
+from pipeline.stores.base import DocumentInfo, StoredDocument
 from pipeline.stores.globs import as_globs
 from pipeline.words import well_formed
 
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
-Glob = Annotated[str, Field(min_length=1, max_length=1_000)]
 Paths = Annotated[
-    tuple[Glob, ...], Field(max_length=100, description="globs or folders: only documents that match one")
+    tuple[Text, ...], Field(max_length=100, description="globs or folders: only documents that match one")
 ]
 Source = Annotated[str, Path(min_length=1, max_length=1_000, description="as in the list: systems/fan.md")]
 
@@ -103,21 +103,20 @@ def ask(request: AskRequest, context: Reads) -> AnswerOut:
     return answer_out(context, asking, context.athena.ask(request.question, **asking))
 
 
-@router.get("/documents")
-def documents(context: Reads) -> list[DocumentOut]:
+@router.get("/documents", response_model=list[DocumentOut])
+def documents(context: Reads) -> list[DocumentInfo]:
     """List the indexed documents."""
-    infos = context.athena.store.sections.documents()
-    return [DocumentOut.model_validate(info) for info in infos]
+    return context.athena.store.sections.documents()
 
 
-@router.get("/documents/{source:path}")
-def document(source: Source, context: Reads) -> WholeDocument:
+@router.get("/documents/{source:path}", response_model=WholeDocument)
+def document(source: Source, context: Reads) -> StoredDocument:
     """Return one document with its text."""
-    return WholeDocument.model_validate(context.athena.store.sections.document(source))
+    return context.athena.store.sections.document(source)
 
 
-@router.put("/documents/{source:path}")
-def put(source: Source, body: DocumentText, context: Writes) -> DocumentOut:
+@router.put("/documents/{source:path}", response_model=DocumentOut)
+def put(source: Source, body: DocumentText, context: Writes) -> DocumentInfo:
     """Add an uploaded document, or replace its text; where it cannot be indexed, the former text stays."""
     athena, name = context.athena, uploads.name_of(source)
     folder = athena.settings.data_dir / UPLOADS
@@ -132,7 +131,7 @@ def put(source: Source, body: DocumentText, context: Writes) -> DocumentOut:
         for wrong in athena.ingest([folder]).problems:
             if wrong.source == name:
                 raise UploadRefused(f"'{name}' cannot be indexed: {wrong.reason}.", wrong.fix)
-        return DocumentOut.model_validate(athena.store.sections.document(name).info)
+        return athena.store.sections.document(name).info
 
 
 @router.delete("/documents/{source:path}")

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from openai.types import ErrorObject
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
@@ -20,9 +21,7 @@ STATUS: Mapping[type[errors.AthenaError], int] = {
     errors.UnknownConversation: 404,
     errors.UnknownDocument: 404,
     errors.UnknownMemory: 404,
-    errors.MemoriesChanged: 409,
     errors.NothingIndexed: 409,
-    errors.TurnChanged: 409,
     errors.UploadRefused: 422,
     errors.ConfigurationError: 422,
     errors.DiskFull: 507,
@@ -31,24 +30,14 @@ STATUS: Mapping[type[errors.AthenaError], int] = {
     errors.ModelUnavailable: 503,
     errors.ModelError: 502,
 }
-TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 409: "conflict_error"}
 BAD_REQUEST, UNAUTHORIZED, NOT_ALLOWED, SERVER_ERROR = 400, 401, 405, 500
 UNEXPECTED = "The request failed for an unexpected reason. Try again; the server's log says more."
 
 
-class ErrorDetail(BaseModel):
-    """What failed and what to do; `param` is the field of the request that is wrong, if one is."""
-
-    message: str
-    type: str
-    param: str | None = None
-    code: str
-
-
 class ErrorOut(BaseModel):
-    """An error in OpenAI's shape."""
+    """An error in OpenAI's shape: its `param` is the field of the request that is wrong, if one is."""
 
-    error: ErrorDetail
+    error: ErrorObject
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -77,25 +66,19 @@ class NoKey(BadRequest):
 
 def error_out(error: Exception) -> ErrorOut:
     """Return an exception in OpenAI's shape; `code` is its HTTP status."""
-    param = None
+    status, message, param = SERVER_ERROR, UNEXPECTED, getattr(error, "param", None)
     match error:
-        case BadRequest():
-            status, message, param = error.status, str(error), error.param
         case errors.AthenaError():
-            kinds = type(error).__mro__
-            status = next((STATUS[kind] for kind in kinds if kind in STATUS), BAD_REQUEST)
-            message = str(error)
+            known = (STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+            status, message = getattr(error, "status", next(known, BAD_REQUEST)), str(error)
         case RequestValidationError():
             first = error.errors()[0]
-            param = ".".join(str(part) for part in first["loc"][1:]) or None
+            param = well_formed(".".join(str(part) for part in first["loc"][1:])) or None
             status, message = BAD_REQUEST, f"`{param or 'body'}`: {first['msg']}. See /api/openapi.json."
         case HTTPException():
             status, message = error.status_code, f"{error.detail}. See /api/openapi.json for the routes."
-        case _:
-            status, message = SERVER_ERROR, UNEXPECTED
-    kind = TYPES.get(status, "invalid_request_error" if status < SERVER_ERROR else "server_error")
-    param = well_formed(param) if param else None
-    return ErrorOut(error=ErrorDetail(message=well_formed(message), type=kind, param=param, code=str(status)))
+    kind = "invalid_request_error" if status < SERVER_ERROR else "server_error"
+    return ErrorOut(error=ErrorObject(message=well_formed(message), type=kind, param=param, code=str(status)))
 
 
 def answer_errors(app: FastAPI) -> None:
@@ -106,7 +89,7 @@ def answer_errors(app: FastAPI) -> None:
 
 def _respond(request: Request, error: Exception) -> JSONResponse:
     shape = error_out(error)
-    status, headers = int(shape.error.code), getattr(error, "headers", None)
+    status, headers = int(shape.error.code or SERVER_ERROR), getattr(error, "headers", None)
     if status == NOT_ALLOWED:  # Starlette names the methods of one route alone
         here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
         methods = {method for route in here for method in getattr(route, "methods", None) or ()}

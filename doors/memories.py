@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from doors.answering import own_conversation
 from doors.documents import RequestBody, Text
 from doors.errors import ERRORS
 from memory import upkeep
+from pipeline.stores.conversations import ConversationInfo
 from pipeline.stores.memories import Memory
 
 Id = Annotated[str, Path(min_length=1, max_length=100)]
@@ -70,7 +72,7 @@ class PlanRequest(RequestBody):
 
 
 class MemoryOut(Shape):
-    """A memory; `ended_at` is null while it is valid, `score` is that of a search."""
+    """A memory; `ended_at` is null while it is valid."""
 
     id: str
     text: str
@@ -80,12 +82,6 @@ class MemoryOut(Shape):
     trusted: bool
     created_at: datetime
     ended_at: datetime | None
-    score: float | None = None
-
-    @classmethod
-    def of(cls, memory: Memory, *, score: float | None = None) -> MemoryOut:
-        """Return the shape of a memory."""
-        return cls.model_validate(memory).model_copy(update={"score": score})
 
 
 class RatingOut(Shape):
@@ -95,28 +91,20 @@ class RatingOut(Shape):
     explanation: str
 
 
-@router.get("/conversations")
-def conversations(
-    context: Reads, limit: Limit = 50, words: Annotated[str, Query(max_length=200)] = ""
-) -> list[ConversationOut]:
-    """List the caller's conversations that contain all of the words, the last used first."""
-    found = context.athena.conversations.list(user=context.caller.user, limit=limit, words=words)
-    return [ConversationOut.model_validate(info) for info in found]
+@router.get("/conversations", response_model=list[ConversationOut])
+def conversations(context: Reads, limit: Limit = 50) -> list[ConversationInfo]:
+    """List the caller's conversations, the last used first."""
+    return context.athena.conversations.list(user=context.caller.user, limit=limit)
 
 
 @router.get("/conversations/{conversation_id}")
 def conversation(conversation_id: Id, context: Reads) -> WholeConversation:
     """Return one conversation with its turns."""
-    found = own_conversation(context, conversation_id)
+    found, user = own_conversation(context, conversation_id), context.caller.user
+    answers = [AnswerOut.of(*context.athena.with_memories(turn.answer, user=user)) for turn in found.turns]
     turns = [
-        TurnOut(
-            id=turn.id,
-            question=turn.question,
-            created_at=datetime.fromtimestamp(turn.created_at).astimezone(),
-            feedback=turn.feedback,
-            answer=AnswerOut.of(*context.athena.with_memories(turn.answer, user=context.caller.user)),
-        )
-        for turn in found.turns
+        TurnOut.model_validate(turn).model_copy(update={"answer": answer})
+        for turn, answer in zip(found.turns, answers, strict=True)
     ]
     return WholeConversation(info=ConversationOut.model_validate(found.info), turns=turns)
 
@@ -129,22 +117,20 @@ def delete_conversation(conversation_id: Id, context: Remembers) -> Deleted:
     return Deleted(deleted=[conversation_id])
 
 
-@router.get("/memory")
+@router.get("/memory", response_model=list[MemoryOut])
 def memories(
     context: Reads, query: Annotated[str, Query(max_length=10_000)] = "", limit: Limit = 100
-) -> list[MemoryOut]:
+) -> Sequence[Memory]:
     """List the caller's memories, or search them, the best first."""
     if not query:
-        return [MemoryOut.of(memory) for memory in context.memory.list()[:limit]]
-    found = context.memory.search(query, limit=limit)
-    return [MemoryOut.of(one.memory, score=one.recalled.score) for one in found]
+        return context.memory.list()[:limit]
+    return [found.memory for found in context.memory.search(query, limit=limit)]
 
 
-@router.post("/memory", status_code=201)
-def add(body: MemoryText, context: Remembers) -> list[MemoryOut]:
+@router.post("/memory", status_code=201, response_model=list[MemoryOut])
+def add(body: MemoryText, context: Remembers) -> list[Memory]:
     """Remember a text; return the memories that it added, or that were known before."""
-    kept = context.memory.add(body.text)
-    return [MemoryOut.of(context.memory.get(known)) for known in kept.ids]
+    return [context.memory.get(known) for known in context.memory.add(body.text).ids]
 
 
 @router.post("/memory/rate")
@@ -154,16 +140,16 @@ def rate(body: MemoryText, context: Reads) -> RatingOut:
     return RatingOut(rating=rating, explanation=explanation)
 
 
-@router.post("/memory/plan")
-def plan(body: PlanRequest, context: Remembers) -> list[MemoryOut]:
+@router.post("/memory/plan", response_model=list[MemoryOut])
+def plan(body: PlanRequest, context: Remembers) -> Sequence[Memory]:
     """Make a plan from the memories, in the place of the last one; needs a language model."""
-    return [MemoryOut.of(memory) for memory in upkeep.plan(context.memory, body.prompt)]
+    return upkeep.plan(context.memory, body.prompt)
 
 
-@router.put("/memory/{memory_id}")
-def edit(memory_id: Id, body: MemoryText, context: Remembers) -> MemoryOut:
+@router.put("/memory/{memory_id}", response_model=MemoryOut)
+def edit(memory_id: Id, body: MemoryText, context: Remembers) -> Memory:
     """Change a memory's text; its id stays, and the old text is erased."""
-    return MemoryOut.of(context.memory.edit(memory_id, body.text))
+    return context.memory.edit(memory_id, body.text)
 
 
 @router.delete("/memory/{memory_id}")

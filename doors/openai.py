@@ -58,15 +58,14 @@ class ChatMessage(BaseModel):
 class CompletionRequest(BaseModel):
     """A question in OpenAI's shape; nothing of it is stored.
 
-    Fields that are not listed (temperature, max_tokens …) and system messages change nothing. `tools` are
-    accepted, and never called. Two choices, a forced tool, JSON and sound are refused.
+    Fields that are not listed (temperature, tools …) and system messages change nothing. Two choices, a
+    forced tool, JSON and sound are refused.
     """
 
     model: str = Field(MODEL, description="a name of GET /v1/models")
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1_000)]
     stream: StrictBool | None = False
     stream_options: dict[str, Any] | None = Field(None, description="`include_usage` sends the tokens last")
-    tools: list[dict[str, Any]] | None = None
     tool_choice: Literal["none", "auto"] | None = None
     n: Literal[1] | None = 1
     response_format: dict[Literal["type"], Literal["text"]] | None = None

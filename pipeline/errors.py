@@ -27,6 +27,9 @@ A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pipeline.redaction import redacted
 
 
@@ -120,3 +123,13 @@ class DatasetError(AthenaError):
 
 class UploadRefused(AthenaError):
     """An upload that breaks a rule."""
+
+
+@contextmanager
+def extra_for(purpose: str, extra: str) -> Iterator[None]:
+    """Raise `ConfigurationError`, naming the extra to install, where an import inside the block fails."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        problem = f"{purpose} needs the package '{error.name}', which is not installed."
+        raise ConfigurationError(problem, f"Install it: `pip install 'athena-docs[{extra}]'`.") from error

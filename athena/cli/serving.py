@@ -19,7 +19,7 @@ from athena.cli.running import (
     settings_with,
     show,
 )
-from pipeline.errors import ConfigurationError
+from pipeline.errors import ConfigurationError, extra_for
 
 if TYPE_CHECKING:
     from pipeline.stores.keys import Key
@@ -59,12 +59,8 @@ def mcp(
     """Serve MCP over standard input and output."""
     with failing_clearly():
         settings = settings_with(data_dir, user=user, llm=llm)
-        try:
-            from doors.mcp.server import serve_stdio
-        except ModuleNotFoundError as error:
-            raise ConfigurationError(
-                "MCP needs an extra.", "Install it: `pip install 'athena-docs[doors]'`."
-            ) from error
+        with extra_for("MCP", "doors"):
+            from doors.mcp_server import serve_stdio
         serve_stdio(settings)
 
 

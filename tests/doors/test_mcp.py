@@ -18,7 +18,7 @@ from mcp_types import TextContent, TextResourceContents
 from athena import Athena, open_athena
 from athena.settings import Settings
 from doors.access import Caller, Right
-from doors.mcp.server import make_server
+from doors.mcp_server import make_server
 from tests.doors.conftest import FAN, Serve
 
 TOOLS = {"search", "ask", "read", "list_documents", "recall", "neighbourhood", "remember", "forget"}

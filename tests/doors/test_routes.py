@@ -150,9 +150,8 @@ def test_an_emptied_index_asks_for_an_ingest(serve: Serve) -> None:
 def test_conversations_are_listed_read_and_deleted(serve: Serve) -> None:
     client = serve().client()
     kept = client.post("/api/ask", json={"question": "What feeds the cabin fan?", "store": True}).json()
-    [info] = client.get("/api/conversations", params={"words": "cabin"}).json()
+    [info] = client.get("/api/conversations").json()
     assert info["id"] == kept["conversation_id"] and info["turns"] == 1
-    assert client.get("/api/conversations", params={"words": "absent"}).json() == []
     whole = client.get(f"/api/conversations/{info['id']}").json()
     assert whole["turns"][0]["answer"]["citations"][0]["source"] == "fan.md"
     assert client.delete(f"/api/conversations/{info['id']}").json() == {"deleted": [info["id"]]}
@@ -163,7 +162,7 @@ def test_memories_are_added_found_edited_and_forgotten(serve: Serve) -> None:
     client = serve().client()
     [added] = client.post("/api/memory", json={"text": "I sleep in bunk B-2."}).json()
     [found] = client.get("/api/memory", params={"query": "bunk"}).json()
-    assert found["id"] == added["id"] and found["score"] > 0
+    assert found["id"] == added["id"]
     edited = client.put(f"/api/memory/{added['id']}", json={"text": "I sleep in bunk B-3."}).json()
     assert [one["text"] for one in client.get("/api/memory").json()] == [edited["text"]]
     assert client.delete(f"/api/memory/{edited['id']}").json()["deleted"] == [edited["id"]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from mcp.server import MCPServer
@@ -16,12 +16,12 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Resource, ToolAnnotations
-from pydantic import AliasChoices, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from athena import Settings, open_athena
-from athena.shapes import CitationOut, SearchOut, Shape
+from athena.shapes import AnswerOut, SearchOut
 from doors.access import Caller, Right, caller_of
 from doors.memories import MemoryOut
 from pipeline.errors import AthenaError
@@ -47,21 +47,8 @@ READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Limit = Annotated[int, Field(ge=1, le=50)]
-
-
-class Answered(Shape):
-    """An answer with the exact text of each citation; where it abstains, the nearest passages."""
-
-    answer: str = Field(validation_alias=AliasChoices("answer", "text"))
-    verdict: str | None
-    abstained: bool
-    citations: list[CitationOut]
-    nearest: list[CitationOut]
-    notices: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +64,12 @@ class Tools:
         cut = [one.model_copy(update={"text": one.text[:PASSAGE_CHARACTERS]}) for one in found.results]
         return found.model_copy(update={"results": cut, "steps": []})
 
-    def ask(self, question: Text, context: Context) -> Answered:
+    def ask(self, question: Text, context: Context) -> AnswerOut:
         """Answer a question from the documents, with citations of the exact sentences; nothing is stored."""
         athena, user = self.open_athena(), self.caller_of(context).user
         answer = athena.ask(question, user=user, private=True)
         athena.private_conversations.delete(answer.conversation_id)
-        return Answered.model_validate(answer)
+        return AnswerOut.of(replace(answer, conversation_id="", turn_id="", units=(), steps=()))
 
     def read(self, id: Text, offset: Annotated[int, Field(ge=0)] = 0) -> str:  # noqa: A002
         """Read a section by the `section_id` that `search` gave, or a whole document by its source."""
@@ -103,7 +90,7 @@ class Tools:
     def recall(self, query: Text, context: Context, limit: Limit = 10) -> list[MemoryOut]:
         """Find what the user asked to remember about something."""
         found = self._memory(context).search(query, limit=limit)
-        return [MemoryOut.of(one.memory, score=one.recalled.score) for one in found]
+        return [MemoryOut.model_validate(one.memory) for one in found]
 
     def neighbourhood(self, name: Text, context: Context) -> list[str]:
         """List the relations around a person, part or place, from the memory and the documents."""
@@ -112,7 +99,7 @@ class Tools:
     def remember(self, text: Text, context: Context) -> list[MemoryOut]:
         """Keep a fact about the user, word for word."""
         memory = self._memory(context, "remember")
-        return [MemoryOut.of(memory.get(known)) for known in memory.add(text).ids]
+        return [MemoryOut.model_validate(memory.get(known)) for known in memory.add(text).ids]
 
     def forget(
         self, ids: Annotated[list[Text], Field(min_length=1, max_length=100)], context: Context
@@ -173,11 +160,11 @@ def make_server(athena: Callable[[], Athena], caller: Callable[[Context], Caller
     return server
 
 
-def _explained(tool: Callable[Given, Result]) -> Callable[Given, Result]:
+def _explained(tool: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a tool so that the client reads an `AthenaError`; the SDK hides the text of other exceptions."""
 
     @functools.wraps(tool)
-    def explained(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def explained(*args: Any, **kwargs: Any) -> Any:
         try:
             return tool(*args, **kwargs)
         except AthenaError as error:
@@ -187,23 +174,18 @@ def _explained(tool: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 class McpEndpoint:
-    """The ASGI app at `/mcp`, stateless and answered as JSON; enter `running` while it is served."""
+    """The ASGI app at `/mcp`, stateless and answered as JSON; `sessions` run while it is served."""
 
     def __init__(self, athena: Callable[[], Athena]) -> None:
         self._athena = athena
-        self._server = make_server(athena, _caller_of_request)
-        self._app = self._server.streamable_http_app(
+        server = make_server(athena, _caller_of_request)
+        self._app = server.streamable_http_app(
             json_response=True,
             stateless_http=True,
             # The app around this one checks the host.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Run the SDK's session manager."""
-        async with self._server.session_manager.run():
-            yield
+        self.sessions = server.session_manager
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a caller who may read; raises `NoKey` and `NotAllowed`."""

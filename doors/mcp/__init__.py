@@ -1,1 +1,0 @@
-"""Athena for MCP clients: tools and resources, over standard input and output or Streamable HTTP."""
