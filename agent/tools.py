@@ -1,76 +1,54 @@
-"""The tools of an agent: Athena's own, and the user's functions."""
+"""The tools of an agent: functions of a program, and the tools of the user's MCP servers."""
 
 from __future__ import annotations
 
-import inspect
+import asyncio
 import json
+import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_type_hints
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, create_model
-from pydantic.errors import PydanticUserError
+from llama_index.core.tools import FunctionTool, ToolMetadata
+from pydantic import BaseModel, Field, ValidationError
 
-from pipeline.answer import Answerability, Passage
-from pipeline.errors import ConfigurationError, UnknownDocument
-from pipeline.redaction import redacted
-from pipeline.stores.globs import as_scope, matches
-from pipeline.words import counted, well_formed
+from pipeline.errors import AthenaError, ConfigurationError, extra_for
+from pipeline.given_files import read_given
+from pipeline.redaction import hide, redacted
+from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from memory.user_memory import UserMemory
-    from pipeline.answering.turns import RunningTurn
-    from pipeline.retrieve import HybridSearch
     from pipeline.steps.records import ToolKind
 
 MOST_CHARACTERS = 20_000  # of a result
-MOST_MEMORIES, MOST_RELATIONS = 10, 30
+CONNECT_S = 10  # that a run waits for servers that did not answer before
+MOST_TOOLS = 30  # of a server: a model reads each tool's description before every step
+EXAMPLE = '{"mcpServers": {"weather": {"command": "weather-mcp"}, "shop": {"url": "https://…/mcp"}}}'
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A tool as a model is offered it.
+    """A tool as a model is offered it; the user is asked before each call of one that `writes`."""
 
-    `call` takes the arguments that `parameters` describes, and returns a result or an awaitable of one.
-    The `origin` of Athena's own tools is "".
-    """
-
-    name: str
-    description: str
-    parameters: type[BaseModel]
-    call: Callable[..., Any]
+    function: FunctionTool
     kind: ToolKind = "tool"
     writes: bool = True
-    origin: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name by which a model calls it."""
+        return self.function.metadata.get_name()
 
 
 Consent = Callable[[AgentTool, Mapping[str, Any], threading.Event], bool]
 """Asks the user whether a tool that writes may be called so; ends early where the event is set."""
 
 
-def function_tool(function: Callable[..., Any], *, reads: bool = False, **fixed: Any) -> AgentTool:
-    """Make a tool of a function: its types are the parameters, its docstring is the description.
-
-    The user is asked before each call unless the function only `reads`; `fixed` are other fields of the tool.
-    Raises `ConfigurationError` for a function that cannot be called by the names of its parameters.
-    """
-    name = getattr(function, "__name__", type(function).__name__)
-    try:
-        types, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
-        if any(one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) for one in parameters):
-            raise ValueError("a parameter has no name")
-        fields: dict[str, Any] = {
-            one.name: (types.get(one.name, str), ... if one.default is one.empty else one.default)
-            for one in parameters
-        }
-        made = create_model(name, **fields)
-    except (TypeError, ValueError, NameError, PydanticUserError) as error:
-        fix = "Give it a signature with names and types."
-        raise ConfigurationError(f"'{name}' cannot be a tool: {error}.", fix) from error
-    description = " ".join((inspect.getdoc(function) or f"Call {name}.").split())
-    origin = getattr(function, "__module__", "") or "a function"
-    return replace(AgentTool(name, description, made, function, writes=not reads, origin=origin), **fixed)
+def function_tool(function: Callable[..., Any], *, reads: bool = False, kind: ToolKind = "tool") -> AgentTool:
+    """Make a tool of a function: its types are the parameters, its docstring is the description."""
+    return AgentTool(FunctionTool.from_defaults(function), kind, writes=not reads)
 
 
 def result_text(value: Any) -> str:
@@ -79,55 +57,99 @@ def result_text(value: Any) -> str:
     return redacted(well_formed(text[: 2 * MOST_CHARACTERS]))[:MOST_CHARACTERS]
 
 
-@dataclass(slots=True)
-class OwnTools:
-    """The tools of one turn: each returns passages, memories' texts by id, or a text."""
+# -- MCP servers ----------------------------------------------------------------------------------------
 
-    turn: RunningTurn
-    hybrid_search: HybridSearch
-    memory: UserMemory
-    judged: Answerability | None = field(default=None, init=False)  # the most probable verdict of a search
 
-    def search(self, query: str) -> Sequence[Passage]:
-        """Search the documentation for a question or words; returns the sections that answer it best."""
-        found = self.hybrid_search.search(query, options=self.turn.options, stop=self.turn.stop)
-        if self.judged is None or found.answerability.probability > self.judged.probability:
-            self.judged = found.answerability
-        return found.passages
+class McpServer(BaseModel):
+    """One server of the file: a command with arguments, or a URL with headers."""
 
-    def open_section(self, section_id: str) -> Sequence[Passage]:
-        """Read a section whole by the id that stands beside its source."""
-        node = self.hybrid_search.store.sections.get_many([section_id]).get(section_id)
-        scope = as_scope(self.turn.options.paths)
-        if node is None or (scope and not matches(node.metadata["source"], scope)):
-            raise UnknownDocument(f"No section has the id '{section_id:.100}'.", "Ids stand beside sources.")
-        return (Passage(section=node, sentences=(), merged=True, score=0.0),)
+    command: str = ""
+    args: list[str] = []
+    env: dict[str, str] | None = Field(None, repr=False)
+    url: str = Field("", repr=False)
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
 
-    def recall(self, query: str) -> Mapping[str, str]:
-        """Search what the user asked to remember."""
-        found = self.memory.search(query, limit=MOST_MEMORIES)
-        return {one.memory.id: one.memory.text for one in found}
 
-    def neighbourhood(self, name: str) -> Mapping[str, str]:
-        """List the relations around a person, part or place."""
-        return self.memory.relations_around(name, limit=MOST_RELATIONS)
+class McpServersFile(BaseModel):
+    """The file of ATHENA_MCP_SERVERS, in the form that most clients use."""
 
-    def remember(self, text: str) -> Mapping[str, str]:
-        """Keep a fact about the user, word for word."""
-        return {known: self.memory.get(known).text for known in self.memory.add(text).ids}
+    servers: dict[str, McpServer] = Field(alias="mcpServers")
 
-    def forget(self, memory_ids: list[str]) -> str:
-        """Forget memories by the ids that recall gave, for good."""
-        forgotten = self.memory.forgetting(memory_ids)
-        self.memory.forget(forgotten)
-        return f"{counted(len(forgotten.ids), 'memory')} forgotten"
 
-    def listed(self, *, private: bool) -> list[AgentTool]:
-        """Return them as a model is offered them; a `private` conversation changes no memory."""
-        documents, memory = (self.search, self.open_section), (self.recall, self.neighbourhood)
-        writing = () if private else (self.remember, self.forget)
-        return [
-            *(function_tool(one, reads=True, kind="documents", origin="") for one in documents),
-            *(function_tool(one, reads=True, kind="memory", origin="") for one in memory),
-            *(function_tool(one, kind="memory", origin="") for one in writing),
-        ]
+@dataclass(frozen=True, slots=True)
+class McpServers:
+    """The servers by name, and the tools of those that answered."""
+
+    given: Mapping[str, McpServer] = field(default_factory=dict)
+    tools: dict[str, list[AgentTool]] = field(default_factory=dict)
+
+    async def connect(self) -> list[str]:
+        """Ask the servers without tools for them; return a notice for each one that cannot be used."""
+        problems, missing = list[str](), [name for name in self.given if name not in self.tools]
+        asked = (_tools_of(name, self.given[name]) for name in missing)
+        for name, found in zip(missing, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+            if isinstance(found, BaseException):
+                why = f"{_reason(found):.300}"
+                problems.append(f"The MCP server '{name}' cannot be used: {why}. Check its entry.")
+            else:
+                self.tools[name] = found
+        return problems
+
+
+def _reason(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
+
+
+def read_servers(path: Path | None) -> McpServers:
+    """Return the servers of a file, if one is set; raises `ConfigurationError` for another form."""
+    if path is None:
+        return McpServers()
+    try:
+        servers = McpServersFile.model_validate_json(read_given(path)).servers
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        problem = f"ATHENA_MCP_SERVERS names '{path}', which has no servers in JSON."
+        raise ConfigurationError(problem, f"Write it like this: {EXAMPLE}") from error
+    for server in servers.values():
+        sent = ((server.env or {}) | server.headers).items()
+        hide({f"{name} key": value.split()[-1] for name, value in sent if value.split()})
+        hide({"url": server.url})
+    return McpServers(servers)
+
+
+def _client_of(server: McpServer) -> Any:
+    """Return LlamaIndex's client of a server; each request of it is a session of its own."""
+    with extra_for("An MCP server", "doors"):
+        from llama_index.tools.mcp import BasicMCPClient
+
+    address = server.url or server.command
+    return BasicMCPClient(address, args=server.args, env=server.env, headers=server.headers)
+
+
+async def _tools_of(server_name: str, server: McpServer) -> list[AgentTool]:
+    """Return a server's tools; raises the SDK's exceptions where it does not answer within `CONNECT_S`."""
+    client = _client_of(server)
+    async with asyncio.timeout(CONNECT_S), client.http_client:
+        from llama_index.tools.mcp import McpToolSpec
+
+        tools = await McpToolSpec(client).to_tool_list_async()
+    return [_tool_of(server_name, server, tool.metadata) for tool in tools[:MOST_TOOLS]]
+
+
+def _tool_of(server_name: str, server: McpServer, given: ToolMetadata) -> AgentTool:
+    """Return a server's tool under a name of its own; the user is asked before each call."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server_name}_{given.name}")[:64]
+    description = " ".join((given.description or name).split())[:500]
+
+    async def call(**arguments: Any) -> str:
+        client = _client_of(server)
+        async with client.http_client:
+            result = await client.call_tool(given.name, arguments)
+        text = "\n".join(getattr(block, "text", f"({block.type})") for block in result.content)
+        if result.is_error:
+            raise AthenaError(text[:500] or "The tool failed.")
+        return text
+
+    metadata = ToolMetadata(description, name, given.fn_schema)
+    return AgentTool(FunctionTool.from_defaults(async_fn=call, tool_metadata=metadata))

@@ -89,8 +89,7 @@ class ChatRecipe:
         if memory is not None:
             self._recall(turn)
         if llm is not None and self.parts.agent is not None:
-            keep = self.conversation.keep_so_far_if_possible
-            sources = self.parts.agent.work(turn, self.parts, emit=emit, keep=keep)
+            sources = self.parts.agent.work(turn, self.parts, emit=emit)
             turn.file_hashes = self._file_hashes()
             if sources is not None:
                 return self._cite_whole(turn, sources, emit)

@@ -135,10 +135,11 @@ def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:
 
 def _agent(athena: Athena) -> ChatAgent:
     """Return the agent, which asks in the terminal before it writes; raise where there is no model."""
-    from agent import open_agent, why_not
+    from agent import open_agent
 
-    if why := why_not(athena):
-        raise ModelUnavailable(why)
+    model, choice = athena.models.language_model()
+    if model is None:
+        raise ModelUnavailable("The agent needs a language model, and none is connected.", choice.fix)
     return open_agent(athena, consent=_consent)
 
 

@@ -65,13 +65,10 @@ class ChatMemory(Protocol):
 class ChatAgent(Protocol):
     """An agent that chooses its tools before it answers."""
 
-    def work(
-        self, turn: RunningTurn, parts: ChatParts, *, emit: Emit, keep: Callable[[RunningTurn], None]
-    ) -> Sequence[Source] | None:
+    def work(self, turn: RunningTurn, parts: ChatParts, *, emit: Emit) -> Sequence[Source] | None:
         """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
 
-        A notice says why it gave up. `keep` is called with the turn after each step. Where the turn is
-        stopped, the sources read by then are returned.
+        A notice says why it gave up. Where the turn is stopped, the sources read by then are returned.
         """
 
 

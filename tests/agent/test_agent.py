@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from agent import Agent, why_not
+from agent import Agent
 from agent.agent import NO_ROOM
 from agent.tools import MOST_CHARACTERS, result_text
 from athena import Athena, open_athena
-from pipeline.errors import ConfigurationError
 from pipeline.redaction import hide
-from pipeline.steps.events import AnswerFinished, StepFinished, TokenArrived
+from pipeline.steps.events import AnswerFinished, StepFinished, ThoughtArrived
 from tests.agent.conftest import ANSWERED, QUESTION, Ask, call, calls
 from tests.fake_llm import FakeLLM
 from tests.servers import OllamaServer, Reply
@@ -58,7 +57,7 @@ def test_a_section_is_opened_by_its_id(ask: Ask, fan: Athena) -> None:
         [call("open_section", section_id=section.node_id), call("open_section", section_id="x"), ANSWERED]
     )
     opened, unknown = calls(answer)
-    assert opened.data["sections"] == [section.node_id]
+    assert opened.data["found"] == "1 section"
     assert unknown.status == "failed" and "No section" in unknown.detail
 
 
@@ -100,7 +99,7 @@ def test_arguments_are_converted_or_refused_with_the_reason(ask: Ask, agent: Age
     assert got == [123]
     right, wrong, missing = calls(answer)
     assert right.status == "ok"
-    assert "'count'" in wrong.detail and "'count'" in missing.detail
+    assert "count" in wrong.detail and "count" in missing.detail
 
 
 def test_an_exception_of_a_function_is_told_to_the_model(ask: Ask, agent: Agent) -> None:
@@ -138,9 +137,8 @@ def test_a_tool_that_writes_is_called_with_consent_alone(ask: Ask, agent: Agent)
 def test_memories_are_kept_recalled_and_forgotten_with_consent(ask: Ask, agent: Agent, fan: Athena) -> None:
     willing = replace(agent, consent=lambda *_: True)
     kept = calls(ask([call("remember", text="I sleep in bunk B-2."), ANSWERED], agent=willing))[0]
-    [known] = kept.data["recalled"]
-    assert fan.memory.get(known).text == "I sleep in bunk B-2."
-    assert "bunk" not in kept.data["result"]  # a step names memories: they may be forgotten
+    [known] = [memory.id for memory in fan.memory.list() if memory.text == "I sleep in bunk B-2."]
+    assert "result" not in kept.data  # a step has no text of memories: they may be forgotten
     llm = FakeLLM([call("recall", query="bunk"), "Thought: so\nAnswer: You sleep in bunk B-2."])
     answer = ask(llm, question="Where is my place to sleep?", agent=willing)
     assert "bunk B-2" in llm.prompts[-1] and known in answer.recalled
@@ -180,13 +178,13 @@ def test_a_model_that_fails_leaves_the_question_to_the_recipe(ask: Ask, reply: A
     assert answer.citations
 
 
-def test_an_answer_streams_without_its_thoughts(fan: Athena, agent: Agent) -> None:
+def test_what_the_model_writes_streams_as_thoughts_and_the_answer_has_none(fan: Athena, agent: Agent) -> None:
     llm = FakeLLM([call("search", query="tank"), f"<think>secret</think>{ANSWERED}"])
     events = list(fan.chat(llm=llm, agent=agent).run(QUESTION))
-    text = "".join(event.text for event in events if isinstance(event, TokenArrived))
-    assert text == "The cabin fan hums at 4000 rpm [1]."
+    assert "tank" in "".join(event.text for event in events if isinstance(event, ThoughtArrived))
     last = events[-1]
-    assert isinstance(last, AnswerFinished) and "secret" not in last.answer.text
+    assert isinstance(last, AnswerFinished)
+    assert last.answer.text.startswith("The cabin fan hums at 4000 rpm [1]")
 
 
 def test_a_stop_ends_a_call_that_hangs(fan: Athena, agent: Agent) -> None:
@@ -263,16 +261,6 @@ def test_athenas_own_tools_keep_their_names(ask: Ask, agent: Agent) -> None:
     agent.add_tool(search, reads=True)
     llm = FakeLLM([call("search", query="fan"), ANSWERED])
     assert ask(llm).citations and "quokka" not in llm.prompts[-1]
-
-
-def test_a_function_without_names_is_no_tool(agent: Agent) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be a tool"):
-        agent.add_tool(lambda *words: words)
-
-
-def test_without_a_model_the_agent_is_not_offered(fan: Athena) -> None:
-    assert "language model" in why_not(fan)
-    assert why_not(fan, FakeLLM()) == ""
 
 
 def test_every_step_is_an_event_as_it_ends(fan: Athena, agent: Agent) -> None:

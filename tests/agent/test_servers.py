@@ -7,17 +7,18 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent import Agent
-from agent.servers import read_servers
+from agent.tools import read_servers
 from athena import Athena
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import redacted
-from tests.agent.conftest import ANSWERED, QUESTION, Ask, call, calls
+from tests.agent.conftest import ANSWERED, Ask, call, calls
 from tests.fake_llm import FakeLLM
 
 SCRIPT = Path(__file__).with_name("mcp_server.py")
@@ -27,34 +28,30 @@ KEY = "Bearer sk-a1B2c3D4e5F6g7H8i9J0k1L2"
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine starts a server's process late."""
-    monkeypatch.setattr("agent.servers.CONNECT_S", 60)
+    monkeypatch.setattr("agent.tools.CONNECT_S", 60)
 
 
 def agent_with(fan: Athena, tmp_path: Path, servers: dict[str, Any]) -> Agent:
     file = tmp_path / "servers.json"
     file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
-    return Agent(athena=fan, servers=read_servers(file))
+    return Agent(athena=fan, servers=read_servers(file), consent=lambda *_: True)
 
 
 def parts(*arguments: str) -> dict[str, Any]:
     return {"parts": {"command": sys.executable, "args": [str(SCRIPT), *arguments]}}
 
 
-def test_a_servers_tools_are_called_and_those_that_write_need_consent(
-    fan: Athena, ask: Ask, tmp_path: Path
-) -> None:
+def test_a_servers_tools_are_called_with_consent_alone(fan: Athena, ask: Ask, tmp_path: Path) -> None:
     agent = agent_with(fan, tmp_path, parts())
-    agent.servers.connect(wait_s=60)
-    assert {"parts_add", "parts_order"} <= {tool.name for tool in agent.servers.tools}
     llm = FakeLLM([call("parts_add", first=1, second="2"), call("parts_order", part="fan"), ANSWERED])
-    added, ordered = calls(ask(llm, agent=agent))
-    assert (added.data["result"], added.data["kind"], added.data["origin"]) == ("3 parts", "tool", "parts")
+    allowed = replace(agent, consent=lambda tool, *_: tool.name == "parts_add")
+    added, ordered = calls(ask(llm, agent=allowed))
+    assert (added.data["result"], added.data["kind"]) == ("3 parts", "tool")
     assert "did not allow" in ordered.detail
 
 
 def test_a_server_that_dies_in_a_call_fails_that_call_alone(fan: Athena, ask: Ask, tmp_path: Path) -> None:
     agent = agent_with(fan, tmp_path, parts())
-    agent.servers.connect(wait_s=60)
     died, added = calls(ask([call("parts_die"), call("parts_add", first=1, second=2), ANSWERED], agent=agent))
     assert died.status == "failed" and added.status == "ok"
 
@@ -66,17 +63,17 @@ def test_a_server_that_is_not_there_is_said_and_done_without(
     fan: Athena, ask: Ask, tmp_path: Path, entry: dict[str, Any]
 ) -> None:
     agent = agent_with(fan, tmp_path, {"parts": entry})
-    agent.servers.connect(wait_s=60)
     answer = ask([ANSWERED], agent=agent)
     assert any("'parts' cannot be used" in notice for notice in answer.notices)
     assert answer.citations
 
 
-def test_nobody_waits_for_a_slow_server(fan: Athena, tmp_path: Path) -> None:
-    begun = time.monotonic()
-    agent = agent_with(fan, tmp_path, parts("slow"))
-    assert time.monotonic() - begun < 5
-    answer = fan.ask(QUESTION, llm=FakeLLM([ANSWERED]), agent=agent)
+def test_a_slow_server_is_done_without(
+    fan: Athena, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.tools.CONNECT_S", 0.2)
+    answer = ask([ANSWERED], agent=agent_with(fan, tmp_path, parts("slow")))
+    assert any("'parts' cannot be used" in notice for notice in answer.notices)
     assert answer.citations
 
 
@@ -88,8 +85,8 @@ def test_headers_are_sent_and_shown_nowhere(fan: Athena, ask: Ask, tmp_path: Pat
         entry = {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": KEY}}
         agent = agent_with(fan, tmp_path, {"parts": entry})
         deadline = time.monotonic() + 60
-        while not agent.servers.tools and time.monotonic() < deadline:
-            agent.servers.connect(wait_s=1)
+        while ask([ANSWERED], agent=agent).notices and time.monotonic() < deadline:
+            time.sleep(0.5)
         [step] = calls(ask([call("parts_given"), ANSWERED], agent=agent))
     finally:
         process.terminate()

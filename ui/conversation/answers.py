@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import escaped_markers, renamed_markers
-from pipeline.answering.recollection import FORGOTTEN, filled_in
+from pipeline.answering.recollection import FORGOTTEN
 from pipeline.answering.replies import nearest_sections
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import Step, call_line, data_of
@@ -43,7 +43,7 @@ def stored_html(
     notices = answer.notices[:-1] if failed else answer.notices
     parts = [
         _recalled(answer, memories),
-        _calls(answer.steps, memories),
+        _calls(answer.steps),
         _thoughts(data_of(answer.steps, "generate").get("thinking", "")),
         tag(
             "div",
@@ -65,7 +65,7 @@ def running_html(now: RunSnapshot, *, consent: str = "") -> str:
     ended = "" if now.working or now.failure else _note("stop_circle", STOPPED)
     failure = _failure(now.failure.message, now.failure.fix) if now.failure else ""
     parts = [
-        _calls(now.steps, None),
+        _calls(now.steps),
         _thoughts(now.thoughts),
         _found(found),
         consent,
@@ -223,17 +223,16 @@ def _working(now: RunSnapshot) -> str:
     return tag("div", pulse, now_doing, stop, class_="line")
 
 
-def _calls(steps: Sequence[Step], texts: Mapping[str, str] | None) -> str:
-    """Return a fold for each tool call of an agent; `texts` of memories are None while unknown."""
-    made = [_call(step, texts) for step in steps if step.name == "tool"]
+def _calls(steps: Sequence[Step]) -> str:
+    """Return a fold for each tool call of an agent."""
+    made = [_call(step) for step in steps if step.name == "tool"]
     return tag("div", *made, class_="calls") if made else ""
 
 
-def _call(step: Step, texts: Mapping[str, str] | None) -> str:
+def _call(step: Step) -> str:
     data = step.data
-    hidden = texts is None and data.get("recalled")
-    told = "" if hidden else filled_in(data.get("result", ""), texts or {})
-    result = shortened("\n".join(filter(None, [*data.get("titles", ()), told, step.detail])), SHOWN)
+    parts = [*data.get("titles", ()), data.get("result", ""), step.detail]
+    result = shortened("\n".join(filter(None, parts)), SHOWN)
     given = json.dumps(data["arguments"], ensure_ascii=False, default=str)
     texts_shown = (tag("pre", escape(text), tabindex="0") for text in (given, result) if text)
     time = tag("p", f"{step.ms / 1000:.1f} s, {counted(data['tokens'], 'token')}", class_="meta")
