@@ -112,11 +112,11 @@ def _journey(app: App, shoot: Callable[[str], None]) -> None:
 
 
 def _memory(app: App, shoot: Callable[[str], None]) -> None:
-    app.open("/?u=Ada")
+    app.open("/")
     for number, told in enumerate(REMEMBERED, start=1):
         app.ask(told)
         app.answered(number)
-    app.open("/memory?u=Ada")
+    app.open("/memory")
     expect(app.page.locator("[class*='st-key-memory-row-']")).to_have_count(len(REMEMBERED))
     shoot("memory")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import socket
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,8 @@ from athena.settings import Settings
 from pipeline.answering.persona import load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.models.llm import require_model_name
-from ui.background import indexing
+
+log = logging.getLogger(__name__)
 
 NO_PAGE = "The chat in the browser needs Streamlit, which is not installed."
 INSTALL_PAGE = "Install it with: pip install 'athena-docs[page]'"
@@ -43,13 +45,11 @@ def serve(
     *,
     say: Callable[[str], None],
     ingest: bool = False,
-    watch: bool = False,
     page: bool = True,
 ) -> None:
     """Serve the app until it is interrupted; call `say` with its address.
 
-    With `ingest` the corpus is indexed meanwhile, with `watch` also after every change of its files. Without
-    `page` only the API is served.
+    With `ingest` the corpus is indexed meanwhile. Without `page` only the API is served, once that is done.
 
     Raises:
         ConfigurationError: the port is taken, or cannot be listened on; the settings name no language model;
@@ -58,7 +58,7 @@ def serve(
     require_model_name(settings.llm)
     require_free(settings.host, settings.port)
     if not page:
-        serve_doors(settings, say=say, ingest=ingest, watch=watch)
+        serve_doors(settings, say=say, ingest=ingest)
         return
     try:
         import streamlit
@@ -69,12 +69,12 @@ def serve(
     from ui.shared import process
 
     process.use_settings(settings)
-    app = streamlit.App(APP_FILE, **serving(settings, ingest=ingest, watch=watch))
+    app = streamlit.App(APP_FILE, **serving(settings, ingest=ingest))
     say(f"Athena is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
     app.run(config=streamlit_options(settings))
 
 
-def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool, watch: bool) -> None:
+def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool) -> None:
     """Serve the API without the pages and without Streamlit."""
     if settings.doors == "none":
         raise ConfigurationError(
@@ -89,17 +89,13 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool,
         app = open_api(settings, lambda: athena, page=False)
         import uvicorn  # of the same extra as the API
 
+        if ingest:
+            for problem in athena.ingest([settings.corpus]).problems:
+                log.warning("not indexed: %s", problem)
         athena.warm_up(serving=True)
         say(f"Athena's doors are at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
-        with indexing(lambda: athena, ingest=ingest, watch=watch):
-            uvicorn.run(
-                app,
-                host=settings.host,
-                port=settings.port,
-                log_level="warning",
-                server_header=False,
-                timeout_graceful_shutdown=LAST_WORDS_S,
-            )
+        uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", server_header=False,
+                    timeout_graceful_shutdown=LAST_WORDS_S)  # fmt: skip
 
 
 def require_free(host: str, port: int) -> None:

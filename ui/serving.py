@@ -17,7 +17,6 @@ from athena import load_settings
 from athena.settings import Settings
 from doors import PATHS, open_api
 from pipeline.redaction import guard_output
-from ui.background import indexing
 from ui.guard import AllowedHosts, Guard, security_headers
 from ui.shared import process
 
@@ -36,11 +35,10 @@ class Serving(TypedDict):
     lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]]
 
 
-def serving(settings: Settings | None = None, *, ingest: bool = False, watch: bool = False) -> Serving:
+def serving(settings: Settings | None = None, *, ingest: bool = False) -> Serving:
     """Return the middleware and the lifespan of the app.
 
-    Without `settings`, those of the environment are used. `ingest` indexes the corpus once the app listens;
-    `watch` indexes it again after every change of its files.
+    Without `settings`, those of the environment are used. `ingest` indexes the corpus once the app listens.
     """
     settings = settings or load_settings()
     guard_output()
@@ -50,7 +48,7 @@ def serving(settings: Settings | None = None, *, ingest: bool = False, watch: bo
     api = open_api(settings, process.opened, page=True) if settings.doors != "none" else None
     return {
         "middleware": [guard, Middleware(ApiFirst, api=api)],
-        "lifespan": partial(_serving, api=api, ingest=ingest, watch=watch),
+        "lifespan": partial(_serving, api=api, ingest=ingest),
     }
 
 
@@ -69,9 +67,7 @@ class ApiFirst:
 
 
 @asynccontextmanager
-async def _serving(
-    _: streamlit.App, *, api: FastAPI | None, ingest: bool, watch: bool
-) -> AsyncIterator[None]:
+async def _serving(_: streamlit.App, *, api: FastAPI | None, ingest: bool) -> AsyncIterator[None]:
     logging.getLogger(SESSION_LOG).disabled = True  # it warns of work outside of any session
     if ingest:
         from ui.shared.jobs import index_corpus
@@ -80,5 +76,4 @@ async def _serving(
     async with AsyncExitStack() as stack:
         if api is not None:
             await stack.enter_async_context(api.router.lifespan_context(api))
-        with indexing(process.opened, ingest=False, watch=watch):
-            yield
+        yield

@@ -35,9 +35,6 @@ def serve(
     ingest: Annotated[
         bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
     ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Index the corpus again whenever its files change.")
-    ] = False,
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="The chat, or the doors alone (ATHENA_DOORS).")
     ] = True,
@@ -48,7 +45,7 @@ def serve(
 
     with failing_clearly():
         settings = settings_with(data_dir, host=host, port=port)
-        serve_app(settings, say=out.print, ingest=ingest, watch=watch, page=page)
+        serve_app(settings, say=out.print, ingest=ingest, page=page)
 
 
 def mcp(

@@ -46,7 +46,7 @@ def test_a_first_question_is_answered_and_its_evidence_walked_through(quoting: s
 def test_a_conversation_goes_on_is_rated_and_found_again(
     quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(quoting, path="/?u=Ada" if window["dark"] else "/?u=Bob", **window)
+    app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
     before = box(app.tools(1))["y"] - box(app.turn(1))["y"]
@@ -78,7 +78,7 @@ def test_a_conversation_goes_on_is_rated_and_found_again(
 def test_a_question_is_edited_and_its_conversation_deleted_and_brought_back(
     quoting: str, open_app: Opener
 ) -> None:
-    app = open_app(quoting, path="/?u=Cy")
+    app = open_app(quoting)
     app.ask(LN2)
     app.answered(1)
     app.choose_in(app.page.locator("[class*='st-key-more-']").first, "Edit the question")
@@ -123,7 +123,7 @@ def test_a_file_dropped_on_the_question_is_asked_and_nothing_of_it_runs(
 ) -> None:
     file = tmp_path / "pump.md"
     file.write_text(HOSTILE, encoding="utf-8")
-    app = open_app(quoting, path="/?u=Dee")
+    app = open_app(quoting)
     app.page.locator("[data-testid='stChatInput'] input[type=file]").set_input_files(file)
     expect(app.page.get_by_test_id("stChatInput")).to_contain_text("pump.md")
     app.ask("What does the pump run on?")
@@ -164,7 +164,7 @@ def test_why_a_page_was_missed_is_found_out(quoting: str, open_app: Opener) -> N
 
 
 def test_what_is_remembered_is_listed_pinned_and_forgotten(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, path="/?u=Eve")
+    app = open_app(quoting)
     app.ask("Remember that my harbour pass expires in May.")
     app.answered(1)
     app.page.get_by_role("link", name="Memory").click()
@@ -180,7 +180,7 @@ def test_what_is_remembered_is_listed_pinned_and_forgotten(quoting: str, open_ap
 
 
 def test_two_windows_and_a_second_question_lose_nothing(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, path="/?u=Gil")
+    app = open_app(quoting)
     app.ask(LN2)
     app.answered(1)
     other = open_app(quoting, path=app.page.url.removeprefix(quoting))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -92,19 +91,6 @@ def test_a_question_that_is_too_long_stays_in_the_field(athena: Athena, run_app:
     app = run_app(athena)
     app.chat_input[0].set_value("why " * 30_000).run()
     assert app.toast and not athena.conversations.list()
-
-
-def test_a_question_is_asked_again_as_typed(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[dict[str, Any]] = []
-
-    def chat(_: Athena, **asked: Any) -> SimpleNamespace:
-        given.append(asked)
-        return SimpleNamespace(run=lambda *_, **__: iter(()))
-
-    monkeypatch.setattr(Athena, "chat", chat)
-    conversation = athena.conversations.create("Pump").info.id
-    _run_alone(athena, ASKING.format(conversation=conversation, given="verbatim=True"))
-    assert not given[0]["options"].spelling and given[0]["user"] == "local"
 
 
 def test_a_dropped_file_is_indexed_and_asked_alone(athena: Athena, run_app: Run) -> None:
@@ -246,18 +232,13 @@ def test_an_unknown_conversation_says_so(athena: Athena, run_app: Run) -> None:
 # -- whose they are ----------------------------------------------------------------------------------------
 
 
-def test_each_sees_their_own_and_a_single_user_sees_no_switch(athena: Athena, run_app: Run) -> None:
+def test_nobody_sees_anothers_conversations(athena: Athena, run_app: Run) -> None:
     athena.conversations.create("Mine")
-    app = run_app(athena)
-    assert titles(app) == ["Mine"] and not app.selectbox
     theirs = athena.conversations.create("Theirs", user="ann").info.id
     athena.conversations.save_turn(theirs, answered(steps=(Step("embed"),)))
     app = run_app(athena, c=theirs)
-    assert not turns(app) and "belongs to “ann”" in words(app)
-    app.selectbox(key="user-local").set_value("ann").run()
-    assert titles(app) == ["Theirs"] and app.query_params["u"] in ("ann", ["ann"])
+    assert titles(app) == ["Mine"] and not turns(app) and "belongs to “ann”" in words(app)
     assert not component_data(run_app(athena, page="inspector", c=theirs), "flow")
-    assert component_data(run_app(athena, page="inspector", c=theirs, u="ann"), "flow")
 
 
 def test_a_private_conversation_is_in_no_file_and_in_no_other_window(athena: Athena, run_app: Run) -> None:
@@ -277,7 +258,6 @@ def test_a_proxys_header_names_the_user(
     athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     athena.use(athena.settings.model_copy(update={"user_header": "X-Forwarded-User"}))
-    assert "did not say who you are" in words(run_app(athena, u="eve"))
+    assert "did not say who you are" in words(run_app(athena))
     monkeypatch.setattr(whose.st, "user", {PROXY_USER: "dora"})
-    app = run_app(athena, u="eve")
-    assert "dora" in texts(app) and "eve" not in texts(app) and not app.selectbox
+    assert "dora" in texts(run_app(athena))

@@ -44,7 +44,6 @@ FIRST_DOCUMENTS = "The first documents are being indexed."
 def page() -> None:
     """Draw the page."""
     conversation = _conversation()
-    whose.show_in_address()
     run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
     documents = process.athena().store.sections.documents()
@@ -90,7 +89,6 @@ def ask(
     question: str,
     *,
     conversation_id: str = "",
-    verbatim: bool = False,
     instead_of: str = "",
     files: Sequence[UploadedFile] = (),
 ) -> None:
@@ -100,8 +98,8 @@ def ask(
         title_of(question), assistant=process.persona().name, scope=take_scope()
     )
     try:
-        start_answer(question, conversation_id=conversation, verbatim=verbatim, instead_of=instead_of,
-                     files=files, begins=not drawn)  # fmt: skip
+        start_answer(question, conversation_id=conversation, instead_of=instead_of, files=files,
+                     begins=not drawn)  # fmt: skip
     finally:  # last: once the address changes, Streamlit may break off a callback for the next click
         if not drawn:
             state.open_conversation(conversation, in_address=not whose.is_kept_here(conversation))

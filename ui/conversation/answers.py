@@ -171,12 +171,9 @@ def _card(at: int, citation: Citation, *, act: bool = True) -> str:
 
 
 def _corrected(answer: Answer) -> str:
-    """Return the corrected question, with a button to search for the typed one."""
-    if not answer.corrected:
-        return ""
-    back = tag("button", tag("em", escape(answer.question)), class_="verbatim", data_act="verbatim")
+    """Return the question as its spelling was corrected."""
     shown = tag("strong", escape(answer.corrected))
-    return tag("p", f"Showing results for {shown}. Search for {back} instead.", class_="corrected")
+    return tag("p", f"Showing results for {shown}.", class_="corrected") if answer.corrected else ""
 
 
 # -- around the answer -------------------------------------------------------------------------------------
@@ -289,4 +286,4 @@ def _footnote(citation: Citation) -> str:
 
 def breadcrumb(citation: Citation) -> str:
     """Return the file and the headings of a citation in one line."""
-    return " › ".join([citation.file, *citation.heading_path])
+    return " › ".join([citation.source, *citation.heading_path])

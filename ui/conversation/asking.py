@@ -37,15 +37,14 @@ TITLE_S = 30.0
 class OnAsk(Protocol):
     """Asks a question in a conversation; an error is shown on the page.
 
-    `verbatim` keeps its spelling, `instead_of` names the turn that it replaces; `files` are indexed first,
-    and the question is about them alone.
+    `instead_of` names the turn that it replaces; `files` are indexed first, and the question is about them
+    alone.
     """
 
     def __call__(
         self,
         question: str,
         *,
-        verbatim: bool = False,
         instead_of: str = "",
         files: Sequence[UploadedFile] = (),
     ) -> None:
@@ -92,7 +91,6 @@ def start_answer(
     *,
     conversation_id: str,
     persona: Persona | None = None,
-    verbatim: bool = False,
     instead_of: str = "",
     files: Sequence[UploadedFile] = (),
     begins: bool = False,
@@ -106,7 +104,6 @@ def start_answer(
     make = partial(
         athena.chat,
         conversation_id=conversation_id,
-        options=athena.options.but(spelling=False) if verbatim else None,
         persona=persona,
         user=whose.user(),
         agent=agent_of_conversation(conversation_id),

@@ -12,7 +12,7 @@ from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import Provenance, provenance
 from pipeline.errors import UnknownDocument
 from ui.shared import components, process
-from ui.shared.markdown import Span, converted_from, crumbs, file_html, icon, tag
+from ui.shared.markdown import Span, crumbs, file_html, icon, tag
 from ui.shared.state import OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
         "label": f"Source {citation.marker}" if opened.kind == "citation" else "Nearest section",
         "position": at.index + 1,
         "count": len(at.citations),
-        "place": crumbs([citation.file, *citation.heading_path]) + status,
+        "place": crumbs([citation.source, *citation.heading_path]) + status,
         "html": _content(at, fate, title=title, now=now),
         "whole": opened.whole,
         "can_open": document is not None,
@@ -117,9 +117,7 @@ def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
 def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *, whole: bool) -> str:
     source = document.info.source
     if whole:
-        made_from = converted_from(source)
-        origin = tag("p", f"{made_from}.", class_="origin") if made_from else ""
-        return origin + file_html(document.text, source=source, spans=marks)
+        return file_html(document.text, source=source, spans=marks)
     if fate.start is None or fate.end is None:
         return ""
     start, end = _around(document, fate.start, fate.end)

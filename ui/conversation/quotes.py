@@ -33,7 +33,7 @@ def quotes_html(answer: Answer) -> str:
 def _groups(quoted: Sequence[Quoted], *, marked: bool) -> str:
     """Return the quotes, adjacent ones of a section under one breadcrumb."""
     made = []
-    for place, group in groupby(quoted, key=lambda item: (item[1].file, *item[1].heading_path)):
+    for place, group in groupby(quoted, key=lambda item: (item[1].source, *item[1].heading_path)):
         quotes = (_quote(unit, citation, marked=marked) for unit, citation in group)
         made.append(tag("section", crumbs(place), *quotes, class_="group"))
     return "".join(made)

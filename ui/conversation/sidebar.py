@@ -49,7 +49,8 @@ def sidebar(page: str) -> None:
             private = whose.is_private()
             st.toggle("Private conversation", value=private, key=f"private-{private}", help=PRIVATE,
                       on_change=whose.set_private, kwargs={"on": not private})  # fmt: skip
-            whose.user_switch()
+            if process.settings().user_header:
+                st.caption(plain(whose.user()))
     if chosen and page != "chat":
         links.go("chat")
 

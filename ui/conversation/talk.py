@@ -273,8 +273,6 @@ def _act(key: str, place: Place, *, question: str, turn_id: str) -> None:
 
 def _change(clicked: Mapping[str, Any], place: Place, question: str) -> None:
     match clicked.get("act"):
-        case "verbatim":
-            place.on_ask(question, verbatim=True)
         case "everywhere":
             whose.store_of(place.id).set_scope(place.id, ())
             place.on_ask(question)

@@ -12,37 +12,31 @@ from pipeline.errors import ConfigurationError, UnknownConversation
 from ui.conversation.runner import runner
 from ui.shared import links, messages, process, state
 from ui.shared.dialogs import close_dialog
-from ui.shared.state import entered, kept
-from ui.shared.words import plain
+from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.stores.conversations import Conversation, Conversations
 
-ADDRESS = "u"
 LONGEST_NAME = 60  # characters
-NO_PROTECTION = "Names do not protect anything: anyone who opens this page can choose any of them."
 
 
 @dataclass(slots=True)
 class Whose:
-    """The name picked in this session ("" = the settings'), and its private conversations."""
+    """The private conversations of this session."""
 
-    name: str = ""
     private: bool = False
     begun: list[str] = field(default_factory=list)  # ids of its private conversations
 
 
 def user() -> str:
-    """Return the user: from the proxy's header if one is set, else the address, the pick, or the settings.
+    """Return the user: the one that the proxy's header names if that is set, else the one of the settings.
 
     Raises `ConfigurationError` if the proxy sends no name.
     """
     settings = process.settings()
     if not settings.user_header:
-        whose = kept(Whose)
-        whose.name = st.query_params.get(ADDRESS, "") or whose.name
-        return whose.name or settings.user
+        return settings.user
     name = str(st.user.get(process.PROXY_USER) or "").strip()[:LONGEST_NAME]
     if not name:
         raise ConfigurationError(
@@ -50,37 +44,6 @@ def user() -> str:
             "Open the page by the proxy's address, or unset ATHENA_USER_HEADER.",
         )
     return name
-
-
-def show_in_address() -> None:
-    """Write a name other than the settings' into the address, so that a reload finds it again."""
-    if user() != process.settings().user and not process.settings().user_header:
-        st.query_params[ADDRESS] = user()
-    else:
-        st.query_params.pop(ADDRESS, None)
-
-
-def user_switch() -> None:
-    """Draw the user that the proxy names, or a choice if several users have conversations or memories."""
-    if process.settings().user_header:
-        st.caption(plain(user()))
-        return
-    athena = process.athena()
-    known = {user(), process.settings().user, *athena.conversations.users(), *athena.store.memories.users()}
-    if len(known) > 1:
-        names, key = sorted(known, key=str.casefold), f"user-{user()}"
-        st.selectbox("User", names, index=names.index(user()), key=key, help=NO_PROTECTION,
-                     on_change=_switch, args=(key,))  # fmt: skip
-
-
-@messages.noticed
-def _switch(key: str) -> None:
-    """Go on as another user, with a new conversation."""
-    if name := entered(key):
-        set_private(on=False)
-        kept(Whose).name = name
-        st.query_params.pop(ADDRESS, None)
-        state.open_conversation("")
 
 
 def user_memory() -> UserMemory:

@@ -19,7 +19,7 @@ from ui.shared import components, links, messages, process, state
 from ui.shared.collections import collections, documents_below, draw_tree, globs_of
 from ui.shared.dialogs import close_dialog, end_dialog, open_dialog
 from ui.shared.jobs import jobs, show_job
-from ui.shared.markdown import Span, converted_from, file_html, headings_of
+from ui.shared.markdown import Span, file_html, headings_of
 from ui.shared.state import kept, sent
 from ui.shared.uploading import is_upload
 from ui.shared.words import one_line, plain
@@ -104,8 +104,6 @@ def read(source: str, spans: Sequence[Span] = ()) -> None:
     except UnknownDocument:
         st.text("This document is no longer indexed.")
         return
-    if made := converted_from(source):
-        st.caption(plain(f"{made}."))
     html = file_html(document.text, source=source, spans=spans)
     clicked = components.document(
         key=READER,

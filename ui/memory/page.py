@@ -13,7 +13,6 @@ from athena.loading import can_be_written, changeable
 from memory.options import PRESETS
 from memory.turn_index import ANSWER
 from pipeline.words import counted
-from ui.conversation import whose
 from ui.conversation.whose import open_turn, user_memory
 from ui.memory.graph import graph_of
 from ui.shared import components, links, messages, process
@@ -55,7 +54,6 @@ class LastEdit:
 
 def page() -> None:
     """Draw the page."""
-    whose.show_in_address()
     with st.container(key="page"):
         st.header("Memory", anchor=False)
         _switch()

@@ -92,12 +92,12 @@ def _conversation(game: Game) -> Conversation | None:
 
 
 @messages.noticed
-def _asked(level: str, question: str, *, verbatim: bool = False, instead_of: str = "", **_: object) -> None:
-    ask(game_of(level), question, verbatim=verbatim, instead_of=instead_of)
+def _asked(level: str, question: str, *, instead_of: str = "", **_: object) -> None:
+    ask(game_of(level), question, instead_of=instead_of)
 
 
 @messages.noticed
-def ask(game: Game, question: str, *, verbatim: bool = False, instead_of: str = "") -> None:
+def ask(game: Game, question: str, *, instead_of: str = "") -> None:
     """Start answering a question in the conversation of a game; see `OnAsk`.
 
     Nothing of it is listed among the conversations, or remembered.
@@ -111,6 +111,4 @@ def ask(game: Game, question: str, *, verbatim: bool = False, instead_of: str = 
         found = private.create(game.level.title, user=whose.user(), assistant=persona.name)
         game.conversation_id = found.info.id
         saved_games().save(game)
-    start_answer(
-        question, conversation_id=found.info.id, persona=persona, verbatim=verbatim, instead_of=instead_of
-    )
+    start_answer(question, conversation_id=found.info.id, persona=persona, instead_of=instead_of)

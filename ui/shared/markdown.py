@@ -17,9 +17,7 @@ from typing import Any, Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from readers.blocks import PAGE_MARK
-from readers.dialects import FILL, display, mask
-from readers.formats import MARKDOWN, format_of
+from readers.dialects import display, mask
 from readers.front_matter import read_front_matter
 
 Kind = Literal["mark", "answer", "unsupported", "chip"]
@@ -27,7 +25,7 @@ Kind = Literal["mark", "answer", "unsupported", "chip"]
 PRIVATE = re.compile("[\ue100-\uf8ff]")  # nothing of a document may stand for a mark
 END = "\ue100"
 BEGIN = {"mark": 0xE101, "answer": 0xE102}
-UNSUPPORTED, CHIP, PAGE = 0xE200, 0xE600, 0xEA00  # and the value, of up to 1,000
+UNSUPPORTED, CHIP = 0xE200, 0xE600  # and the value, of up to 1,000
 MOST = 0x3FF
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105: not broken at hyphens
 TASK = re.compile(r"\[([ xX])\] ")
@@ -90,12 +88,6 @@ def text_of(text: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", "", spaced)).split())
 
 
-def converted_from(source: str) -> str:
-    """Return the format that a document was converted from, as the start of a sentence; "" for Markdown."""
-    known = format_of(source)
-    return "" if known in (None, MARKDOWN) else f"Converted from {known.title}"
-
-
 # -- marks in the text -------------------------------------------------------------------------------------
 
 
@@ -142,12 +134,8 @@ def _inside(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _cleaned(text: str) -> str:
-    """Return the text, of the same length, without private characters; one stands for each mark of a page."""
-
-    def page(found: re.Match[str]) -> str:
-        return chr(PAGE + min(int(found[1]), MOST)).ljust(len(found[0]), FILL)
-
-    return PAGE_MARK.sub(page, PRIVATE.sub("\ufffd", text))
+    """Return the text, of the same length, without private characters."""
+    return PRIVATE.sub("\ufffd", text)
 
 
 # -- the renderer ------------------------------------------------------------------------------------------
@@ -183,8 +171,6 @@ def _text(content: str, state: _State, *, wrap: str = "{}") -> str:
 
 
 def _special(code: int, state: _State) -> str:
-    if code >= PAGE:
-        return f'<span class="page">Page {code - PAGE}</span>'
     if code >= CHIP:
         return f"<chip-{code - CHIP}>"
     if code == ord(END):

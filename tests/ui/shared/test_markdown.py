@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ui.shared.markdown import Span, converted_from, file_html, headings_of, html_of, tag, text_of
+from ui.shared.markdown import Span, file_html, headings_of, html_of, tag, text_of
 
 ALLOWED = {
     *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "thead", "tbody"),
@@ -133,11 +133,11 @@ def test_chips_take_the_place_of_markers() -> None:
 
 def test_a_file_is_shown_as_its_readers_see_it() -> None:
     callout = "> [!note] Mind\n> the [[Gap|gap]]. ![[x.png]]"
-    text = f"---\ntitle: A\n---\n# Head\n\n{callout}\n\n## Next\n\n<!-- page 3 -->Go."
+    text = f"---\ntitle: A\n---\n# Head\n\n{callout}\n\n## Next\n\nGo."
     start = text.index("the [[")
     html = file_html(text, source="a.md", spans=[Span(start, start + 15, "mark")])
     assert "title" not in html and "[[" not in html and "[!note]" not in html and "x.png" not in html
-    assert "<mark>the gap" in html and "Page 3" in html
+    assert "<mark>the gap" in html
     assert headings_of(html) == [(1, "h-1", "Head"), (2, "h-2", "Next")]
     part = file_html(text, source="a.md", start=text.index("## Next"))
     assert "Head" not in part and "Next" in part
@@ -147,7 +147,6 @@ def test_words_alone() -> None:
     assert text_of("**OFFLINE** means `no power`.\n\n| a | b |\n|---|---|\n| c | d & e |") == (
         "OFFLINE means no power. a b c d & e"
     )
-    assert converted_from("a/lamp.docx") == "Converted from DOCX" and converted_from("a/lamp.mdx") == ""
 
 
 def test_attributes_are_escaped() -> None:
