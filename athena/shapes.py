@@ -56,7 +56,6 @@ class SpanOut(Shape):
     end: int
     start_line: int
     end_line: int
-    page: int | None = None
 
 
 class ResultOut(SpanOut):
@@ -84,7 +83,6 @@ class ResultOut(SpanOut):
             end=node.end_char_idx or 0,
             start_line=node.metadata["start_line"],
             end_line=node.metadata["end_line"],
-            page=node.metadata.get("page"),
             text=node.text,
             merged=passage.merged,
             rerank_score=passage.rerank_score,

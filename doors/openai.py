@@ -179,7 +179,7 @@ def _annotations(context: RequestContext, answer: Answer, text: str) -> list[Ann
             url_citation=AnnotationURLCitation(
                 start_index=match.start(),
                 end_index=match.end(),
-                title=" › ".join([cited[number].file, *cited[number].heading_path]),
+                title=" › ".join([cited[number].source, *cited[number].heading_path]),
                 url=_url(context, cited[number]),
             ),
         )

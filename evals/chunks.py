@@ -33,13 +33,7 @@ class ChunkCorpus(MarkdownCorpus):
         super().__init__(partial(make_cutter, encoder), max_bytes=max_bytes)
         self._parser = _parser(splitter, encoder)
 
-    def cut(
-        self,
-        text: str,
-        *,
-        source: str,
-        own_lines: Sequence[int] = (),  # noqa: ARG002 - a chunk has no includes
-    ) -> tuple[list[Section], list[Sentence]]:
+    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
         """One section for each chunk, with itself as its one leaf."""
         nodes = self._parser.get_nodes_from_documents([Document(text=text)])
         chunks = []

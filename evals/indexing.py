@@ -52,13 +52,7 @@ class BeirCorpus:
         """Return the text of the document."""
         return Source(self.sections[source].text, self.sections[source].metadata["hash"])
 
-    def cut(
-        self,
-        text: str,  # noqa: ARG002
-        *,
-        source: str,
-        own_lines: Sequence[int] = (),  # noqa: ARG002
-    ) -> tuple[list[Section], list[Sentence]]:
+    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:  # noqa: ARG002
         """Return the document's one section and its sentences."""
         return [self.sections[source]], self.cutter.cut(self.sections[source])
 

@@ -115,17 +115,6 @@ class Citation:
     quote_hash: str
     section_text: str
     section_start: int
-    page: int | None = None  # where the file has pages
-
-    @property
-    def file(self) -> str:
-        """The file's name, with the page."""
-        return with_page(self.source, self.page)
-
-
-def with_page(source: str, page: int | None) -> str:
-    """A file's name, with the page where it has pages: `manual.pdf p. 12`."""
-    return source if page is None else f"{source} p. {page}"
 
 
 @dataclass(frozen=True, slots=True)

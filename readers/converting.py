@@ -149,10 +149,8 @@ def _convert(format_name: str, data: bytes) -> dict[str, str | None]:
         data = str(page.find("main") or page).encode()
     converter = getattr(converters, f"{format_name.capitalize()}Converter")()
     made = converter.convert(BytesIO(data), StreamInfo(extension=f".{format_name}"))
-    pages = _CONTROL.sub("", made.markdown).strip("\f\n ").split("\f")
-    if len(pages) > 1:
-        pages = [f"<!-- page {number} -->\n\n{page}" for number, page in enumerate(pages, start=1)]
-    return {"text": "\n".join(pages), "title": title or made.title}
+    text = _CONTROL.sub("", made.markdown).replace("\f", "\n\n").strip("\n ")
+    return {"text": text, "title": title or made.title}
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:

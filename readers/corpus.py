@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -51,14 +51,12 @@ class MarkdownCorpus:
             return self._converter.read(path, kind, source=source, known=known)
         return read_page(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
 
-    def cut(
-        self, text: str, *, source: str, own_lines: Sequence[int] = ()
-    ) -> tuple[list[Section], list[Sentence]]:
-        """Return the sections of a text and all their sentences, in order; `own_lines` as in `Source`."""
+    def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
+        """Return the sections of a text and all their sentences, in order."""
         from readers.language import detect
         from readers.sections import read_sections
 
-        sections = read_sections(text, source=source, own_lines=own_lines, language=detect(text))
+        sections = read_sections(text, source=source, language=detect(text))
         return sections, self._cutter.cut_all(sections)
 
     def close(self) -> None:

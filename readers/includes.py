@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,10 +19,10 @@ from readers.source import Source, decoded, read_bytes
 
 MAX_DEPTH = 4
 """How deep files include files."""
-REPEATED = 100_000
-"""Characters that an ingest may include a second time, besides as many as its pages have themselves."""
-COST, SHARE_READ = 50, 20
-"""Including a file once more costs so many characters, and this part of the characters that it has."""
+MOST_INCLUDED = 10_000_000
+"""Characters that an ingest may include besides as many as its pages have themselves."""
+COST, SHARE_READ = 1_000, 20
+"""Including a part of a file costs so many characters more, and this part of the characters of the file."""
 
 _ROWS = Path(__file__).with_suffix(".tsv").read_text(encoding="utf-8").splitlines()
 _DIRECTIVE = re.compile(
@@ -41,10 +39,9 @@ _ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:e
 
 @dataclass(slots=True)
 class IncludeBudget:
-    """Characters that the pages of one ingest may still include of files that are `seen`: included before."""
+    """The characters that the pages of one ingest may still include."""
 
-    left: int = REPEATED
-    seen: set[Path] = field(default_factory=set)
+    left: int = MOST_INCLUDED
 
 
 def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBudget | None = None) -> Source:
@@ -61,16 +58,10 @@ def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBu
     depth = source.count("/") if path.as_posix().endswith(f"/{source}") else 0
     page = _Page(path.parents[depth], max_bytes, budget or IncludeBudget(), len(text))
     page.budget.left += len(text)
-    pieces = list(page.pieces(text, (path,)))
-    if not page.included and not page.left_out:
-        return Source(text, digest.hexdigest())
-    lines, number = array("q", [1]), 1
-    for piece, is_own in pieces:
-        for _ in NEWLINE.finditer(piece):
-            number += is_own
-            lines.append(number)
-    digest.update("\0".join(["", *page.included]).encode())
-    return Source("".join(piece for piece, _ in pieces), digest.hexdigest(), lines, list(page.left_out))
+    expanded = page.expanded(text, (path,))
+    if page.included:
+        digest.update("\0".join(["", *page.included]).encode())
+    return Source(expanded, digest.hexdigest(), list(page.not_included))
 
 
 @dataclass(slots=True)
@@ -82,57 +73,47 @@ class _Page:
     budget: IncludeBudget
     size: int
     included: list[str] = field(default_factory=list)
-    left_out: dict[str, None] = field(default_factory=dict)
+    not_included: dict[str, None] = field(default_factory=dict)
 
-    def pieces(self, text: str, above: tuple[Path, ...]) -> Iterator[tuple[str, bool]]:
-        """Yield the text in pieces, own ones (True) and included ones (False); `above` ends with its file."""
-        position = 0
-        has_directives = any(sign in text for sign in _SIGNS)
-        for found in _DIRECTIVE.finditer(text) if has_directives else ():
-            part = self._part(found, above)
-            if part is not None:
-                yield text[position : found.start()], True
-                yield part, False
-                position = found.end()
-        yield text[position:], True
+    def expanded(self, text: str, above: tuple[Path, ...]) -> str:
+        """Return the text with included files in the place of directives; `above` ends with its file."""
+        if not any(sign in text for sign in _SIGNS):
+            return text
+        return _DIRECTIVE.sub(lambda found: self._part(found, above), text)
 
-    def _part(self, found: re.Match[str], above: tuple[Path, ...]) -> str | None:
-        """Return the text that a directive stands for; None if the directive stays."""
+    def _part(self, found: re.Match[str], above: tuple[Path, ...]) -> str:
+        """Return the text that a directive stands for; the directive itself if its file is not included."""
         generator, argument = str(found.lastgroup), found[(found.lastindex or 0) + 1]
         named = _PATH.match(argument)
         target = self._target(named[1], above[-1]) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
-            return None
+            return found[0]
+        if self.budget.left < 0:
+            return self._left_out(target, found[0])
         try:
-            can_read = self.budget.left >= 0 or target not in self.budget.seen
-            data = read_bytes(target, max_bytes=self.most, source=target.name) if can_read else b""
-            whole = decoded(data, source=target.name)
+            whole = decoded(read_bytes(target, max_bytes=self.most, source=target.name), source=target.name)
         except ReaderError:
-            return None
+            return found[0]
         is_code = generator.endswith("code")
         start = 0 if is_code else read_front_matter(whole, source=target.name)[1]
         part = _selected(whole[start:], argument[named.end() :], commas=generator == "vitepress")
-        if not self._may_include(target, part, of=len(whole)):
-            return None
+        self.budget.left -= len(part) + len(whole) // SHARE_READ + COST
+        self.size += len(part)
+        if self.budget.left < 0 or self.size > self.most:
+            return self._left_out(target, found[0])
+        self.included.append(part)
         if is_code:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])
             part = f"{fence}{target.suffix.removeprefix('.')}\n{part}\n{fence}"
         else:
-            part = "".join(piece for piece, _ in self.pieces(part, (*above, target)))
+            part = self.expanded(part, (*above, target))
         indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
         return indent + NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
-    def _may_include(self, target: Path, part: str, *, of: int) -> bool:
-        """Count a part of a file `of` so many characters; False if that is too much."""
-        budget = self.budget
-        budget.left -= (len(part) + of // SHARE_READ + COST) * (target in budget.seen)
-        budget.seen.add(target)
-        if budget.left < 0 or self.size + len(part) > self.most:
-            self.left_out[target.relative_to(self.root).as_posix()] = None
-            return False
-        self.size += len(part)
-        self.included.append(part)
-        return True
+    def _left_out(self, target: Path, directive: str) -> str:
+        """Note a file that would have been too much, and return the directive."""
+        self.not_included[target.relative_to(self.root).as_posix()] = None
+        return directive
 
     def _target(self, named: str, path: Path) -> Path | None:
         """Return the file of the root that `named` means: relative to the page's folder or one above it."""

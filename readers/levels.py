@@ -63,16 +63,14 @@ def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]
     """Return a sentence for each leaf, in order; a leaf is a span of the section's own text."""
     above, lines, base = section.metadata, section.lines, section.start_char_idx
     if lines is None:
-        first = int(above.get("start_line", 1))
-        lines, base = Lines(section.text, range(first, first + len(section.text) + 1)), 0
+        lines, base = Lines(section.text, int(above.get("start_line", 1))), 0
     inherited = {key: above[key] for key in INHERITED if key in above}
     sentences = []
     for position, leaf in enumerate(leaves):
         text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
         own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
         own |= {"start_line": lines.number(base + leaf.start), "end_line": lines.number(base + leaf.end - 1)}
-        page = lines.page(base + leaf.start) or above.get("page")
-        more = {"header": leaf.header, "page": page, "shown": shown if shown != text else None}
+        more = {"header": leaf.header, "shown": shown if shown != text else None}
         metadata = inherited | own | {key: value for key, value in more.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end
         node_id = sentence_id(section.node_id, position)

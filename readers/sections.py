@@ -21,9 +21,7 @@ from readers.names import page_names
 _logger = logging.getLogger(__name__)
 
 
-def read_sections(
-    text: str, *, source: str, own_lines: Sequence[int] = (), language: str = ""
-) -> list[Section]:
+def read_sections(text: str, *, source: str, language: str = "") -> list[Section]:
     """Return the sections of `text`, in order; each section's text is `text[start_char_idx:end_char_idx]`.
 
     CommonMark with tables, YAML or TOML front matter, and the dialects of `readers/dialects.py`. A section is
@@ -32,9 +30,8 @@ def read_sections(
     level 0, whose heading path is the page's title.
 
     A section's metadata are `source`, `title`, `heading_path` (which begins with the title), `level`, `order`
-    (from 0), `start_line` and `end_line` (from 1, or by `own_lines`), `hash`, and where there are any
-    `aliases`, `keywords`, `version`, `language` (ISO 639-1), `page` and `shown` (the mask of the text, if it
-    differs from the text).
+    (from 0), `start_line` and `end_line` (from 1), `hash`, and where there are any `aliases`, `keywords`,
+    `version`, `language` (ISO 639-1) and `shown` (the mask of the text, if it differs from the text).
     """
     matter, start = read_front_matter(text, source=source)
     masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=start)
@@ -44,14 +41,13 @@ def read_sections(
     page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
     page |= {"language": language} if language not in ("", "en") else {}
     sections: list[Section] = []
-    lines, document = Lines(text, own_lines), document_id(source)
+    lines, document = Lines(text), document_id(source)
     for outline in _outlines(items, page["title"], document, start=start, end=len(text)):
         first, last = _trimmed(text, masked, outline)
-        own, shown, number = text[first:last], masked[first:last], lines.page(first)
+        own, shown = text[first:last], masked[first:last]
         metadata = {"source": source, "order": len(sections), **outline.names, **page}
         metadata |= {"start_line": lines.number(first), "end_line": lines.number(last - 1)}
         metadata["hash"] = _hash(outline.names["heading_path"], page, own, shown)
-        metadata |= {"page": number} if number is not None else {}
         metadata |= {"shown": shown} if shown != own else {}
         blocks = tuple(outline.blocks)
         sections.append(Section(outline.node_id, own, metadata, first, last, document, blocks, lines))

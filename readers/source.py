@@ -23,13 +23,11 @@ MARKED = {
 class Source:
     """A file's text, and the SHA-256 of its bytes and of what it includes (hexadecimal).
 
-    The byte order mark is not part of the text. `lines` has the file's own line (from 1) of each line of the
-    text, where files are included; `not_included` names files that would have been too much.
+    The byte order mark is not part of the text. `not_included` names files that would have been too much.
     """
 
     text: str
     hash: str
-    lines: Sequence[int] = ()
     not_included: Sequence[str] = ()
 
 

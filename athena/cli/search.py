@@ -20,7 +20,6 @@ from athena.cli.running import (
     require_words,
     show,
 )
-from pipeline.answer import with_page
 from pipeline.stores.globs import as_globs
 from readers.dialects import display
 
@@ -89,7 +88,7 @@ def _lines(retrieval: Retrieval) -> Iterator[RenderableType]:
 
 def _passage(rank: int, passage: Passage) -> Iterator[RenderableType]:
     data = passage.node.metadata
-    path = " › ".join([with_page(data["source"], data.get("page")), *data["heading_path"]])
+    path = " › ".join([data["source"], *data["heading_path"]])
     place = f"  lines {data['start_line']}-{data['end_line']}, score {passage.score:.3f}"
     yield Text.assemble((f"{rank:>2}  {path}", "bold"), (place, "dim"))
     text = " ".join(display(data.get("shown", passage.node.text)).split())

@@ -98,7 +98,6 @@ def citation_of(
         quote_hash=quote_hash(quote),
         section_text=section.text,
         section_start=offset,
-        page=leaves[0].metadata.get("page"),
     )
 
 

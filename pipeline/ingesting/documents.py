@@ -37,9 +37,7 @@ class Reader(Protocol):
         Raises `ReaderError`.
         """
 
-    def cut(
-        self, text: str, *, source: str, own_lines: Sequence[int] = ()
-    ) -> tuple[Sequence[Node], Sequence[Node]]:
+    def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
         """Return the sections and the sentences of them all, in order; each sentence knows its section."""
 
 

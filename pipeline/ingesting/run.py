@@ -144,7 +144,7 @@ class IngestRun:
     def _cut(self, candidate: Candidate, content: Source) -> CutDocument:
         """Return a document without vectors, with those that the index has of its texts."""
         source = candidate.source
-        sections, sentences = self.reader.cut(content.text, source=source, own_lines=content.lines)
+        sections, sentences = self.reader.cut(content.text, source=source)
         metadata = sections[0].metadata if sections else {}
         language = metadata.get("language", ENGLISH)
         self.report.languages[language] = self.report.languages.get(language, 0) + 1

@@ -14,11 +14,11 @@ STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no 
 CITATION = Citation(
     marker=1, source="fan.md", heading_path=("Manual", "Fan"), start=5, end=12, start_line=2, end_line=3,
     quote="It hums.", verified=True, section_id="s1", file_hash="f", quote_hash="q", section_text="It hums.",
-    section_start=5, page=7,
+    section_start=5,
 )  # fmt: skip
 CITATION_SHAPE = {
     "marker": 1, "source": "fan.md", "heading_path": ["Manual", "Fan"], "start": 5, "end": 12,
-    "start_line": 2, "end_line": 3, "page": 7, "quote": "It hums.", "verified": True,
+    "start_line": 2, "end_line": 3, "quote": "It hums.", "verified": True,
 }  # fmt: skip
 
 
@@ -33,13 +33,13 @@ def test_search() -> None:
         "results": [
             {
                 "rank": 1, "score": 0.123457, "source": "fan.md", "heading_path": ["Manual", "Fan"],
-                "section_id": "a", "start": 20, "end": 28, "start_line": 4, "end_line": 4, "page": None,
+                "section_id": "a", "start": 20, "end": 28, "start_line": 4, "end_line": 4,
                 "text": "It hums.",
                 "merged": False, "rerank_score": None, "members": [],
             },
             {
                 "rank": 2, "score": 0.1, "source": "fan.md", "heading_path": ["Manual", "Fan"],
-                "section_id": "b", "start": 0, "end": 100, "start_line": 3, "end_line": 9, "page": None,
+                "section_id": "b", "start": 0, "end": 100, "start_line": 3, "end_line": 9,
                 "text": "Whole.",
                 "merged": True, "rerank_score": None, "members": [],
             },

@@ -49,7 +49,7 @@ def converted(converter: FileConverter, name: str, data: bytes) -> str:
 @pytest.mark.parametrize(
     ("name", "data", "text"),
     [
-        ("a.pdf", GOOD, "<!-- page 1 -->\n\nThe pump hums.\n\n\n<!-- page 2 -->\n\nIt is blue."),
+        ("a.pdf", GOOD, "The pump hums.\n\n\n\nIt is blue."),
         ("a.docx", docx(paragraph("Fans", style="h") + paragraph("They hum.")), "# Fans\n\nThey hum."),
         ("a.html", PAGE, '---\ntitle: "Fans"\n---\n\n# Fans\n\nThey **hum**.'),
         ("a.ipynb", NOTEBOOK, "Fans hum.\n\n```python\nx = 1\n```"),

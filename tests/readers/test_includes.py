@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from readers.corpus import MarkdownCorpus
-from readers.cutting import SentenceCutter
-from readers.includes import read_page
+from readers.includes import IncludeBudget, read_page
 from readers.source import Source
-from tests.readers.oracle import count_words
 
 RUST = """// ANCHOR: all
 fn main() {
@@ -45,20 +42,6 @@ def read(folder: Path, text: str = "", *, name: str = "src/one.md", max_bytes: i
     if text:
         (folder / name).write_bytes(text.encode())
     return read_page(folder / name, max_bytes=max_bytes, source=name)
-
-
-def test_lines_are_the_files_own_and_offsets_count_in_the_whole_text(book: Path) -> None:
-    reader = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10_000)
-    (book / "all.md").write_text(
-        "Before.\r\n{!parts/part.md!}\r\n\r\nAfter.\r\n", encoding="utf-8", newline=""
-    )
-    content = reader.read(book / "all.md", source="all.md")
-    assert content is not None
-    _, leaves = reader.cut(content.text, source="all.md", own_lines=content.lines)
-    assert [(leaf.text, leaf.metadata["start_line"], leaf.metadata["end_line"]) for leaf in leaves] == [
-        ("Before.", 1, 1), ("Included.", 2, 2), ("Twice.", 2, 2), ("After.", 4, 4),
-    ]  # fmt: skip
-    assert all(content.text[leaf.start_char_idx : leaf.end_char_idx] == leaf.text for leaf in leaves)
 
 
 def test_the_hash_changes_with_an_included_file(book: Path) -> None:
@@ -137,16 +120,14 @@ def test_included_files_include_but_in_no_circle_and_not_without_end(book: Path)
     assert read(book, "{{#include a.md}}").text == "a b {{#include ../a.md}} 0 1 {{#include 2.md}}"
 
 
-def test_a_large_file_is_included_once_in_all_pages_and_a_report_names_the_others(tmp_path: Path) -> None:
-    (tmp_path / "big.txt").write_text("A pump hums.\n" * 10_000, encoding="utf-8")
-    for number in range(10):
-        (tmp_path / f"{number}.md").write_text("{{#include big.txt}}\n", encoding="utf-8")
-    corpus = MarkdownCorpus(lambda: SentenceCutter(count_words), max_bytes=10**7)
-    for _ in range(2):  # the next ingest includes as much again
-        pages = [corpus.read(tmp_path / f"{number}.md", source=f"{number}.md") for number in range(10)]
-        assert [page and page.text.count("pump") for page in pages] == [10_000, *[0] * 9]
-        assert [page and list(page.not_included) for page in pages] == [[], *[["big.txt"]] * 9]
-        corpus.close()
+def test_an_ingest_includes_no_more_than_its_budget_and_names_the_other_files(book: Path) -> None:
+    (book / "src/b.txt").write_text("b" * 400, encoding="utf-8")
+    budget = IncludeBudget(left=5_000)
+    pages = [read_page(book / "src/one.md", max_bytes=10_000, source="src/one.md", budget=budget)]
+    (book / "src/one.md").write_text("{{#include b.txt}}\n" * 9, encoding="utf-8")
+    pages += [read_page(book / "src/one.md", max_bytes=10_000, source="src/one.md", budget=budget)] * 2
+    assert [page.not_included for page in pages] == [[], ["src/b.txt"], ["src/b.txt"]]
+    assert 0 < pages[1].text.count("b" * 400) < 4
 
 
 @pytest.mark.slow
@@ -155,6 +136,6 @@ def test_no_more_is_included_than_a_file_may_have(book: Path) -> None:
     text = read(book, "{{#include b.txt}}\n" * 20, max_bytes=2_000).text
     assert len(text) < 2_000 and text.count("b" * 400) == 4
     (book / "src/empty.txt").write_text("", encoding="utf-8")
-    assert "{{#include empty.txt}}" in read(book, "{{#include empty.txt}}\n" * 8_000, max_bytes=200_000).text
-    (book / "src/long.txt").write_text("a line\n" * 10_000, encoding="utf-8")
-    assert "{{#include long.txt:1}}" in read(book, "{{#include long.txt:1}}\n" * 50, max_bytes=100_000).text
+    assert "{{#include empty.txt}}" in read(book, "{{#include empty.txt}}\n" * 11_000, max_bytes=10**6).text
+    (book / "src/long.txt").write_text("a line\n" * 100_000, encoding="utf-8")
+    assert "{{#include long.txt:1}}" in read(book, "{{#include long.txt:1}}\n" * 400, max_bytes=10**6).text

@@ -28,7 +28,7 @@ class Finding:
     def read(self, path: Path, *, source: str, known: str = "") -> Never:
         pytest.fail("nothing is read")
 
-    def cut(self, text: str, *, source: str, own_lines: object = ()) -> Never:
+    def cut(self, text: str, *, source: str) -> Never:
         pytest.fail("nothing is cut")
 
 
