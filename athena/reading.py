@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from athena.settings import Settings
 from pipeline.models.base import Encoder
 from pipeline.words import counted
-from readers.formats import formats_named
 
 if TYPE_CHECKING:
     from athena.models import Models
@@ -42,7 +41,7 @@ def make_reader(settings: Settings, encoder: Callable[[], Encoder]) -> MarkdownC
     return MarkdownCorpus(
         lambda: make_cutter(encoder()),
         max_bytes=int(settings.max_file_mb * MEGABYTE),
-        formats=formats_named(settings.formats),
+        all_formats=settings.formats == "all",
         whole_folder=settings.data_dir / UPLOADS,
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -26,21 +26,11 @@ from pipeline.options import (
     ServerOptions,
     is_server_address,
 )
-from readers.formats import formats_named
 
 MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
 
 Origin = Literal["command line", "environment", ".env", "settings page", "default"]
 """Where a setting's value comes from; a program that calls `load_settings` counts as a command line."""
-
-
-def _formats(setting: str) -> str:
-    """Return the setting; raise where it names an unknown format."""
-    try:
-        formats_named(setting)
-    except ValueError as error:
-        raise PydanticCustomError("formats", "{reason}", {"reason": str(error)}) from error
-    return setting
 
 
 class Settings(
@@ -71,9 +61,8 @@ class Settings(
     )
 
     # Reading
-    formats: Annotated[str, AfterValidator(_formats)] = Field(
-        "md",
-        description="what is read of folders: md, txt, ipynb, html, rst, pdf, docx, pptx, xlsx, epub, or all",
+    formats: Literal["md", "all"] = Field(
+        "md", description="what is read of folders: md (Markdown), or all formats"
     )
     max_file_mb: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         10.0, description="largest file that is read, MB"

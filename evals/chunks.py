@@ -15,9 +15,8 @@ from llama_index.core.node_parser.text.utils import split_by_regex
 from llama_index.core.schema import Document
 
 from athena.reading import make_cutter
-from readers.blocks import Block, Kind
 from readers.corpus import MarkdownCorpus
-from readers.levels import Section, Sentence, build_sentences, document_id, section_id
+from readers.levels import Block, Kind, Section, Sentence, build_sentences, document_id, section_id
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder

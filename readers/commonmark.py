@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import pyromark
 
-from readers.blocks import Block, Heading, Kind, shortened
-from readers.dialects import FILL, ITEM, LABEL, display, is_seen, mask
+from readers.dialects import FILL, ITEM, LABEL, display, is_seen, mask, shortened
+from readers.levels import Block, Heading, Kind
 
 MAX_TITLE = 300
 """Longer headings are paragraphs: a name goes with each section and sentence below it."""

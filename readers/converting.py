@@ -13,15 +13,13 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 import threading
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from readers.errors import ReaderError
-from readers.formats import INSTALL, TEXT, Format, limit_of
-from readers.source import Source, decoded, read_bytes
+from readers.formats import INSTALL, Format, limit_of
+from readers.source import ReaderError, Source, read_bytes
 
 MEMORY, SECONDS = 1_500_000_000, 60.0
 """Bytes of addresses that the process may use, and the time that a file may take."""
@@ -33,7 +31,6 @@ NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a
 """Elements of HTML that are not the text of a page."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|^(?=#{1,6}\s|>|(?:[-=_*~`:+] ?){3,}$)", re.MULTILINE)
 
 
 class FileConverter:
@@ -57,8 +54,7 @@ class FileConverter:
         """Return the Markdown of some bytes of a format; raises `ReaderError`."""
         if not kind.installed:
             raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
-        is_text = kind is TEXT
-        answer = {"text": plain_text(decoded(data, source=source))} if is_text else self._answer(data, kind)
+        answer = self._answer(data, kind)
         text, reason = answer.get("text", ""), answer.get("fault", "")
         if not reason and not any(map(str.isalnum, text)):
             reason = "it has no text"
@@ -98,11 +94,6 @@ class FileConverter:
         return answer
 
 
-def plain_text(text: str) -> str:
-    """Plain text as Markdown that reads the same: no heading, rule, tag or code by its indent."""
-    return _MARKUP.sub(lambda found: "\\" + found[0], textwrap.dedent(_CONTROL.sub("", text)))
-
-
 def _start() -> subprocess.Popen[bytes]:
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
     environment |= {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -137,10 +128,6 @@ def _convert(format_name: str, data: bytes) -> dict[str, str | None]:
     from markitdown import StreamInfo, converters
 
     title = None
-    if format_name == "rst":
-        from readers.restructured import as_html
-
-        format_name, data = "html", as_html(data.decode("utf-8-sig", "replace"))
     if format_name == "html":
         page = BeautifulSoup(data, "html.parser")
         title = page.title and page.title.get_text()

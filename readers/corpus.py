@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readers.files import FoundFiles, find_files
-from readers.formats import EVERY, MARKDOWN, MARKDOWN_ONLY, format_of
+from readers.formats import format_of
 from readers.includes import IncludeBudget, read_page
 from readers.source import Source
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no M
 class MarkdownCorpus:
     """Reads files of at most `max_bytes`, or more of formats that are converted.
 
-    Of folders, files of these `formats` are read; of `whole_folder`, all that can be. `make_cutter` is called
-    for the first document. `close` ends the process that converts.
+    Of folders, Markdown files are read, or those of `all_formats`; of `whole_folder`, all that can be.
+    `make_cutter` is called for the first document. `close` ends the process that converts.
     """
 
     make_cutter: Callable[[], SentenceCutter]
     _: KW_ONLY
     max_bytes: int
-    formats: frozenset[str] = MARKDOWN_ONLY
+    all_formats: bool = False
     whole_folder: Path | None = None
     _budget: IncludeBudget = field(default_factory=IncludeBudget, init=False)
 
@@ -38,7 +38,7 @@ class MarkdownCorpus:
         """Return the files at and below `path`; of a folder also files whose source is `known`."""
         whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
         return find_files(
-            [path], max_bytes=self.max_bytes, formats=EVERY if whole else self.formats, known=known
+            [path], max_bytes=self.max_bytes, all_formats=whole or self.all_formats, known=known
         )
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
@@ -47,7 +47,7 @@ class MarkdownCorpus:
         Return None instead if the file would be converted and its hash is `known`.
         """
         kind = format_of(path.name)
-        if kind is not None and kind is not MARKDOWN:
+        if kind is not None and not kind.is_text:
             return self._converter.read(path, kind, source=source, known=known)
         return read_page(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
 

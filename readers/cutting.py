@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from readers.blocks import Block, Kind
 from readers.commonmark import parse_markdown
 from readers.dialects import FILL, Span, is_seen
-from readers.levels import Section, Sentence, build_sentences
+from readers.levels import Block, Kind, Section, Sentence, build_sentences
 from readers.punkt import Cut, sentence_ends
 
 CHARACTERS_PER_TOKEN = 8

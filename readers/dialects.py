@@ -87,6 +87,11 @@ def title_key(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
+def shortened(text: str, most: int) -> str:
+    """Return `text`, cut to `most` characters with an ellipsis if it is longer."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def _closed_up(gap: _Found) -> str:
     """Return what takes the place of fillers and the blanks among them: at most a blank, or the indent."""
     start, end = gap.span()

@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from readers.errors import ReaderError
-from readers.formats import MARKDOWN_ONLY, format_of, limit_of, not_chosen
+from readers.formats import INSTALL, MARKDOWN, format_of, limit_of
 from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
-from readers.source import check_file, unreadable
+from readers.source import ReaderError, check_file, unreadable
 
 MAX_DEPTH = 100  # folders in folders
 UNKNOWN_ENDING = "of unknown ending"
@@ -54,16 +53,17 @@ def find_files(
     paths: Iterable[Path | str],
     *,
     max_bytes: int,
-    formats: frozenset[str] = MARKDOWN_ONLY,
+    all_formats: bool = False,
     known: Collection[str] = (),
 ) -> FoundFiles:
     """Return the files at and below `paths`, in the order of the parts of their sources.
 
-    A file of text may have `max_bytes`, one of another format more. Of folders, files of these `formats` are
-    read, and files whose source is `known`: they are indexed, so that one over the limit is a problem. A file
-    that `paths` names is read whatever its format. A file reached twice is listed once, under the first name.
+    A file of text may have `max_bytes`, one of another format more. Of folders, Markdown files are read, or
+    those of `all_formats`, and files whose source is `known`: they are indexed, so that one over the limit is
+    a problem. A file that `paths` names is read whatever its format. A file reached twice is listed once,
+    under the first name.
     """
-    search = _Search(max_bytes, formats, known)
+    search = _Search(max_bytes, all_formats, known)
     for path in map(Path, paths):
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
@@ -86,7 +86,7 @@ class _Search:
     """Collects the files at and below several paths; the files by their paths without links."""
 
     max_bytes: int
-    formats: frozenset[str]
+    all_formats: bool
     known: Collection[str]
     files: dict[Path, FoundFile] = field(default_factory=dict)
     problems: list[ReaderError] = field(default_factory=list)
@@ -149,8 +149,10 @@ class _Search:
             return "nested too deep" if source.count("/") > MAX_DEPTH else ""
         if known is None:
             return UNKNOWN_ENDING
-        is_chosen = known.name in self.formats or source in self.known
-        return "" if known.installed and is_chosen else not_chosen(known, self.formats)
+        if not known.installed:
+            return f"{known.title} (reading it needs {INSTALL})"
+        is_chosen = known is MARKDOWN or self.all_formats or source in self.known
+        return "" if is_chosen else f"{known.title} (read with --formats all, or by name)"
 
     def _leave_out(self, source: str, reason: str) -> None:
         self.left_out.append(LeftOut(source.encode("utf-8", "backslashreplace").decode(), reason))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from readers.blocks import shortened
+from readers.dialects import shortened
 
 MAX_CHARACTERS = 16_384
 """Longer blocks are text: nothing that size is metadata, and YAML takes long to parse it."""

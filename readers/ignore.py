@@ -11,8 +11,7 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from readers.errors import ReaderError
-from readers.source import read_bytes
+from readers.source import ReaderError, read_bytes
 
 IGNORE_FILES = (".gitignore", ".athenaignore")
 """In rising precedence: where both have a pattern for a file of their folder, the last one decides."""

@@ -12,10 +12,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from readers.blocks import NEWLINE
-from readers.errors import ReaderError
 from readers.front_matter import read_front_matter
-from readers.source import Source, decoded, read_bytes
+from readers.levels import NEWLINE
+from readers.source import ReaderError, Source, decoded, read_bytes
 
 MAX_DEPTH = 4
 """How deep files include files."""

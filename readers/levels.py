@@ -1,4 +1,4 @@
-"""Sections and the sentences in them, with ids that stay the same.
+"""Blocks of Markdown; sections and the sentences in them, with ids that stay the same.
 
 document = uuid5(source); section = uuid5(document, heading path, occurrence);
 sentence = uuid5(section, position).
@@ -11,17 +11,66 @@ from __future__ import annotations
 
 import functools
 import json
+import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid5
-
-from readers.blocks import Block, Lines
 
 NAMESPACE = UUID("7a1f0c52-3c0e-5d8b-9a43-6f1f2b6f5e11")
 """The namespace of Athena's document ids; a change of it makes every index a different one."""
 INHERITED = ("source", "title", "heading_path", "aliases", "keywords", "language")
 """Metadata that sentences have from their section."""
+NEWLINE = re.compile(r"\r\n?|\n")
+"""CommonMark's three line endings."""
+
+
+class Kind(StrEnum):
+    """The kind of a block, which decides how it is cut into leaves."""
+
+    PROSE = "prose"
+    LIST_ITEM = "list_item"
+    TABLE_ROW = "table_row"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a table row or the inside of a code block: `text[start:end]`."""
+
+    kind: Kind
+    start: int
+    end: int
+    header: str | None = None
+    """For a table's body row: its header row."""
+    quotes: int = 0
+    """How many quotes enclose the block; its later lines begin with at most as many `>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading outside of lists and quotes; its lines are `text[start:end]`."""
+
+    level: int
+    title: str
+    start: int
+    end: int
+
+
+class Lines:
+    """Finds the number of a text's line by a character's offset; the first line has the number `first`."""
+
+    def __init__(self, text: str, first: int = 1) -> None:
+        self._starts = array("q", [0])  # a fifth of a list's memory
+        self._starts.extend(newline.end() for newline in NEWLINE.finditer(text))
+        self._before = first - 1
+
+    def number(self, offset: int) -> int:
+        """Return the number of the line at `offset`."""
+        return self._before + bisect_right(self._starts, offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from readers.blocks import shortened
 from readers.commonmark import MAX_TITLE, plain_text
-from readers.dialects import mask, title_key
+from readers.dialects import mask, shortened, title_key
 from readers.front_matter import FrontMatter
 
 MOST_ALIASES, MOST_KEYWORDS = 20, 1_000

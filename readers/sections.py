@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from readers.blocks import NEWLINE, Block, Heading, Kind, Lines
 from readers.commonmark import MAX_BLOCKS, Item, parse_markdown
 from readers.dialects import title_key
 from readers.front_matter import read_front_matter
-from readers.levels import Section, document_id, section_id
+from readers.levels import NEWLINE, Block, Heading, Kind, Lines, Section, document_id, section_id
 from readers.names import page_names
 
 _logger = logging.getLogger(__name__)

@@ -9,14 +9,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from readers.errors import ReaderError
-
 BOM = "\ufeff"
 MARKED = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
 """Encodings that are read only with a byte order mark; the mark of UTF-32 begins with that of UTF-16."""
+
+
+@dataclass(eq=False)
+class ReaderError(Exception):
+    """A file or folder cannot be read; the text of the error can be shown to a user.
+
+    A search of folders returns it for each file that it leaves out because of an error.
+    """
+
+    source: str
+    reason: str
+    fix: str
+
+    def __post_init__(self) -> None:
+        """Replace the surrogates of a name that is not UTF-8: no terminal, log or database takes them."""
+        self.source = self.source.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def __str__(self) -> str:
+        """Return the whole message."""
+        return f"Cannot read {self.source!r}: {self.reason}. {self.fix}"
 
 
 @dataclass(frozen=True, slots=True)

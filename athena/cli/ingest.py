@@ -26,7 +26,7 @@ SOME_FAILED = 3
 
 def ingest(
     paths: Annotated[list[str] | None, typer.Argument(help="Folders or files; default: the corpus.")] = None,
-    formats: Annotated[str | None, typer.Option(help="Read of folders: md,pdf,docx,html … or all.")] = None,
+    formats: Annotated[str | None, typer.Option(help="Read of folders: md, or all.")] = None,
     data_dir: DataDir = None,
     rebuild: Annotated[bool, typer.Option(help="Index everything again.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Index every change, until Ctrl-C.")] = False,

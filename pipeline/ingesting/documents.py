@@ -16,9 +16,8 @@ from typing import Protocol
 
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo
-from readers.errors import ReaderError
 from readers.files import FoundFiles, LeftOut
-from readers.source import Source
+from readers.source import ReaderError, Source
 
 UPLOAD_ROOT = "upload"
 LONGEST_PATH = 4_096

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
-from readers.errors import ReaderError
 from readers.files import UNKNOWN_ENDING, LeftOut
+from readers.source import ReaderError
 
 Stage = Literal["reading", "embedding", "storing", "indexing", "relating"]
 ENDINGS = 5

@@ -11,9 +11,8 @@ from pipeline.ingesting.report import IngestReport, Progress
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
-from readers.errors import ReaderError
 from readers.levels import document_id
-from readers.source import Source
+from readers.source import ReaderError, Source
 
 BATCH_TEXTS = 1024
 """Texts that are embedded together, where there are as many: enough to sort them by length."""

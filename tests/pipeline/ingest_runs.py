@@ -11,7 +11,6 @@ from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.ingest import IngestReport, Progress, ingest
 from pipeline.stores.base import DocumentStore, Manifest, SearchRequest, sentences_by_section
 from readers.corpus import MarkdownCorpus
-from readers.formats import MARKDOWN_ONLY
 from tests.fakes import FakeEncoder
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ def run_ingest(
     on_progress: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     max_bytes: int = 1_000_000,
-    formats: frozenset[str] = MARKDOWN_ONLY,
     manifest: Manifest | None = None,
 ) -> IngestReport:
     encoder = encoder or FakeEncoder()
@@ -41,7 +39,7 @@ def run_ingest(
 
         return SentenceCutter(encoder.count_tokens)
 
-    with closing(MarkdownCorpus(make_cutter, max_bytes=max_bytes, formats=formats)) as reader:
+    with closing(MarkdownCorpus(make_cutter, max_bytes=max_bytes)) as reader:
         return ingest(
             paths,
             store=store,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from readers.converting import FileConverter
-from readers.errors import ReaderError
 from readers.formats import format_of
+from readers.source import ReaderError
 from tests.made_files import docx, notebook, paragraph, pdf
 
 pytest.importorskip("markitdown", reason="the extra [files] is not installed")
@@ -22,16 +22,6 @@ PAGE = (
     b"<p>They <b>hum</b>.</p><script>x()</script></main>"
 )
 NOTEBOOK = notebook(("markdown", "Fans hum."), ("code", "x = 1"))
-RST = b"""Fans
-====
-
-See :ref:`parts <p>` and :func:`f`.
-
-.. include:: /etc/passwd
-
-.. versionadded:: 3
-   Speed.
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,16 +43,10 @@ def converted(converter: FileConverter, name: str, data: bytes) -> str:
         ("a.docx", docx(paragraph("Fans", style="h") + paragraph("They hum.")), "# Fans\n\nThey hum."),
         ("a.html", PAGE, '---\ntitle: "Fans"\n---\n\n# Fans\n\nThey **hum**.'),
         ("a.ipynb", NOTEBOOK, "Fans hum.\n\n```python\nx = 1\n```"),
-        ("a.txt", b"    # <b> no mark\n    - item\n", "\\# \\<b> no mark\n- item\n"),
     ],
 )  # fmt: skip
 def test_a_format_is_markdown(converter: FileConverter, name: str, data: bytes, text: str) -> None:
     assert converted(converter, name, data) == text
-
-
-def test_restructured_text_keeps_what_sphinx_adds_and_reads_no_file(converter: FileConverter) -> None:
-    text = converted(converter, "a.rst", RST)
-    assert text.split("\n\n") == ["# Fans", "See parts and f.", "versionadded: 3\nSpeed."]
 
 
 ENTITY = '<!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
@@ -72,7 +56,6 @@ HOSTILE = {
     "an external entity": ("a.docx", docx(paragraph("&e;"), before=ENTITY)),
     "random bytes": ("a.pdf", b"%PDF-1.7\n" + bytes(range(256)) * 200),
     "pages in a circle": ("a.pdf", GOOD.replace(b"/Kids [4 0 R", b"/Kids [2 0 R")),
-    "a file of the machine": ("a.rst", b"Words.\n\n.. csv-table::\n   :file: /etc/passwd\n"),
     "no notebook": ("a.ipynb", b"[" * 100_000),
     "too much text": ("a.html", b"<p>" + b"words " * 50_000),
 }

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from readers.corpus import MarkdownCorpus
-from readers.errors import ReaderError
 from readers.files import FoundFiles, find_files
-from readers.formats import EVERY, INSTALL, MARKDOWN_ONLY, TEXT, not_chosen
+from readers.formats import INSTALL
 from readers.includes import read_page
+from readers.source import ReaderError
 
 LIMIT = 1000
 
@@ -62,7 +62,7 @@ def test_everything_that_is_found_and_not_read_has_a_reason(tmp_path: Path) -> N
         "img/pic.png": "of unknown ending",
         "large.md": "over 0.001 MB",
         "link.md": "reached by a symbolic link",
-        "note.txt": not_chosen(TEXT, MARKDOWN_ONLY),
+        "note.txt": "plain text (read with --formats all, or by name)",
         "old/": "ignored by .gitignore",
     }
     assert sources(tmp_path) == ["a.md"]
@@ -76,7 +76,7 @@ def test_a_format_that_is_not_installed_says_what_installs_it(
 ) -> None:
     monkeypatch.setattr("readers.formats.importlib.util.find_spec", lambda _: None)
     write(tmp_path, "a.pdf")
-    found = find_files([tmp_path], max_bytes=LIMIT, formats=EVERY)
+    found = find_files([tmp_path], max_bytes=LIMIT, all_formats=True)
     assert [INSTALL in one.reason for one in found.left_out] == [True]
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import MetadataMode, TextNode
 
-from readers.errors import ReaderError
 from readers.levels import document_id
 from readers.llamaindex import MarkdownReader, PunktSentenceParser
+from readers.source import ReaderError
 from tests.readers.oracle import count_words, leaves_of, read
 
 TEXT = "# A\n\n    code\n\n> One.\n> Two.\n\n1. Item\n\n| a |\n|---|\n| b |\n\n[r]: /x\n\n## B\n\nText.\r\n"

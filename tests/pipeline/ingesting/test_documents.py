@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.ingesting.documents import find_documents, paths_of
 from pipeline.stores.base import DocumentInfo
-from readers.errors import ReaderError
 from readers.files import FoundFiles, find_files
+from readers.source import ReaderError
 
 
 class Finding:
