@@ -116,6 +116,12 @@ class Citation:
     section_text: str
     section_start: int
 
+    @property
+    def lines(self) -> str:
+        """The cited lines in words: `line 5` or `lines 5-7`."""
+        first, last = self.start_line, self.end_line
+        return f"line {first}" if first == last else f"lines {first}-{last}"
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:

@@ -162,9 +162,7 @@ def _quote(unit: Unit, citation: Citation) -> Iterator[RenderableType]:
 
 def _footnote(citation: Citation, *, doubt: str = "") -> Text:
     path = " › ".join([citation.source, *citation.heading_path])
-    first, last = citation.start_line, citation.end_line
-    where = f"line {first}" if first == last else f"lines {first}-{last}"
-    return Text(f"[{citation.marker}] {path}, {where}{doubt}", "dim")
+    return Text(f"[{citation.marker}] {path}, {citation.lines}{doubt}", "dim")
 
 
 # -- the mission's console ----------------------------------------------------------------------------------

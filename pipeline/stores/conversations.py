@@ -29,7 +29,6 @@ from pipeline.stores.turns import (
 )
 from pipeline.words import well_formed
 
-PINNED = "pinned"  # the group of a pinned conversation's row; others have ""
 LEAST_INTERVAL_S = 1e-6
 """Between the rows of two turns; a clock that is set back must not change their order."""
 
@@ -53,7 +52,6 @@ class ConversationInfo:
     user: str = DEFAULT_USER
     assistant: str = ""
     scope: tuple[str, ...] = ()
-    pinned: bool = False
     revision: int = field(default=0, compare=False)
 
 
@@ -81,13 +79,12 @@ class Conversations:
         user: str | None = None,
         limit: int | None = None,
         before: ConversationInfo | None = None,
-        pinned: bool | None = None,
         words: str = "",
     ) -> list[ConversationInfo]:
         """The conversations of one user, or of all, the last used first.
 
-        `before` is the last one of the page before this one. `pinned` selects pinned ones or the others. Each
-        of the `words` must stand in the title, a question or an answer, in any case.
+        `before` is the last one of the page before this one. Each of the `words` must stand in the title, a
+        question or an answer, in any case.
         """
         ids: set[str] | None = None
         for word in words.casefold().split():
@@ -98,7 +95,6 @@ class Conversations:
             "conversation",
             ids=ids,
             user=user,
-            groups=None if pinned is None else [PINNED if pinned else ""],
             before=(before.updated_at, before.id) if before else None,
             limit=limit,
         )
@@ -150,18 +146,14 @@ class Conversations:
         return Conversation(info, ())
 
     def save(self, info: ConversationInfo) -> None:
-        """Write a conversation's title, scope, pin and time of use; a new one's fields, but no turns.
+        """Write a conversation's title, scope and time of use; a new one's fields, but no turns.
 
         The first revision is higher than that of a deleted conversation with the same id.
         """
 
         def saved(row: Row | None) -> Row:
             old = _info_of(row) if row else replace(info, turns=0, revision=time.time_ns() // 1000)
-            return _row_of(
-                replace(
-                    old, title=info.title, updated_at=info.updated_at, scope=info.scope, pinned=info.pinned
-                )
-            )
+            return _row_of(replace(old, title=info.title, updated_at=info.updated_at, scope=info.scope))
 
         update(self._rows, "conversation", info.id, saved)
 
@@ -181,10 +173,6 @@ class Conversations:
     def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
         """Search only the documents that these globs match from now on; raises `UnknownConversation`."""
         self._change(conversation_id, scope=tuple(well_formed(glob) for glob in scope))
-
-    def pin(self, conversation_id: str, *, pinned: bool) -> None:
-        """Pin or unpin a conversation; its time of use stays. Raises `UnknownConversation`."""
-        self._change(conversation_id, pinned=pinned)
 
     def delete(self, conversation_id: str, turn_ids: Collection[str] | None = None) -> None:
         """Delete a conversation, or only these of its turns; raises `UnknownConversation`.
@@ -361,7 +349,6 @@ def _row_of(info: ConversationInfo) -> Row:
     return Row(
         id=info.id,
         user=info.user,
-        group=PINNED if info.pinned else "",
         at=info.updated_at,
         text=info.title.casefold(),
         head=json.dumps(asdict(info), ensure_ascii=False),

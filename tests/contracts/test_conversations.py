@@ -70,24 +70,6 @@ class TestConversations:
         assert conversations.list(limit=0) == []
         assert conversations.list(before=everything[5]) == everything[6:]
 
-    def test_pinned_ones_are_listed_apart(self, conversations: Conversations) -> None:
-        ids = [conversations.create(f"{number}").info.id for number in range(4)]
-        before = conversations.list()
-        conversations.pin(ids[1], pinned=True)
-        conversations.pin(ids[2], pinned=True)
-        conversations.pin(ids[2], pinned=False)
-        assert [info.id for info in conversations.list(pinned=True)] == [ids[1]]
-        others = conversations.list(pinned=False, limit=2)
-        assert [info.id for info in others] == [ids[3], ids[2]]
-        rest = conversations.list(pinned=False, before=others[-1])
-        assert [info.id for info in rest] == [ids[0]]
-        assert [info.updated_at for info in conversations.list()] == [info.updated_at for info in before]
-        kept = conversations.get(ids[1])
-        assert kept.info.pinned
-        conversations.save_turn(ids[1], answer())
-        conversations.restore(replace(conversations.get(ids[1]), turns=()))
-        assert conversations.get(ids[1]).info.pinned
-
     def test_they_are_found_by_all_that_was_said(self, conversations: Conversations) -> None:
         tank = conversations.create("The Tank", user="ann").info.id
         turn = conversations.save_turn(tank, answer("Is it empty?", "Nein, VÖLLIG voll [1]."))
@@ -95,15 +77,14 @@ class TestConversations:
         conversations.create("Sleep", user="ann")
         conversations.save_turn(conversations.create("Theirs", user="eve").info.id, answer("Is it empty?"))
 
-        def found(words: str, **given: object) -> list[str]:
-            return [info.id for info in conversations.list(user="ann", words=words, **given)]  # type: ignore[arg-type]
+        def found(words: str) -> list[str]:
+            return [info.id for info in conversations.list(user="ann", words=words)]
 
         for words in ("tank EMPTY", "völlig fan", "(the", "hums.", "  Tank  "):
             assert found(words) == [tank], words
         for words in ("giraffe", "tank giraffe", "empty?fan", "%", "section_text", ".*"):
             assert found(words) == [], words
         assert len(found("")) == 2
-        assert found("tank", pinned=True) == []
         conversations.save_turn(tank, answer("Is it empty?", "Quite.", turn_id=turn))
         assert (found("völlig"), found("quite")) == ([], [tank])
         kept = conversations.get(tank)
@@ -137,7 +118,6 @@ class TestConversations:
         for call in (
             lambda: conversations.get("x"),
             lambda: conversations.rename("x", "y"),
-            lambda: conversations.pin("x", pinned=True),
             lambda: conversations.delete("x"),
             lambda: conversations.save_turn("x", answer()),
             lambda: conversations.set_feedback("x", 1),

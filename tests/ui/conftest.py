@@ -18,7 +18,7 @@ from athena.settings import Settings
 from pipeline.answer import Answer, Citation
 from pipeline.answering.citations import quote_hash
 from ui.conversation.runner import runner
-from ui.shared.process import GivenAthena
+from ui.shared import process
 from ui.shared.state import SharedState
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +42,22 @@ def components_found_once() -> Iterator[None]:
         found = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found)
         yield
+
+
+_used: list[Athena] = []
+
+
+@pytest.fixture(autouse=True)
+def served_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages show the Athena of the last call of `use`."""
+    monkeypatch.setattr(process, "opened", lambda: _used[-1])
+    monkeypatch.setattr(process, "_served_with", [])
+
+
+def use(athena: Athena) -> None:
+    """Let the pages show this Athena until the test ends."""
+    _used[:] = [athena]
+    process.use_settings(athena.settings)
 
 
 @pytest.fixture
@@ -71,7 +87,7 @@ def run_app() -> Iterator[Callable[..., AppTest]]:
 
     def run(athena: Athena, *, page: str = "", **query: str) -> AppTest:
         app = AppTest.from_string(PAGE.format(page=page or "chat"), default_timeout=120)
-        app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+        use(athena)
         for name, value in query.items():
             app.query_params[name] = value
         app.run()

@@ -13,10 +13,10 @@ from athena import Athena
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
 from pipeline.steps.records import Step
-from tests.ui.conftest import VALVES, answered, asked, component_data, quoted, texts, words
+from tests.ui.conftest import VALVES, answered, asked, component_data, quoted, texts, use, words
 from ui.conversation import whose
 from ui.conversation.runner import runner
-from ui.shared.process import PROXY_USER, GivenAthena
+from ui.shared.process import PROXY_USER
 from ui.shared.state import OpenEvidence, SharedState
 
 Run = Callable[..., AppTest]
@@ -112,7 +112,7 @@ start_answer("What does the tnak run on?", conversation_id="{conversation}", {gi
 
 def _run_alone(athena: Athena, code: str) -> None:
     app = AppTest.from_string(code, default_timeout=60)
-    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    use(athena)
     assert not app.run().exception
 
 
@@ -192,8 +192,6 @@ def test_conversations_are_listed_by_day_and_found_by_their_words(athena: Athena
     assert [caption.value for caption in app.sidebar.caption][:2] == ["Today", "Yesterday"]
     app.text_input(key="search-conversations").set_value("tank empty").run()
     assert [button.key for button in app.button if button.key.startswith("open-")] == [f"open-{tank}"]
-    chosen_in(app, f"menu-{tank}", "Pin")
-    assert athena.conversations.get(tank).info.pinned
 
 
 def test_only_the_latest_conversations_are_listed(

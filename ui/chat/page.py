@@ -15,13 +15,13 @@ from pipeline.words import counted
 from ui.conversation import whose
 from ui.conversation.agents import agent_bar
 from ui.conversation.asking import question_field, start_answer
-from ui.conversation.models import answering_model
 from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import links, messages, process, state
 from ui.shared.brand import is_the_ships
 from ui.shared.jobs import jobs
+from ui.shared.process import answering_model
 from ui.shared.words import plain
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pipeline.words import harmless
-from ui.conversation.models import answering_model
 from ui.shared import process
 from ui.shared.markdown import icon, tag
+from ui.shared.process import answering_model
 from ui.shared.state import kept
 
 if TYPE_CHECKING:

@@ -278,10 +278,8 @@ def answer_markdown(answer: Answer) -> str:
 
 
 def _footnote(citation: Citation) -> str:
-    first, last = citation.start_line, citation.end_line
-    lines = f"line {first}" if first == last else f"lines {first}-{last}"
     quote = escaped_markers(one_line(citation.quote))
-    return f"[^{citation.marker}]: {breadcrumb(citation)}, {lines}: “{quote}”"
+    return f"[^{citation.marker}]: {breadcrumb(citation)}, {citation.lines}: “{quote}”"
 
 
 def breadcrumb(citation: Citation) -> str:

@@ -77,7 +77,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionSt
         "html": _content(at, fate, title=title, now=now),
         "whole": opened.whole,
         "can_open": document is not None,
-        "lines": _lines(citation, fate),
+        "lines": citation.lines.capitalize() if fate.status == "same" else "",
     }
 
 
@@ -143,13 +143,6 @@ def _status_text(fate: Provenance, document: StoredDocument | None) -> str:
             return "The file is no longer indexed."
         case _:
             return "The passage is gone from the file."
-
-
-def _lines(citation: Citation, fate: Provenance) -> str:
-    if fate.status != "same":
-        return ""
-    first, last = citation.start_line, citation.end_line
-    return f"Line {first}" if first == last else f"Lines {first}-{last}"
 
 
 # -- the pane ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The conversations beside every page: open, search, pin, rename and delete them."""
+"""The conversations beside every page: open, search, rename and delete them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversation, ConversationInfo
 
 UNTITLED = "New conversation"
-RENAME, PIN, UNPIN, DELETE = "Rename …", "Pin", "Unpin", "Delete …"
+RENAME, DELETE = "Rename …", "Delete …"
 SEARCH = "search-conversations"
 PAGE = 100  # conversations that are listed
 PRIVATE = "A private conversation is not stored and not remembered. It is gone when you close this page."
@@ -56,27 +56,24 @@ def sidebar(page: str) -> None:
 
 
 def _conversations() -> bool:
-    """Draw the pinned and latest conversations, or those found; return whether one was clicked."""
+    """Draw the latest conversations, or those found; return whether one was clicked."""
     words = state.entered(SEARCH)
-    store = process.athena().conversations
-    pinned = store.list(user=whose.user(), pinned=True, words=words)
-    others = store.list(user=whose.user(), pinned=False, words=words, limit=PAGE + 1)
-    if pinned or others or words:
+    found = process.athena().conversations.list(user=whose.user(), words=words, limit=PAGE + 1)
+    if found or words:
         st.text_input("Search conversations", key=SEARCH, placeholder="Search conversations",
                       label_visibility="collapsed", icon=":material/search:")  # fmt: skip
     _undoing()
     chosen = False
     with st.container(key="conversations"):
-        if not (pinned or others):
+        if not found:
             st.caption(
                 "No conversation has these words." if words else "Your conversations will be listed here."
             )
-        days = by_day(others[:PAGE], today=datetime.now().astimezone().date())
-        for name, infos in [*([("Pinned", pinned)] if pinned else []), *days]:
+        for name, infos in by_day(found[:PAGE], today=datetime.now().astimezone().date()):
             st.caption(name)
             for info in infos:
                 chosen = _row(info) or chosen
-        if len(others) > PAGE:
+        if len(found) > PAGE:
             st.caption("Search for older conversations.")
     return chosen
 
@@ -106,8 +103,7 @@ def _row(info: ConversationInfo) -> bool:
                       vertical_alignment="center"):  # fmt: skip
         clicked = st.button(plain(info.title or UNTITLED), key=f"open-{info.id}", type="tertiary",
                             width="stretch", on_click=_open, args=(info.id,))  # fmt: skip
-        acts = [RENAME, UNPIN if info.pinned else PIN, DELETE]
-        st.menu_button(plain(f"Manage {info.title or UNTITLED}"), acts,
+        st.menu_button(plain(f"Manage {info.title or UNTITLED}"), [RENAME, DELETE],
                        icon=":material/more_horiz:", key=f"menu-{info.id}", type="tertiary",
                        on_click=_manage, args=(info,))  # fmt: skip
     return clicked
@@ -115,14 +111,12 @@ def _row(info: ConversationInfo) -> bool:
 
 @messages.noticed
 def _manage(info: ConversationInfo) -> None:
-    """Open the dialog that was chosen in a conversation's menu, or pin it."""
+    """Open the dialog that was chosen in a conversation's menu."""
     match state.entered(f"menu-{info.id}"):
         case "Rename …":
             open_dialog("Rename this conversation", partial(_rename, info))
         case "Delete …":
             open_dialog("Delete this conversation?", partial(confirm_deletion, info))
-        case "Pin" | "Unpin" as act:
-            process.athena().conversations.pin(info.id, pinned=act == PIN)
 
 
 def _rename(info: ConversationInfo) -> None:

@@ -52,18 +52,11 @@ def _add(sent: list[UploadedFile]) -> None:
 
 
 def _left_out(kept: Accepted) -> Sequence[str]:
-    """Return why files were refused, and which were ignored and why."""
-    known = {name: format_of(name) for name in kept.ignored}
-    others = [name for name, kind in known.items() if kind is None]
-    unreadable = [name for name, kind in known.items() if kind is not None]
-    notes = [*kept.refused[:SHOWN]]
-    if len(kept.refused) > SHOWN:
-        notes.append(f"And {counted(len(kept.refused) - SHOWN, 'file')} more.")
-    if others:
-        notes.append(f"Left out, because they are not documents: {', '.join(others[:SHOWN])}")
-    if unreadable:
-        notes.append(f"Left out: {', '.join(unreadable[:SHOWN])}. Their reader is not installed: {INSTALL}")
-    return notes
+    """Return why files were refused or left out."""
+    reasons = {True: f"its reader is not installed: {INSTALL}", False: "it is no document."}
+    notes = [*kept.refused, *(f"Left out: {name}: {reasons[bool(format_of(name))]}" for name in kept.ignored)]
+    more = len(notes) - SHOWN
+    return [*notes[:SHOWN], *([f"And {counted(more, 'file')} more."] if more > 0 else [])]
 
 
 def start_indexing(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[str] = ()) -> None:

@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from pipeline.models.llm import OTHER_MODEL, pull_model
-from ui.conversation.models import look_for_models
 from ui.shared import process
 from ui.shared.jobs import Job, jobs, show_job
+from ui.shared.process import look_for_models
 from ui.shared.state import entered
 from ui.shared.words import plain
 

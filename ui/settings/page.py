@@ -15,9 +15,9 @@ from athena.usage import UsageRow
 from athena.usage import usage as count
 from pipeline.errors import AthenaError
 from pipeline.redaction import without_password
-from ui.conversation.models import answering_model, chosen_model, look_for_models
 from ui.settings.ollama import ollama_models
 from ui.shared import messages, process
+from ui.shared.process import answering_model, chosen_model, look_for_models
 from ui.shared.state import kept
 from ui.shared.words import LABELS, ORIGINS, in_labels, plain, with_code
 

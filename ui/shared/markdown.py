@@ -225,10 +225,6 @@ def _heading_open(tokens: Sequence[Token], place: int, _: Any, env: Given) -> st
     return f'<{tokens[place].tag} id="h-{env["state"].headings}">'
 
 
-def _soft(*_: Any) -> str:
-    return " "
-
-
 def _constant(html: str) -> Any:
     return lambda *_: html
 
@@ -241,7 +237,6 @@ RULES: dict[str, Any] = {
     "image": _image,
     "link_open": _link_open,
     "heading_open": _heading_open,
-    "softbreak": _soft,
     "table_open": _constant('<div class="scroll" tabindex="0"><table>'),
     "table_close": _constant("</table></div>"),
 }

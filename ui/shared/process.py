@@ -1,31 +1,26 @@
-"""The settings, the Athena and the persona of this process."""
+"""The settings, the Athena, the persona and the language model of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from athena.settings import Settings
 from pipeline.answering.persona import Persona, load_persona
-from ui.shared.state import kept
 
 if TYPE_CHECKING:
     from athena import Athena
+    from pipeline.models.base import ModelChoice
 
 PROXY_USER = "athena_user"
 """The key in `st.user` of the name that a proxy's header gives."""
 
+MODEL_KEPT_S = 60
+"""Seconds after which the language model is looked up again."""
+
 _served_with: list[Settings] = []  # at most one: what `athena serve` was started with
-
-
-@dataclass(slots=True)
-class GivenAthena:
-    """An Athena for this session alone, as tests need it."""
-
-    athena: Athena | None = None
 
 
 def use_settings(settings: Settings) -> None:
@@ -44,17 +39,12 @@ def change_settings(changes: Mapping[str, Any]) -> None:
 
 
 def athena() -> Athena:
-    """Return the Athena of this process, opened at first use, or the one given to the session."""
-    return kept(GivenAthena).athena or opened()
+    """Return the Athena of this process, opened at first use."""
+    return opened()
 
 
 def settings() -> Settings:
     """Return the settings without opening Athena."""
-    given = kept(GivenAthena).athena
-    return given.settings if given else _settings()
-
-
-def _settings() -> Settings:
     from athena import load_settings
 
     return _served_with[0] if _served_with else load_settings()
@@ -65,7 +55,7 @@ def opened() -> Athena:
     """Return the Athena of this process, also outside of a session."""
     from athena import open_athena
 
-    athena = open_athena(_settings())
+    athena = open_athena(settings())
     athena.warm_up(serving=True)
     return athena
 
@@ -73,3 +63,24 @@ def opened() -> Athena:
 def persona() -> Persona:
     """Return the persona of the chat. Raises ConfigurationError if its file cannot be read."""
     return load_persona(settings().persona)
+
+
+@st.cache_resource(ttl=MODEL_KEPT_S, show_spinner=False, hash_funcs={"athena.assistant.Athena": id})
+def _chosen(opened: Athena, llm: str) -> ModelChoice:
+    del llm  # another setting is looked up anew
+    return opened.models.language_model()[1]
+
+
+def chosen_model() -> ModelChoice:
+    """Return the language model that answers, or why there is none."""
+    return _chosen(athena(), settings().llm)
+
+
+def answering_model() -> str:
+    """Return the name of the model that answers; "" if answers are quotes."""
+    return chosen_model().name
+
+
+def look_for_models() -> None:
+    """Look again at the next use."""
+    _chosen.clear()

@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from tests.made_files import notebook
-from tests.ui.conftest import component_data, words
+from tests.ui.conftest import component_data, use, words
 from ui.documents import page
 from ui.shared.jobs import jobs
-from ui.shared.process import GivenAthena
 
 Run = Callable[..., AppTest]
 
@@ -31,7 +30,7 @@ def added(app: AppTest, name: str, content: bytes) -> AppTest:
 
 def dialog(athena: Athena, code: str) -> AppTest:
     app = AppTest.from_string(code, default_timeout=60)
-    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    use(athena)
     app.run()
     assert not app.exception
     return app

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
-from tests.ui.conftest import asked, component_data, words
-from ui.shared.process import GivenAthena
+from tests.ui.conftest import asked, component_data, use, words
 
 Run = Callable[..., AppTest]
 QUESTION = "Why is the LN2 tank OFFLINE?"
@@ -19,7 +18,7 @@ def inspected(athena: Athena, code: str) -> AppTest:
     [info] = athena.conversations.list()
     turn = f"process.athena().conversations.get({info.id!r}).turns[-1]"
     app = AppTest.from_string(f"from ui.shared import process\n{code.format(turn=turn)}", default_timeout=60)
-    app.session_state[GivenAthena.__name__] = GivenAthena(athena)
+    use(athena)
     app.run()
     assert not app.exception
     return app
