@@ -31,7 +31,6 @@ from pipeline.stores.globs import Globs, as_globs, as_scope
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
     from athena.streams import AnswerStream
@@ -58,13 +57,13 @@ def open_athena(
     settings: Settings | None = None,
     *,
     llm: str | LLM | None = None,
-    encoder: BaseEmbedding | Encoder | None = None,
+    encoder: Encoder | None = None,
     reranker: CrossEncoder | None = None,
 ) -> Athena:
     """Return Athena over the index in `settings.data_dir`; nothing is read before it is needed.
 
     Without settings, those of the environment and `.env` hold. Models that are given take the place of those
-    that the settings name (`encoder_of` and `language_model_of` say which objects may be given).
+    that the settings name.
     """
     return Athena(build_components(settings or load_settings(), Given(llm, encoder, reranker)))
 

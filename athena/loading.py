@@ -9,7 +9,6 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +18,6 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from athena.settings import Origin, Settings
 from pipeline.errors import ConfigurationError
-from pipeline.given_files import check_given, read_given
 from pipeline.options import Options
 from pipeline.redaction import SECRET_NAME, hide, redacted, without_password
 
@@ -107,8 +105,6 @@ def drafted(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 def _read_origins(flags: Mapping[str, Any]) -> dict[str, Origin]:
     """Return which source sets each name that a source sets; raise for names that look like slips."""
     try:
-        with suppress(FileNotFoundError):
-            check_given(Path(str(Settings.model_config["env_file"])))
         env_file = DotEnvSettingsSource(Settings)
     except UnicodeDecodeError as error:
         where = f"byte 0x{error.object[error.start]:02X} at {error.start:,}"
@@ -159,7 +155,7 @@ def read_choices(data_dir: Path) -> dict[str, Any]:
     """Return the choices by the settings' names, {} where none was made; raise `ConfigurationError`."""
     path = data_dir / FILE_NAME
     try:
-        values = json.loads(read_given(path, encoding="utf-8-sig"))["values"].items()
+        values = json.loads(path.read_text(encoding="utf-8-sig"))["values"].items()
         return {name: value for name, value in values if name in CHANGEABLE}
     except (FileNotFoundError, NotADirectoryError):
         return {}

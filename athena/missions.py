@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import mission
 from athena.settings import MANUALS, Settings
-from pipeline.given_files import read_given
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
@@ -20,7 +19,7 @@ def has_mission(settings: Settings) -> bool:
     """Return whether the corpus is the ship's manuals, or a copy of them."""
     first_pages = [folder / "index.md" for folder in (settings.corpus, MANUALS)]
     with suppress(OSError, UnicodeDecodeError):
-        return len({read_given(page) for page in first_pages}) == 1
+        return len({page.read_text(encoding="utf-8") for page in first_pages}) == 1
     return False
 
 

@@ -11,11 +11,10 @@ from athena.loading import options_of
 from athena.settings import Settings
 from pipeline.errors import ModelError
 from pipeline.models.base import CrossEncoder, Encoder, ModelChoice
-from pipeline.options import EncoderOptions, LanguageModelOptions
+from pipeline.options import LanguageModelOptions, ModelServerOptions
 from pipeline.redaction import hide
 
 if TYPE_CHECKING:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
     from pipeline.models.clients import LanguageModel
@@ -30,7 +29,7 @@ class Given:
     """Models that a program passes in place of those that the settings name."""
 
     llm: str | LLM | None = None
-    encoder: BaseEmbedding | Encoder | None = None
+    encoder: Encoder | None = None
     reranker: CrossEncoder | None = None
 
 
@@ -99,12 +98,10 @@ def is_remote(settings: Settings) -> bool:
 
 def _encoder(settings: Settings, given: Given) -> tuple[Encoder, ModelChoice]:
     if given.encoder is not None:
-        from pipeline.models.embedding import encoder_of
-
-        return encoder_of(given.encoder)
+        return given.encoder, ModelChoice("embedding", given.encoder.name, "given", "given by the program")
     from pipeline.models.embedding import choose_encoder
 
-    return choose_encoder(settings.embedding_model, options=options_of(settings, EncoderOptions))
+    return choose_encoder(settings.embedding_model, options=options_of(settings, ModelServerOptions))
 
 
 def _cross_encoder(settings: Settings, given: Given) -> tuple[CrossEncoder | None, ModelChoice]:

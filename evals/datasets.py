@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.errors import DatasetError
-from pipeline.given_files import DATA_BYTES, read_given
 
 HEADERS = ("query-id", "query_id", "qid", "query")  # the first cell of a header line in qrels
 MEND = "Mend the line and evaluate again."
@@ -193,7 +192,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 def read_text(path: Path) -> str:
     """Return a file's text without a byte order mark; raise `DatasetError`."""
     try:
-        return read_given(path, most_bytes=DATA_BYTES, encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise DatasetError(
             f"'{path}' does not exist.",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from athena.reading import make_cutter
 from evals.chunks import SECTIONS, ChunkCorpus, make_section
 from evals.datasets import Document, load_corpus
-from pipeline.given_files import DATA_BYTES
 from pipeline.ingest import Progress, ingest
 from readers.cutting import SentenceCutter
 from readers.files import FoundFile, FoundFiles
@@ -141,7 +140,7 @@ def indexed_corpus(
 def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:
     if splitter == SECTIONS:
         return index_of(athena.store, seconds=athena.ingest([corpus]).seconds)
-    reader = ChunkCorpus(splitter, athena.encoder, max_bytes=DATA_BYTES)
+    reader = ChunkCorpus(splitter, athena.encoder, max_bytes=10**9)
     done = ingest(
         [corpus], store=athena.store, reader=reader, encoder=athena.encoder, manifest=athena.manifest
     )

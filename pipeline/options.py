@@ -98,12 +98,6 @@ class ModelServerOptions(ModelServerSettings):
         return (self.openai_base_url or OPENAI_URL).rstrip("/")
 
 
-class EncoderOptions(ModelServerOptions):
-    """What an embedding model may need besides its name."""
-
-    embedding_threads: Annotated[int, Field(ge=0, le=1024)] = 0  # embedding sessions; 0 = one a core
-
-
 class GenerationOptions(Options):
     """How much a language model reads and writes."""
 

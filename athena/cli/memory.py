@@ -15,7 +15,6 @@ from rich.text import Text
 from athena.cli.running import AsJson, DataDir, Llm, User, listed, opened, require_words, show
 from memory.shapes import Shape, found_shape, memory_shape, said_shape, turn_shape
 from pipeline.errors import AthenaError
-from pipeline.given_files import DATA_BYTES, read_given
 from pipeline.words import harmless
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def import_(
 
     with memory_of(user, data_dir) as memory:
         try:
-            data = read_given(path, most_bytes=DATA_BYTES)
+            data = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise AthenaError(f"Cannot read '{path}': {error}.", "Name an export of memories.") from error
         number = transfer.imported(memory, data)

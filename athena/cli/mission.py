@@ -95,9 +95,8 @@ class Assistant:
 
 def _commands(script: Path) -> list[str]:
     from mission.errors import MissionError
-    from pipeline.given_files import read_given
 
     try:
-        return read_given(script).splitlines()
+        return script.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise MissionError(f"Cannot read the script '{script}': {error}.", "Check the path.") from error

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ConfigurationError
-from pipeline.given_files import read_given
 
 
 def _as_several(given: Any) -> Any:
@@ -49,7 +48,7 @@ def load_persona(path: Path | None) -> Persona:
     if path is None:
         return Persona()
     try:
-        return Persona.model_validate(tomllib.loads(read_given(path)))
+        return Persona.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise _unusable(f"cannot read '{path}': {error.strerror}", "Check the path.") from error
     except ValidationError as error:

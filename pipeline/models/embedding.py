@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder, ModelChoice
@@ -17,11 +17,8 @@ from pipeline.models.onnx import (
     open_session,
     open_tokenizer,
 )
-from pipeline.options import EncoderOptions
+from pipeline.options import ModelServerOptions
 from pipeline.redaction import without_password
-
-if TYPE_CHECKING:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
 
 INSTALL = "Install it with: pip install 'athena-docs[hf]'"
 
@@ -40,10 +37,9 @@ class OnnxEncoder(Encoder):
     max_tokens = 256
     opening_tokens = 128  # as it was trained; with 256, an ingest takes an eighth longer and ranks no better
 
-    def __init__(self, folder: Path = BUNDLED_FOLDER, *, threads: int = 0) -> None:
+    def __init__(self, folder: Path = BUNDLED_FOLDER) -> None:
         super().__init__(BUNDLED_NAME)
         self._folder = folder
-        self._threads = threads
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:  # noqa: ARG002  (one model for both)
         ((_, rows),) = self._batches(texts)  # of one text
@@ -60,7 +56,7 @@ class OnnxEncoder(Encoder):
             inputs = {"input_ids": np.array([ids[index] for index in batch], dtype=np.int64)}
             return np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32).mean(axis=1)
 
-        return map_batches(means, [len(row) for row in ids], threads=self._threads)
+        return map_batches(means, [len(row) for row in ids])
 
 
 class SentenceTransformerEncoder(Encoder):
@@ -95,7 +91,7 @@ def load_model(kind: str, name: str) -> Any:
         raise ModelUnavailable(f"Cannot load the model '{name}': {reason}.", fix) from error
 
 
-def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, ModelChoice]:
+def choose_encoder(name: str, *, options: ModelServerOptions) -> tuple[Encoder, ModelChoice]:
     """Return the encoder of a name and why it was chosen; nothing is loaded or asked before its first use.
 
     `auto` and `all-MiniLM-L6-v2` are the bundled model; `ollama/NAME`, `openai/NAME`; all other names are
@@ -104,7 +100,7 @@ def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, Mode
     encoder: Encoder
     provider, _, model = name.partition("/")
     if name in ("auto", BUNDLED_NAME):
-        encoder, provider = OnnxEncoder(threads=options.embedding_threads), "bundled"
+        encoder, provider = OnnxEncoder(), "bundled"
         place = f"int8 ONNX, {encoder.dimensions} dimensions, {encoder.max_tokens} tokens, English"
     elif name.strip("/") in ("", "none", "ollama", "openai") or "rerank" in name.lower():
         problem = "is a reranker and embeds nothing" if "rerank" in name.lower() else "names no model"
@@ -119,29 +115,3 @@ def choose_encoder(name: str, *, options: EncoderOptions) -> tuple[Encoder, Mode
         encoder, provider = SentenceTransformerEncoder(name), "sentence-transformers"
         place = "on this machine"
     return encoder, ModelChoice("embedding", encoder.name, provider, place)
-
-
-class LlamaIndexEncoder(Encoder):
-    """Any embedding model of LlamaIndex as an `Encoder`."""
-
-    def __init__(self, embedding: BaseEmbedding) -> None:
-        super().__init__(f"{type(embedding).__name__}/{embedding.model_name}")
-        self._embedding = embedding
-
-    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
-        prepared = [text or " " for text in texts]
-        if is_query:
-            return [self._embedding.get_query_embedding(text) for text in prepared]
-        return self._embedding.get_text_embedding_batch(prepared)
-
-
-def encoder_of(given: BaseEmbedding | Encoder) -> tuple[Encoder, ModelChoice]:
-    """Return an embedding model as an `Encoder` with its choice; raises `ConfigurationError` for others."""
-    if isinstance(given, Encoder) or hasattr(given, "opening"):
-        encoder = cast("Encoder", given)
-    elif hasattr(given, "get_text_embedding_batch"):
-        encoder = LlamaIndexEncoder(given)
-    else:
-        problem = f"`encoder` is a '{type(given).__name__}'."
-        raise ConfigurationError(problem, "Give a LlamaIndex BaseEmbedding, or a subclass of Encoder.")
-    return encoder, ModelChoice("embedding", encoder.name, "given", "given by the program")

@@ -85,12 +85,11 @@ def map_batches(
     lengths: Sequence[int],
     *,
     batch_tokens: int = BATCH_TOKENS,
-    threads: int = 0,
 ) -> Iterator[tuple[list[int], Result]]:
     """Divide texts (by index) into batches of one length, and yield each with its result, longest first.
 
-    No batch needs padding; it has at most `batch_tokens` tokens, or one text. A thread per core runs them by
-    default; longest first keeps all busy to the end. After an error, or when the caller stops, batches that
+    No batch needs padding; it has at most `batch_tokens` tokens, or one text. A thread per core runs them;
+    longest first keeps all busy to the end. After an error, or when the caller stops, batches that
     have not begun are dropped.
     """
     batches: list[list[int]] = []
@@ -101,7 +100,7 @@ def map_batches(
     if len(batches) == 1:  # it needs no thread
         yield batches[0], run(batches[0])
         return
-    executor = ThreadPoolExecutor(threads or CORES, thread_name_prefix="athena-onnx")
+    executor = ThreadPoolExecutor(CORES, thread_name_prefix="athena-onnx")
     try:
         yield from zip(batches, executor.map(run, batches), strict=True)
     finally:

@@ -17,7 +17,7 @@ from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder
 from pipeline.models.connections import client_options
 from pipeline.models.failures import Provider, Server, translate
 from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
-from pipeline.options import EncoderOptions
+from pipeline.options import ModelServerOptions
 
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
 WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
@@ -48,7 +48,7 @@ class RemoteEncoder(Encoder):
     without a key or without the package.
     """
 
-    def __init__(self, provider: Provider, model: str, *, options: EncoderOptions) -> None:
+    def __init__(self, provider: Provider, model: str, *, options: ModelServerOptions) -> None:
         self.url = options.ollama_url if provider == "ollama" else options.openai_url
         self._server = Server(provider, self.url, model, options.request_timeout_s)
         super().__init__(self._server.name)
@@ -95,7 +95,7 @@ class RemoteEncoder(Encoder):
             raise translate(error, server=self._server, begun=False) from error
 
 
-def _openai(server: Server, *, options: EncoderOptions) -> ModuleType:
+def _openai(server: Server, *, options: ModelServerOptions) -> ModuleType:
     """Return OpenAI's package; raises `ModelUnavailable` without it, and for OpenAI itself without a key."""
     if not options.openai_api_key and not options.openai_base_url:
         raise ModelUnavailable(f"The embedding model '{server.name}' needs a key.", NEEDS_KEY)

@@ -117,14 +117,6 @@ def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pyte
         load_settings()
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_an_env_file_without_an_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    os.mkfifo(".env")
-    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': it is not a regular file\."):
-        load_settings()
-
-
 def test_only_a_local_embedding_model_is_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread.name))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline.errors import ConfigurationError
 from pipeline.models.embedding import OnnxEncoder, choose_encoder
 from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
-from pipeline.options import EncoderOptions
+from pipeline.options import ModelServerOptions
 
 TEXTS = [
     "The LN2 tank feeds the cabin's nitrogen supply.",
@@ -55,13 +55,13 @@ def _companies(draw: st.DrawFn) -> tuple[list[str], list[list[int]]]:
 
 
 @settings(max_examples=15, deadline=None)
-@given(companies=_companies(), threads=st.integers(1, 3))
+@given(companies=_companies())
 def test_same_text_same_vector_whatever_the_company(
-    encoder: OnnxEncoder, companies: tuple[list[str], list[list[int]]], threads: int
+    encoder: OnnxEncoder, companies: tuple[list[str], list[list[int]]]
 ) -> None:
     texts, calls = companies
     alone = [encoder.encode_query(text) for text in texts]
-    other = OnnxEncoder(threads=threads)
+    other = OnnxEncoder()
     for call in calls:
         vectors = other.encode_passages([texts[index] for index in call])
         np.testing.assert_array_equal(vectors, [alone[index] for index in call])
@@ -115,7 +115,7 @@ def test_bundled_files_are_the_recorded_ones() -> None:
     ],
 )
 def test_choice_by_name(name: str, chosen: str, provider: str) -> None:
-    encoder, choice = choose_encoder(name, options=EncoderOptions(openai_api_key="sk-x"))
+    encoder, choice = choose_encoder(name, options=ModelServerOptions(openai_api_key="sk-x"))
     assert (encoder.name, choice.name, choice.provider) == (chosen, chosen, provider)
     assert "sk-x" not in repr(choice)
 
@@ -130,4 +130,4 @@ def test_choice_by_name(name: str, chosen: str, provider: str) -> None:
 )
 def test_a_name_of_no_embedding_model_is_refused(name: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
-        choose_encoder(name, options=EncoderOptions())
+        choose_encoder(name, options=ModelServerOptions())

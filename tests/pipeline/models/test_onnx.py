@@ -16,7 +16,7 @@ from pipeline.models.onnx import file_fingerprint, map_batches, open_session, op
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 600))
 def test_batches_hold_every_text_once_in_equal_lengths(lengths: list[int], batch_tokens: int) -> None:
-    batches = [batch for batch, _ in map_batches(len, lengths, batch_tokens=batch_tokens, threads=1)]
+    batches = [batch for batch, _ in map_batches(len, lengths, batch_tokens=batch_tokens)]
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len({lengths[index] for index in batch}) == 1
@@ -25,9 +25,8 @@ def test_batches_hold_every_text_once_in_equal_lengths(lengths: list[int], batch
     assert firsts == sorted(firsts, reverse=True)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_each_batch_comes_with_its_result(threads: int) -> None:
-    found = map_batches(sum, [3, 5, 3, 3, 5], batch_tokens=6, threads=threads)
+def test_each_batch_comes_with_its_result() -> None:
+    found = map_batches(sum, [3, 5, 3, 3, 5], batch_tokens=6)
     assert list(found) == [([1], 1), ([4], 4), ([0, 2], 2), ([3], 3)]
 
 

@@ -15,7 +15,7 @@ from pipeline.models.remote_embedding import (
     RemoteEncoder,
     prefixes,
 )
-from pipeline.options import EncoderOptions
+from pipeline.options import ModelServerOptions
 from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
 
 MODEL = "all-minilm"
@@ -32,7 +32,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[ModelServer]:
 def encoder_of(server: ModelServer, *, model: str = MODEL, timeout_s: float = 10) -> RemoteEncoder:
     is_openai = isinstance(server, OpenAIServer)
     url = {"openai_base_url": f"{server.url}/v1"} if is_openai else {"ollama_url": server.url}
-    options = EncoderOptions(**url, openai_api_key="sk-right", request_timeout_s=timeout_s)
+    options = ModelServerOptions(**url, openai_api_key="sk-right", request_timeout_s=timeout_s)
     return RemoteEncoder("openai" if is_openai else "ollama", model, options=options)
 
 
@@ -80,9 +80,9 @@ def test_errors_say_what_failed_and_what_to_do(server: ModelServer) -> None:
 @pytest.mark.parametrize("url", ["http://[::1", "http://[zz]/", "http://127.0.0.1:x"])
 def test_an_address_that_is_none(url: str) -> None:
     with pytest.raises(ModelUnavailable, match="Cannot reach"):
-        RemoteEncoder("ollama", "m", options=EncoderOptions(ollama_url=url))
+        RemoteEncoder("ollama", "m", options=ModelServerOptions(ollama_url=url))
     with pytest.raises(ModelUnavailable, match="Cannot reach"):
-        RemoteEncoder("openai", "m", options=EncoderOptions(openai_base_url=url))
+        RemoteEncoder("openai", "m", options=ModelServerOptions(openai_base_url=url))
 
 
 def test_silence_times_out(server: ModelServer) -> None:
@@ -113,10 +113,10 @@ def test_an_unusable_vector_is_an_error(server: ModelServer, vector: Any, says: 
 
 def test_openai_needs_a_key_and_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelUnavailable, match=r"needs a key.*ATHENA_OPENAI_API_KEY"):
-        RemoteEncoder("openai", "m", options=EncoderOptions())
+        RemoteEncoder("openai", "m", options=ModelServerOptions())
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ModelUnavailable, match=r"athena-docs\[openai\]"):
-        RemoteEncoder("openai", "m", options=EncoderOptions(openai_api_key="sk-x"))
+        RemoteEncoder("openai", "m", options=ModelServerOptions(openai_api_key="sk-x"))
 
 
 def test_texts_are_sent_with_the_prefixes_of_the_model() -> None:

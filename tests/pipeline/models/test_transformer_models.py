@@ -16,7 +16,7 @@ from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.models.base import CrossEncoder
 from pipeline.models.cross_encoder import find_cross_encoder
 from pipeline.models.embedding import SentenceTransformerEncoder, choose_encoder
-from pipeline.options import EncoderOptions
+from pipeline.options import ModelServerOptions
 
 
 class FakeTransformer:
@@ -67,7 +67,7 @@ def named_cross_encoder() -> CrossEncoder:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=EncoderOptions())
+    encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=ModelServerOptions())
     assert choice.provider == "sentence-transformers"
     with pytest.raises(ModelUnavailable, match=r"'BAAI/bge-.*pip install 'athena-docs\[hf\]'"):
         encoder.encode_query("x")

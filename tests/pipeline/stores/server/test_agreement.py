@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.finding.fusion import fuse_sections, list_weights
 from pipeline.models.embedding import choose_encoder
-from pipeline.options import EncoderOptions
+from pipeline.options import ModelServerOptions
 from pipeline.stores.base import DocumentStore, SearchRequest, Vector
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.server import ServerStore
@@ -31,7 +31,7 @@ def first_ten(store: DocumentStore, text: str, vector: Vector) -> set[str]:
 
 
 def test_the_first_ten_are_the_same(store: ServerStore, tmp_path: Path) -> None:
-    encoder = choose_encoder("auto", options=EncoderOptions())[0]
+    encoder = choose_encoder("auto", options=ModelServerOptions())[0]
     questions = [json.loads(line)["text"] for line in QUESTIONS.read_text().splitlines() if line.strip()]
     overlaps = []
     with closing(EmbeddedStore(tmp_path)) as embedded:
