@@ -15,7 +15,6 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from pydantic import BaseModel, Field, ValidationError
 
 from pipeline.errors import AthenaError, ConfigurationError, extra_for
-from pipeline.given_files import read_given
 from pipeline.redaction import hide, redacted
 from pipeline.words import well_formed
 
@@ -107,7 +106,7 @@ def read_servers(path: Path | None) -> McpServers:
     if path is None:
         return McpServers()
     try:
-        servers = McpServersFile.model_validate_json(read_given(path)).servers
+        servers = McpServersFile.model_validate_json(path.read_text(encoding="utf-8")).servers
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         problem = f"ATHENA_MCP_SERVERS names '{path}', which has no servers in JSON."
         raise ConfigurationError(problem, f"Write it like this: {EXAMPLE}") from error
