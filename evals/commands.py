@@ -35,16 +35,14 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from evals.answers import AnswersReport
-    from evals.chats import MemoryReport
     from evals.experiments import ExperimentResult
+    from evals.remembering import MemoryReport
     from evals.retrieval import RetrievalReport
-    from evals.talks import TalksReport
 
 app = typer.Typer(help="Measure retrieval and answers on a folder of questions.", no_args_is_help=True)
 
 Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
 Failures = Annotated[bool, typer.Option("--failures", help="Also list the questions that went wrong.")]
-CHAT = ("R@5", "hit@10", "answered", "left_alone")
 KINDS = ("section", "in_3_passages", "first_quote", "any_quote", "marked", "parts", "alone")
 
 
@@ -124,16 +122,12 @@ def memory(
     as_json: AsJson = False,
 ) -> None:
     """Play conversations in the chat, ask about them, and count what is recalled and answered."""
-    from evals.chats import evaluate_conversations
-    from evals.conversations import load_conversations
-    from evals.talks import evaluate_talks, load_talks
+    from evals.remembering import evaluate_memory
+    from evals.talks import load_talks
 
+    talks = load_talks(path)
     with opened(data_dir, llm=llm) as athena, counter(err, quiet=as_json) as report:
-        if talks := load_talks(path):
-            told = evaluate_talks(athena, talks, failures=failures, report=report)
-            show(as_json, asdict(told), lambda: talks_text(told))
-            return
-        result = evaluate_conversations(athena, load_conversations(path), report=report)
+        result = evaluate_memory(athena, talks, failures=failures, report=report)
     show(as_json, asdict(result), lambda: memory_text(result))
 
 
@@ -252,25 +246,15 @@ def answers_text(report: AnswersReport) -> RenderableType:
 
 
 def memory_text(report: MemoryReport) -> RenderableType:
-    """Return the shares of all questions and of each category, sizes and times."""
-    size = f"{counted(report.conversations, 'conversation')}, {counted(report.turns, 'turn')}"
-    rows = {"all": report.chat, **report.chat["by_category"]}
-    times = ", ".join(f"{name} {value:.1f} ms" for name, value in report.ms_per_question.items())
-    return Group(
-        Text(f"{size}; {counted(report.left_out, 'question')} without evidence left out", style="bold"),
-        _shares("", rows, CHAT),
-        Text(f"a question: {times}; a turn: {report.ms_per_turn:.1f} ms"),
-    )
-
-
-def talks_text(report: TalksReport) -> RenderableType:
-    """Return the counts by metric and kind of talk, and the failures."""
-    table = _table("", list(report.talks))
-    for metric in dict.fromkeys(name for found in report.talks.values() for name in found):
-        shares = [found.get(metric) for found in report.talks.values()]
-        cells = [f"{share['count']} of {share['of']}" if share else "-" for share in shares]
-        table.add_row(metric.replace("_", " "), *cells)
-    return Group(table, *map(Text, report.failures))
+    """Return the shares by kind of talk and metric, and the failures."""
+    size = f"{counted(report.talks, 'talk')}, {counted(report.messages, 'message')}"
+    table = _table("", ["", "share", "count"])
+    for kind, metrics in report.kinds.items():
+        for name, found in metrics.items():
+            count = f"{found['count']:,.4g} of {found['of']:,}"
+            table.add_row(f"{kind}: {name.replace('_', ' ')}", f"{found['share']:.3f}", count)
+    left_out = f"; {counted(report.left_out, 'question')} without evidence left out"
+    return Group(Text(size + left_out, style="bold"), table, *map(Text, report.failures))
 
 
 def experiment_shape(result: ExperimentResult) -> dict[str, object]:

@@ -28,7 +28,7 @@ from evals.metrics import bootstrap, mean, percentile
 from evals.rules import Similarity
 from evals.scoring import Scored, score_questions, score_talks
 from evals.significance import Comparison, compare, holm
-from evals.talks import load_talks
+from evals.talks import is_of_talks, load_talks
 from pipeline.errors import ConfigurationError, DatasetError, ModelError, StoreError
 
 if TYPE_CHECKING:
@@ -200,9 +200,9 @@ def _score(experiment: Experiment, named: Named, athena: Athena, report: Bars | 
     similarity = Similarity()
     folder, corpus = experiment.dataset, experiment.corpus
     with indexed_corpus(athena, folder, corpus, report, splitter=named.splitter) as (other, _):
-        if talks := load_talks(folder):
-            preset = athena.settings.memory
-            return score_talks(other, progress(talks, report, title), preset=preset, similarity=similarity)
+        if is_of_talks(folder):
+            talks, preset = progress(load_talks(folder), report, title), athena.settings.memory
+            return score_talks(other, talks, preset=preset, similarity=similarity)
         judged, queries = relevant_to(folder), load_queries(folder)
         asked = progress(queries, report, title)
         return score_questions(other, asked, similarity=similarity, judged=judged)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from athena.assistant import Athena
 from athena.components import build_components
@@ -16,21 +15,21 @@ from athena.lazy import Lazy
 from athena.stores import open_store
 from evals.datasets import Document
 from evals.indexing import index_documents
+from pipeline.answer import Answer
 from pipeline.steps.records import data_of
-from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from athena.settings import Settings
-    from pipeline.answer import Answer
+    from evals.talks import Step, Talk
     from pipeline.stores.base import Manifest, SectionStore, SentenceIndex, Store, Writing
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.memories import Memories
     from pipeline.stores.rows import Rows
 
-ENOUGH = 0.6  # of the gold's content terms
-ARTICLES = frozenset({"a", "an", "the"})
+PAUSE_S = 1.0  # between steps of the same time
+Seen = TypeVar("Seen")
 EMPTY = Document(_id="empty", title="Empty", text="Nothing.")  # a chat needs an index
 
 
@@ -97,18 +96,53 @@ class PlayedAthena(Athena):
         self.at = 0.0  # its present time
         self.conversations.clock = lambda: self.at
 
-    def reply_to(self, question: str, *, user: str, conversation_id: str | None = None) -> Reply:
-        """Ask in a conversation, or privately in a new one."""
-        answer = self.say(
-            question, user=user, conversation_id=conversation_id, private=conversation_id is None
-        )
-        return Reply(answer, self.with_memories(answer, user=user)[0].text)
-
     def say(self, message: str, **given: Any) -> Answer:
         """Say a message in a chat (`Athena.chat`), wait until it is remembered, and return the answer."""
         answer = self.ask(message, **given)
         self.finish()
         return answer
+
+    def store(self, step: Step, *, user: str, conversation_id: str) -> Answer:
+        """Store a message of a dialogue, which nobody answers, and return it as a turn."""
+        known = conversation_id or self.conversations.create(user=user).info.id
+        text = f"{step.speaker}: {step.say}"
+        answer = Answer(text, text, "", "quote", "", abstained=False)
+        return self.conversations.turn(self.conversations.save_turn(known, answer)).answer
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A step of a talk that is no message, when it is reached."""
+
+    athena: PlayedAthena
+    talk: Talk
+    step: Step
+    conversation: str  # id of the running one
+    ids: Mapping[str, str]  # of the talk's messages, by the ids of the stored turns
+
+    def reply(self) -> Reply:
+        """Ask the step's question: in the running conversation where it needs that, else apart in private."""
+        inside = self.conversation if self.step.needs == "turn" else None
+        question, user = self.step.ask or self.step.unrelated, self.talk.name
+        answer = self.athena.say(question, user=user, conversation_id=inside, private=inside is None)
+        return Reply(answer, self.athena.with_memories(answer, user=user)[0].text)
+
+
+def played(athena: PlayedAthena, talk: Talk, judge: Callable[[Moment], Iterable[Seen]]) -> Iterator[Seen]:
+    """Play a talk and yield what the judge returns for every step that is no message."""
+    conversation, ids = "", dict[str, str]()
+    athena.at = 0.0
+    for step in talk.steps:
+        athena.at = max(step.at or 0.0, athena.at + PAUSE_S)
+        if not step.say:
+            yield from judge(Moment(athena, talk, step, conversation, ids))
+            continue
+        conversation = "" if step.session else conversation
+        if step.speaker:
+            answer = athena.store(step, user=talk.name, conversation_id=conversation)
+        else:
+            answer = athena.say(step.say, user=talk.name, conversation_id=conversation or None)
+        conversation, ids[answer.turn_id] = answer.conversation_id, step.id
 
 
 @contextmanager
@@ -127,18 +161,3 @@ def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
             documents = opened.enter_context(closing(open_store(elsewhere)))
             index_documents(live, [EMPTY], store=documents)
         yield opened.enter_context(closing(PlayedAthena(live, settings, documents=documents)))
-
-
-def has_span(text: str, gold: str) -> bool:
-    """Whether a text has the gold answer word for word, apart from case, punctuation and articles."""
-    return f" {_plain(gold)} " in f" {_plain(text)} "
-
-
-def has_terms(text: str, gold: str) -> bool:
-    """Whether a text has enough of the gold answer's content terms."""
-    return share(content_terms(gold), text_terms(text)) >= ENOUGH
-
-
-def _plain(text: str) -> str:
-    letters = (char if char.isalnum() else " " for char in unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(word for word in "".join(letters).split() if word not in ARTICLES)

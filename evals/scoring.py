@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from evals.datasets import Question, Span
 from evals.judging import Heard, hear, text_seen
 from evals.metrics import ndcg_of_gains
-from evals.playing import PlayedAthena, playing
-from evals.talks import Step, Talk, is_right, played
+from evals.playing import Moment, played, playing
+from evals.remembering import is_right
+from evals.talks import Talk
 from pipeline.nodes import end_of, start_of
 
 if TYPE_CHECKING:
@@ -111,20 +112,17 @@ def score_talks(
     similarity: Similarity,
 ) -> list[Scored]:
     """Play the talks with a memory preset; return `answered` and `similarity` for each question."""
-    scored: list[Scored] = []
 
-    def score(other: PlayedAthena, talk: Talk, step: Step, conversation: str) -> Iterator[Scored]:
+    def score(moment: Moment) -> Iterator[Scored]:
+        step = moment.step
         if step.ask and not step.never_said:
-            inside = conversation if step.needs == "turn" else None
             started = time.perf_counter()
-            reply = other.reply_to(step.ask, user=talk.name, conversation_id=inside)
+            reply = moment.reply()
             ms = (time.perf_counter() - started) * 1000
             scores = {"answered": float(is_right(reply, step))}
             if step.reference:
                 scores["similarity"] = similarity(step.reference, reply.text)
-            yield Scored(f"{talk.name} {step.at}", scores, ms, len(reply.text.split()))
+            yield Scored(f"{moment.talk.name} {step.at:.0f}", scores, ms, len(reply.text.split()))
 
     with playing(athena, memory=preset) as other:
-        for talk in talks:
-            scored += played(other, talk, score)
-    return scored
+        return [scored for talk in talks for scored in played(other, talk, score)]

@@ -1,34 +1,39 @@
-"""Talks with the product, step by step: what it answers later, and which statements it keeps.
+"""Talks with the product, step by step; dialogues in LoCoMo's format are read as talks, too.
 
+LoCoMo's format is a JSON list of samples: sessions of turns between two speakers, and questions.
 `evals/data/README.md` describes the format and the counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from dateutil.parser import ParserError, parse
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from evals.conversations import seconds
 from evals.datasets import read_json
-from evals.indexing import Bars, progress
-from evals.playing import PlayedAthena, Reply, playing
 from pipeline.errors import DatasetError
 
-if TYPE_CHECKING:
-    from athena import Athena
-    from pipeline.stores.memories import Memory
-
-ASKED, KEPT = "inject", "agent"  # memory presets: for the answers, and for the kept statements
-NO_FACTS = ("qa", "summary")  # kinds of memories
-SHOWN = 300  # characters of an answer in a list of failures
+NEVER_SAID = "5"  # LoCoMo's category of adversarial questions
+DAY_S = 86_400.0  # between the last turn of a dialogue and the questions
+EXPECTED = "A sample has `conversation` with `session_1`, … and `qa` with `question` and `evidence`."
+_ID = re.compile(r"D\W{0,3}(\d+)\s*:\s*(\d+)", re.IGNORECASE)
+_SESSION = re.compile(r"session_(\d+)")
 
 Words = list[str]
+
+
+def seconds(date: Any) -> float | None:
+    """Return a local date ("1:56 pm on 8 May, 2023", ISO 8601) as seconds since the epoch, else None."""
+    if isinstance(date, int | float):
+        return float(date)
+    try:
+        return float(parse(str(date)).astimezone().timestamp())
+    except (ParserError, OverflowError):
+        return None
 
 
 class Step(BaseModel):
@@ -36,10 +41,14 @@ class Step(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    at: str
+    at: Annotated[float | None, BeforeValidator(seconds)]
     say: str = ""
+    speaker: str = ""  # of a dialogue: nobody answers the message
+    id: str = ""  # of a message
     session: int | None = None
     ask: str = ""
+    evidence: tuple[str, ...] = ()  # ids of the messages that answer
+    category: str = ""  # of a question about a dialogue
     any: list[Words] = []
     lacks: Words = []
     needs: Literal["", "turn", "session", "correction"] = ""
@@ -58,170 +67,117 @@ class Talk(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
-    kind: Literal["hurried", "sessions", "unrelated"]
+    kind: Literal["hurried", "sessions", "unrelated", "dialogue"]
     steps: list[Step]
+    left_out: int = 0  # questions whose evidence is missing
 
 
 _TALKS = TypeAdapter(list[Talk])
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One check: whether it counts for its metric, and a line that says what went wrong ("" = right)."""
-
-    kind: str
-    metric: str
-    counts: bool
-    failed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TalksReport:
-    """Output of `athena eval memory --json` for talks: kind → metric → `count` and `of`."""
-
-    talks: dict[str, dict[str, dict[str, int]]]
-    failures: tuple[str, ...] = ()
+def is_of_talks(folder: Path) -> bool:
+    """Tell whether a folder of questions holds talks instead."""
+    return not (folder / "queries.jsonl").exists()
 
 
 def load_talks(path: Path) -> list[Talk]:
-    """Return the talks of a file or of a folder's files, [] if they hold something else.
-
-    Raises `DatasetError` for a talk in a wrong format.
-    """
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.is_file() else []
-    found = []
-    for file in files:
-        held = read_json(file)
-        if isinstance(held, dict) and "talks" in held:
-            try:
-                found += _TALKS.validate_python(held["talks"])
-            except ValidationError as error:
-                fix = "evals/data/README.md has the format."
-                raise DatasetError(f"'{file}' has a bad talk: {error.errors()[0]['msg']}.", fix) from error
-    return found
+    """Return the talks of a file, or of all JSON files of a folder by name; raises `DatasetError`."""
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    talks = [talk for file in files for talk in _read(file)]
+    if not any(step.ask or step.unrelated or step.live for talk in talks for step in talk.steps):
+        raise DatasetError(f"'{path}' asks nothing.", "evals/data/README.md has the format of talks.")
+    return talks
 
 
-def evaluate_talks(
-    live: Athena, talks: Sequence[Talk], *, failures: bool = False, report: Bars | None = None
-) -> TalksReport:
-    """Play all talks twice: once for the answers, once for the statements that are kept unasked."""
-    judged: list[Judged] = []
-    for preset, judge in ((ASKED, _answered), (KEPT, _believed)):
-        with playing(live, memory=preset) as athena:
-            for talk in progress(talks, report, f"Talking ({preset})"):
-                judged += played(athena, talk, judge)
-    shares: dict[str, dict[str, dict[str, int]]] = {}
-    for item in judged:
-        share = shares.setdefault(item.kind, {}).setdefault(item.metric, {"count": 0, "of": 0})
-        share["count"] += item.counts
-        share["of"] += 1
-    return TalksReport(shares, tuple(item.failed for item in judged if item.failed and failures))
+def _read(path: Path) -> list[Talk]:
+    held = read_json(path)
+    if not (isinstance(held, dict) and "talks" in held):
+        return _dialogues(held, path)
+    try:
+        return _TALKS.validate_python(held["talks"])
+    except ValidationError as error:
+        fix = "evals/data/README.md has the format."
+        raise DatasetError(f"'{path}' has a bad talk: {error.errors()[0]['msg']}.", fix) from error
 
 
-Seen = TypeVar("Seen")
-Judge = Callable[[PlayedAthena, Talk, Step, str], Iterator[Seen]]  # the string: id of the conversation
+# -- LoCoMo's format ------------------------------------------------------------------------------------
 
 
-def played(athena: PlayedAthena, talk: Talk, judge: Judge[Seen]) -> Iterator[Seen]:
-    """Play a talk and yield what the judge returns for every step that is no message."""
-    conversation = ""
-    for step in talk.steps:
-        athena.at = seconds(step.at) or athena.at
-        if step.say:
-            conversation = "" if step.session else conversation
-            answer = athena.say(step.say, user=talk.name, conversation_id=conversation or None)
-            conversation = answer.conversation_id
-        else:
-            yield from judge(athena, talk, step, conversation)
+def repaired(evidence: Any) -> tuple[str, ...]:
+    """Return the turn ids in a question's evidence, also from "D1:3; D2:4", "D 1:3" and "D1:03"."""
+    ids = _ID.findall(str(evidence))
+    return tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids))
 
 
-# -- answers -----------------------------------------------------------------------------------------
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
 
-def _answered(athena: PlayedAthena, talk: Talk, step: Step, conversation: str) -> Iterator[Judged]:
-    if not (question := step.ask or step.unrelated):
-        return
-    inside = conversation if step.needs == "turn" else None
-    reply = athena.reply_to(question, user=talk.name, conversation_id=inside)
-    came = (
-        f"{talk.name}: {question} → [{reply.answer.mode}, {reply.recall.get('verdict')}] {reply.text[:SHOWN]}"
-    )
-    if step.unrelated:
-        yield _judged(talk, "unrelated_recalled", reply.recalls, came, wanted=False)
-    elif step.never_said:
-        yield _judged(talk, "never_said_left_alone", reply.left_alone, came)
-    else:
-        metric = f"answered_right_{step.needs}" if step.needs else "answered_right"
-        yield _judged(talk, metric, is_right(reply, step), came)
+Text = Annotated[str, BeforeValidator(lambda text: "" if text is None else text)]
 
 
-def is_right(reply: Reply, step: Step) -> bool:
-    """Whether the reply has all words of a list of `any` before any word of `lacks`.
-
-    A line with both is right: a message about a change names the old and the new value. With a `source`,
-    the documents must answer and cite it; else the memory must answer.
-    """
-    if step.source:
-        if not any(citation.source == step.source for citation in reply.answer.citations):
-            return False
-    elif reply.answer.mode != "memory":
-        return False
-
-    def tells(text: str) -> bool:
-        return any(has_words(text, words) for words in step.any)
-
-    def is_wrong(text: str) -> bool:
-        return any(has_words(text, [word]) for word in step.lacks)
-
-    lines = reply.text.splitlines()
-    first = next((line for line in lines if tells(line) or is_wrong(line)), reply.text)
-    return tells(first)
+class _Asked(_Row):
+    question: str
+    evidence: Annotated[tuple[str, ...], BeforeValidator(repaired)] = ()
+    category: str = "0"
+    answer: Text = ""
 
 
-# -- statements --------------------------------------------------------------------------------------
+class _Said(_Row):
+    speaker: str
+    dia_id: str
+    text: Text = ""
+    blip_caption: Text = ""
+
+    @property
+    def seen(self) -> str:
+        """The text, with the caption of its picture in brackets."""
+        return f"{self.text} [{self.blip_caption}]".strip() if self.blip_caption else self.text
 
 
-def _believed(athena: PlayedAthena, talk: Talk, step: Step, _conversation: str) -> Iterator[Judged]:
-    memory = athena.memory_of(talk.name)
-    live, ever = _facts(memory.list()), _facts(memory.list(history=True))
-    where = f"{talk.name}, {step.at}:"
-    for words in step.live:
-        yield _judged(talk, "kept", _any(ever, words), f"{where} {words}")
-    for words in step.never:
-        yield _judged(talk, "never_kept_violations", _any(live, words), f"{where} {words}", wanted=False)
-    for text in live if step.true else ():
-        is_false = not any(has_words(text, words) for words in step.true)
-        yield _judged(talk, "false_live", is_false, f"{where} {text}", wanted=False)
+class _Sample(_Row):
+    sample_id: str = ""
+    conversation: dict[str, Any]
+    qa: list[_Asked]
 
 
-def _facts(memories: Sequence[Memory]) -> list[str]:
-    """Return the texts of the memories that state what the user said."""
-    return [item.text for item in memories if item.origin == "user" and item.kind not in NO_FACTS]
+_SAMPLES = TypeAdapter(list[_Sample])
+_SAID = TypeAdapter(list[_Said])
 
 
-def _any(texts: Sequence[str], words: Words) -> bool:
-    return any(has_words(text, words) for text in texts)
+def _dialogues(found: Any, path: Path) -> list[Talk]:
+    """Return the dialogues of a file's JSON; raises `DatasetError`."""
+    try:
+        samples = _SAMPLES.validate_python(found if isinstance(found, list) else [found])
+        return [_talk(sample, f"{path.stem} {number}") for number, sample in enumerate(samples, start=1)]
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = " › ".join(map(str, first["loc"]))
+        raise DatasetError(
+            f"'{path}' is not in LoCoMo's format: {first['msg']} ({where}).", EXPECTED
+        ) from error
 
 
-def _judged(talk: Talk, metric: str, counts: bool, came: str, *, wanted: bool = True) -> Judged:
-    return Judged(talk.kind, metric, counts, "" if counts is wanted else f"{metric}: {came}")
+def _talk(sample: _Sample, name: str) -> Talk:
+    """Return a sample as a talk: its turns, then the questions that have evidence or need none."""
+    sessions = sorted(int(found[1]) for key in sample.conversation if (found := _SESSION.fullmatch(key)))
+    turns = [turn for number in sessions for turn in _session(sample.conversation, number)]
+    known, last = {turn.id for turn in turns}, max((turn.at or 0.0 for turn in turns), default=0.0)
+    steps = [*turns]
+    for asked in sample.qa:
+        evidence = tuple(turn for turn in asked.evidence if turn in known)
+        if evidence or asked.category == NEVER_SAID:
+            given = {"evidence": evidence, "reference": asked.answer, "category": asked.category}
+            steps.append(
+                Step(at=last + DAY_S, ask=asked.question, never_said=asked.category == NEVER_SAID, **given)
+            )
+    left_out = len(turns) + len(sample.qa) - len(steps)
+    return Talk(name=f"{name} {sample.sample_id}", kind="dialogue", steps=steps, left_out=left_out)
 
 
-# -- words --------------------------------------------------------------------------------------------
-
-
-def has_words(text: str, words: Sequence[str]) -> bool:
-    """Whether a text has all words, and none of the words that begin with a minus."""
-    return all(
-        _pattern(word.removeprefix("-")).search(text) is None
-        if word.startswith("-")
-        else _pattern(word).search(text) is not None
-        for word in words
-    )
-
-
-@cache
-def _pattern(word: str) -> re.Pattern[str]:
-    """Match a whole word in any case; a star at its end matches any ending."""
-    rest = r"\w*" if word.endswith("*") else ""
-    return re.compile(rf"(?<!\w){re.escape(word.removesuffix('*'))}{rest}(?!\w)", re.IGNORECASE)
+def _session(held: dict[str, Any], number: int) -> Iterator[Step]:
+    at = seconds(held.get(f"session_{number}_date_time"))
+    for place, turn in enumerate(_SAID.validate_python(held[f"session_{number}"] or [])):
+        turn_id = next(iter(repaired(turn.dia_id)), turn.dia_id)
+        session = number if place == 0 else None
+        yield Step(at=at, say=turn.seen, speaker=turn.speaker, id=turn_id, session=session)

@@ -1,0 +1,181 @@
+"""`athena eval memory`: what is answered and recalled in talks, and which statements are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from evals.indexing import Bars, progress
+from evals.metrics import mean, recall_at
+from evals.playing import Moment, Reply, played, playing
+from evals.talks import Step, Talk, Words
+from pipeline.terms import content_terms, share, text_terms
+
+if TYPE_CHECKING:
+    from athena import Athena
+    from pipeline.stores.memories import Memory
+
+ASKED, KEPT = "inject", "agent"  # memory presets: for the answers, and for the kept statements
+NO_FACTS = ("qa", "summary")  # kinds of memories
+ENOUGH = 0.6  # of the gold answer's content terms
+SHOWN = 300  # characters of an answer in a list of failures
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One check: its value for its metric, 0..1, and a line that says what went wrong ("" = right)."""
+
+    kind: str
+    metric: str
+    value: float
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """Output of `athena eval memory --json`; kinds are those of talks, and categories of dialogues."""
+
+    talks: int
+    messages: int
+    left_out: int  # questions whose evidence is missing
+    kinds: Mapping[str, Mapping[str, Mapping[str, float]]]  # kind → metric → `count`, `of` and `share`
+    failures: tuple[str, ...] = ()
+
+
+def evaluate_memory(
+    live: Athena, talks: Sequence[Talk], *, failures: bool = False, report: Bars | None = None
+) -> MemoryReport:
+    """Play all talks for the answers, and those with statements again for what is kept unasked."""
+    judged: list[Judged] = []
+    stating = [talk for talk in talks if any(it.live or it.never or it.true for it in talk.steps)]
+    for preset, judge, these in ((ASKED, _answered, talks), (KEPT, _believed, stating)):
+        with playing(live, memory=preset) as athena:
+            for talk in progress(these, report, f"Talking ({preset})"):
+                judged += played(athena, talk, judge)
+    values: dict[str, dict[str, list[float]]] = {}
+    for item in judged:
+        values.setdefault(item.kind, {}).setdefault(item.metric, []).append(item.value)
+    return MemoryReport(
+        talks=len(talks),
+        messages=sum(bool(step.say) for talk in talks for step in talk.steps),
+        left_out=sum(talk.left_out for talk in talks),
+        kinds={
+            kind: {
+                name: {"count": round(sum(found), 6), "of": len(found), "share": mean(found)}
+                for name, found in metrics.items()
+            }
+            for kind, metrics in values.items()
+        },
+        failures=tuple(item.failed for item in judged if item.failed and failures),
+    )
+
+
+# -- answers -----------------------------------------------------------------------------------------
+
+
+def _answered(moment: Moment) -> Iterator[Judged]:
+    """Judge the answer to a question; questions about a dialogue also count for their category."""
+    step, kind = moment.step, moment.talk.kind
+    if not (step.ask or step.unrelated):
+        return
+    reply = moment.reply()
+    for metric, value in _judgements(moment, reply):
+        wrong = value != (metric != "unrelated_recalled")
+        said = f"[{reply.answer.mode}, {reply.recall.get('verdict')}] {reply.text[:SHOWN]}"
+        failed = f"{metric}: {moment.talk.name}: {step.ask or step.unrelated} → {said}" if wrong else ""
+        yield Judged(kind, metric, value, failed)
+        if step.category:
+            yield Judged(f"{kind} {step.category}", metric, value)
+
+
+def _judgements(moment: Moment, reply: Reply) -> Iterator[tuple[str, float]]:
+    """Yield metrics with their values."""
+    step = moment.step
+    if step.unrelated:
+        yield "unrelated_recalled", float(reply.recalls)
+    elif step.never_said:
+        yield "left_alone" if step.category else "never_said_left_alone", float(reply.left_alone)
+    elif step.category:
+        found = [moment.ids.get(item["memory_id"], "") for item in reply.recall.get("turns", ())]
+        yield "R@5", recall_at(found, step.evidence, 5)
+        yield "hit@10", float(bool({*found[:10]} & {*step.evidence}))
+        if step.reference:
+            yield "answered", float(has_terms(reply, step.reference))
+    else:
+        yield f"answered_right_{step.needs}" if step.needs else "answered_right", float(is_right(reply, step))
+
+
+def has_terms(reply: Reply, gold: str) -> bool:
+    """Whether the memory answers with enough of the gold answer's terms; a manual proves no memory."""
+    terms = content_terms(gold) or tuple(text_terms(gold))
+    return reply.answer.mode == "memory" and share(terms, text_terms(reply.text)) >= ENOUGH
+
+
+def is_right(reply: Reply, step: Step) -> bool:
+    """Whether the reply has all words of a list of `any` before any word of `lacks`.
+
+    A line with both is right: a message about a change names the old and the new value. With a `source`,
+    the documents must answer and cite it; else the memory must answer.
+    """
+    if step.source:
+        if not any(citation.source == step.source for citation in reply.answer.citations):
+            return False
+    elif reply.answer.mode != "memory":
+        return False
+
+    def tells(text: str) -> bool:
+        return any(has_words(text, words) for words in step.any)
+
+    def is_wrong(text: str) -> bool:
+        return any(has_words(text, [word]) for word in step.lacks)
+
+    lines = reply.text.splitlines()
+    first = next((line for line in lines if tells(line) or is_wrong(line)), reply.text)
+    return tells(first)
+
+
+# -- statements --------------------------------------------------------------------------------------
+
+
+def _believed(moment: Moment) -> Iterator[Judged]:
+    """Judge the statements that are kept at this moment."""
+    memory, step, kind = moment.athena.memory_of(moment.talk.name), moment.step, moment.talk.kind
+    live, ever = _facts(memory.list()), _facts(memory.list(history=True))
+
+    def judged(metric: str, holds: bool, about: object, *, wanted: bool) -> Judged:
+        failed = "" if holds is wanted else f"{metric}: {moment.talk.name}: {about}"
+        return Judged(kind, metric, float(holds), failed)
+
+    for words in step.live:
+        yield judged("kept", any(has_words(text, words) for text in ever), words, wanted=True)
+    for words in step.never:
+        violated = any(has_words(text, words) for text in live)
+        yield judged("never_kept_violations", violated, words, wanted=False)
+    for text in live if step.true else ():
+        is_false = not any(has_words(text, words) for words in step.true)
+        yield judged("false_live", is_false, text, wanted=False)
+
+
+def _facts(memories: Sequence[Memory]) -> list[str]:
+    """Return the texts of the memories that state what the user said."""
+    return [item.text for item in memories if item.origin == "user" and item.kind not in NO_FACTS]
+
+
+# -- words --------------------------------------------------------------------------------------------
+
+
+def has_words(text: str, words: Words) -> bool:
+    """Whether a text has all words, and none of the words that begin with a minus."""
+    return all(
+        (_pattern(word.removeprefix("-")).search(text) is None) is word.startswith("-") for word in words
+    )
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    """Match a whole word in any case; a star at its end matches any ending."""
+    rest = r"\w*" if word.endswith("*") else ""
+    return re.compile(rf"(?<!\w){re.escape(word.removesuffix('*'))}{rest}(?!\w)", re.IGNORECASE)
