@@ -102,7 +102,7 @@ class PlayedAthena(Athena):
         self.finish()
         return answer
 
-    def store(self, step: Step, *, user: str, conversation_id: str) -> Answer:
+    def save(self, step: Step, *, user: str, conversation_id: str) -> Answer:
         """Store a message of a dialogue, which nobody answers, and return it as a turn."""
         known = conversation_id or self.conversations.create(user=user).info.id
         text = f"{step.speaker}: {step.say}"
@@ -139,7 +139,7 @@ def played(athena: PlayedAthena, talk: Talk, judge: Callable[[Moment], Iterable[
             continue
         conversation = "" if step.session else conversation
         if step.speaker:
-            answer = athena.store(step, user=talk.name, conversation_id=conversation)
+            answer = athena.save(step, user=talk.name, conversation_id=conversation)
         else:
             answer = athena.say(step.say, user=talk.name, conversation_id=conversation or None)
         conversation, ids[answer.turn_id] = answer.conversation_id, step.id
