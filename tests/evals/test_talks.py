@@ -1,25 +1,91 @@
-"""Talks and conversations played through the product, by bags of words and with nothing indexed."""
+"""Talks and dialogues: what is read and refused, and what is counted when they are played."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from athena import Athena, open_athena
 from athena.settings import Settings
-from evals.chats import evaluate_conversations
-from evals.conversations import Asked, Conversation
-from evals.playing import PlayedAthena, Reply, has_span, has_terms
-from evals.talks import Step, Talk, evaluate_talks, has_words, is_right, load_talks
-from memory.turn_index import Turn
+from evals.playing import Moment, Reply
+from evals.remembering import evaluate_memory, has_terms, has_words, is_right
+from evals.talks import Step, Talk, load_talks, repaired
 from pipeline.answer import Answer, Mode
 from pipeline.errors import DatasetError
 from pipeline.steps.records import Step as PipelineStep
 from tests.fakes import FakeEncoder
+
+SAMPLE: dict[str, Any] = {
+    "sample_id": "ana-ben",
+    "conversation": {
+        "speaker_a": "Ana",
+        "session_10_date_time": "1:05 pm on 10 June, 2023",
+        "session_10": [{"speaker": "Ben", "dia_id": "D10:1", "text": "I have a dog now."}],
+        "session_2_date_time": "1:56 pm on 8 May, 2023",
+        "session_2": [
+            {"speaker": "Ana", "dia_id": "D2:1", "text": "Hello!"},
+            {"speaker": "Ben", "dia_id": "D2:2", "text": "", "blip_caption": "a photo of a red tent"},
+        ],
+    },
+    "qa": [
+        {"question": "What has Ben got?", "answer": 7, "evidence": ["D2:2", "D10:01"], "category": 1},
+        {"question": "What has Ana got?", "adversarial_answer": "x", "evidence": [], "category": 5},
+        {"question": "Who says hello?", "evidence": ["D99:1"], "category": 4},
+    ],
+}
+
+
+def written(folder: Path, found: Any) -> Path:
+    path = folder / "talks.json"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("evidence", "ids"),
+    [
+        (["D1:3; D2:4"], ("D1:3", "D2:4")),
+        (["D 1:03", "D:11:26"], ("D1:3", "D11:26")),
+        ([["d1 : 3,D1:3"], {"more": "D2:1"}], ("D1:3", "D2:1")),
+        (None, ()),
+    ],
+)
+def test_malformed_ids_are_repaired(evidence: Any, ids: tuple[str, ...]) -> None:
+    assert repaired(evidence) == ids
+
+
+def test_a_dialogue_is_read_in_order_with_its_questions(tmp_path: Path) -> None:
+    (found,) = load_talks(written(tmp_path, [SAMPLE]))
+    first, tent, dog, what, never = found.steps
+    assert [(it.id, it.speaker, it.session) for it in (first, tent, dog)] == [
+        ("D2:1", "Ana", 2), ("D2:2", "Ben", None), ("D10:1", "Ben", 10),
+    ]  # fmt: skip
+    assert tent.say == "[a photo of a red tent]"
+    assert dog.at and first.at and dog.at - first.at > 30 * 86_400
+    assert (what.evidence, what.reference, what.category) == (("D2:2", "D10:1"), "7", "1")
+    assert (never.never_said, found.left_out) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("held", "says"),
+    [
+        (3, "not in LoCoMo's format"),
+        ([{**SAMPLE, "conversation": {"session_1": [{"speaker": "Ana", "text": "no id"}]}}], "LoCoMo"),
+        ([{**SAMPLE, "qa": [{"evidence": ["D1:1"]}]}], "LoCoMo"),
+        ({**SAMPLE, "qa": []}, "asks nothing"),
+        ({"talks": [{"name": "a", "kind": "loud", "steps": []}]}, "has a bad talk"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, held: Any, says: str) -> None:
+    with pytest.raises(DatasetError, match=says):
+        load_talks(written(tmp_path, held))
+
+
+# -- what is right -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -31,9 +97,8 @@ def live(tmp_path: Path) -> Iterator[Athena]:
 
 
 def replied(text: str, *, mode: Mode = "memory", step: PipelineStep | None = None) -> Reply:
-    return Reply(
-        Answer("?", "?", text, mode, "", abstained=False, steps=(step or PipelineStep("recall"),)), text
-    )
+    steps = (step or PipelineStep("recall"),)
+    return Reply(Answer("?", "?", text, mode, "", abstained=False, steps=steps), text)
 
 
 @pytest.mark.parametrize(
@@ -65,15 +130,12 @@ def test_a_right_answer_tells_what_holds_first(text: str, right: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "gold", "span", "terms"),
-    [
-        ("On 8 May: “I was at the beach.”", "A beach", True, True),
-        ("She bought red boots and hats", "the red hats and boots", False, True),
-        ("She bought a scarf", "red boots", False, False),
-    ],
+    ("text", "gold", "has"),
+    [("She bought red boots and hats", "the red hats and boots", True), ("A scarf", "red boots", False)],
 )
-def test_gold_as_a_span_or_by_its_terms(text: str, gold: str, span: bool, terms: bool) -> None:
-    assert (has_span(text, gold), has_terms(text, gold)) == (span, terms)
+def test_a_gold_answer_is_found_by_its_terms(text: str, gold: str, has: bool) -> None:
+    assert has_terms(replied(text), gold) is has
+    assert not has_terms(replied(text, mode="quote"), gold)
 
 
 def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> None:
@@ -87,8 +149,8 @@ def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> 
         Step(at="2026-03-02T10:02", unrelated="What is my locker?"),
         Step(at="2026-03-02T10:03", live=[["rome"]], true=[["rome"]]),
     ]
-    report = evaluate_talks(live, [Talk(name="t", kind="hurried", steps=said)], failures=True)
-    assert {name: (share["count"], share["of"]) for name, share in report.talks["hurried"].items()} == {
+    report = evaluate_memory(live, [Talk(name="t", kind="hurried", steps=said)], failures=True)
+    assert {name: (found["count"], found["of"]) for name, found in report.kinds["hurried"].items()} == {
         "answered_right": (1, 1),
         "never_said_left_alone": (1, 1),
         "unrelated_recalled": (1, 1),
@@ -100,45 +162,27 @@ def test_a_talk_is_played_for_its_answers_and_for_what_is_live(live: Athena) -> 
     assert not live.conversations.list()
 
 
-def test_conversations_are_stored_at_their_time_and_asked(
-    live: Athena, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at = datetime(2024, 5, 8, tzinfo=UTC).timestamp()
-    turns = (
-        Turn(id="D1:1", session="a", text="I have a red boat.", role="user", at=at),
-        Turn(id="D1:3", session="b", text="I sail.", speaker="Ann", at=at),
-    )
-    asked = (
-        Asked(question="What colour?", evidence=("D1:1", "D1:3"), category="4", answer="red"),
-        Asked(question="Who sails?", evidence=("D1:3",), category="4"),
-        Asked(question="Which car?", category="5", answer="blue"),
-    )
+def test_a_dialogue_is_stored_at_its_time_and_asked(live: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [
+        Step(at=1000, say="I have a red boat.", speaker="Ann", id="D1:1", session=1),
+        Step(at=1000, say="I sail.", speaker="Ben", id="D1:3"),
+        Step(at=5000, ask="What colour?", evidence=("D1:1", "D1:3"), category="4", reference="red"),
+        Step(at=5000, ask="Who sails?", evidence=("D1:3",), category="4"),
+        Step(at=5000, ask="Which car?", category="5", never_said=True),
+    ]
 
-    def ask(athena: PlayedAthena, question: str, *, user: str) -> Reply:
-        infos = athena.conversations.list(user=user)
-        first, second = sorted(
-            (turn for info in infos for turn in athena.conversations.get(info.id).turns),
-            key=lambda turn: turn.created_at,
-        )
-        assert [first.created_at, second.created_at, athena.at] == [at, at + 30, at + 30 + 86_400]
-        assert second.question == "Ann: I sail."
-        found = [{"memory_id": first.id, "relevance": 1}]
-        verdict = "remembered" if question == "What colour?" else "closest"
-        return replied("A red boat.", step=PipelineStep("recall", data={"turns": found, "verdict": verdict}))
+    def ask(moment: Moment) -> Reply:
+        (info,) = moment.athena.conversations.list(user="t")
+        first, second = moment.athena.conversations.get(info.id).turns
+        assert (first.created_at, second.created_at, moment.athena.at >= 5000) == (1000, 1001, True)
+        assert second.question == "Ben: I sail."
+        verdict = "remembered" if moment.step.ask == "What colour?" else "closest"
+        data = {"turns": [{"memory_id": first.id, "relevance": 1}], "verdict": verdict}
+        return replied("A red boat.", step=PipelineStep("recall", data=data))
 
-    monkeypatch.setattr(PlayedAthena, "reply_to", ask)
-    report = evaluate_conversations(live, [Conversation("one", turns, asked, left_out=0)])
-    names = ("questions", "R@5", "hit@10", "answered", "left_alone")
-    assert [report.chat[name] for name in names] == [3, 0.25, 0.5, 1, 1]
-    assert report.chat["by_category"]["5"]["R@5"] is None
-    assert (report.turns, report.never_said) == (2, 1)
-    assert report.ms_per_turn > 0
-
-
-def test_a_bad_talk_is_said_and_other_files_have_none(tmp_path: Path) -> None:
-    path = tmp_path / "talks.json"
-    path.write_text(json.dumps({"talks": [{"name": "a", "kind": "loud", "steps": []}]}), encoding="utf-8")
-    with pytest.raises(DatasetError, match="has a bad talk"):
-        load_talks(path)
-    path.write_text("[]", encoding="utf-8")
-    assert load_talks(tmp_path) == []
+    monkeypatch.setattr(Moment, "reply", ask)
+    report = evaluate_memory(live, [Talk(name="t", kind="dialogue", steps=steps)])
+    shares = {name: found["share"] for name, found in report.kinds["dialogue"].items()}
+    assert shares == {"R@5": 0.25, "hit@10": 0.5, "answered": 1, "left_alone": 1}
+    assert set(report.kinds["dialogue 5"]) == {"left_alone"}
+    assert (report.messages, report.talks) == (2, 1)
