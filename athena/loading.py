@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
+from pydantic_settings import DotEnvSettingsSource
 
-from athena.settings import Origin, Settings
+from athena.settings import Settings
 from pipeline.errors import ConfigurationError
 from pipeline.options import Options
 from pipeline.redaction import SECRET_NAME, hide, redacted, without_password
@@ -44,8 +44,13 @@ def load_settings(**flags: Any) -> Settings:
             raise ConfigurationError(
                 f"There is no setting '{name:.80}'.{_meant(name, '')}", "docs/settings.md lists all."
             )
-    origins = _read_origins(flags)
-    settings = _validated(flags, origins, fix=CORRECT_IT)
+    for variable in sorted(_variables()):
+        prefix, _, name = variable.lower().partition("_")
+        known = name in Settings.model_fields or name.startswith("test_")
+        if prefix == "athena" and not known and (meant := _meant(name, "ATHENA_")):  # else another program's
+            raise ConfigurationError(f"There is no setting {variable.upper():.80}.{meant}", CORRECT_IT)
+    settings = _validated(flags, fix=CORRECT_IT)
+    settings._fixed = frozenset(settings.model_fields_set)
     choices = read_choices(settings.data_dir)
     return with_choices(settings, choices) if choices else settings
 
@@ -56,14 +61,11 @@ def with_choices(settings: Settings, choices: Mapping[str, Any], *, fix: str = "
     Values of flags, the environment and `.env` stay. Raises `ConfigurationError`, with `fix` as its advice.
     """
     free = changeable(settings)
+    kept = {name: getattr(settings, name) for name in settings.fixed}
     chosen = {name: value for name, value in choices.items() if name in free}
-    origins: dict[str, Origin] = {
-        name: settings.origin(name) for name in Settings.model_fields if name not in free
-    }
-    origins |= dict.fromkeys(chosen, "settings page")
-    kept = {name: getattr(settings, name) for name in origins if origins[name] not in ("default",)}
-    fix = fix or f"Correct or delete it in '{settings.data_dir / FILE_NAME}'."
-    return _validated(kept | chosen, origins, fix=fix)
+    made = _validated(kept | chosen, fix=fix or f"Correct or delete it in '{settings.data_dir / FILE_NAME}'.")
+    made._fixed = settings.fixed
+    return made
 
 
 def changeable(settings: Settings) -> frozenset[str]:
@@ -71,7 +73,7 @@ def changeable(settings: Settings) -> frozenset[str]:
 
     Where one of these sets a key, the page may not change the address of the server that gets the key.
     """
-    fixed = {name for name in CHANGEABLE if settings.origin(name) not in ("settings page", "default")}
+    fixed = {*settings.fixed}
     if KEY in fixed:
         fixed.add(KEY_SERVER)
     if os.environ.get(OLLAMA_KEY):
@@ -102,23 +104,19 @@ def drafted(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 # -- sources ------------------------------------------------------------------------------------------------
 
 
-def _read_origins(flags: Mapping[str, Any]) -> dict[str, Origin]:
-    """Return which source sets each name that a source sets; raise for names that look like slips."""
+def _variables() -> set[str]:
+    """Return the names that the environment and `.env` set."""
     try:
-        env_file = DotEnvSettingsSource(Settings)
+        return {*os.environ, *DotEnvSettingsSource(Settings).env_vars}
     except UnicodeDecodeError as error:
         where = f"byte 0x{error.object[error.start]:02X} at {error.start:,}"
         raise ConfigurationError(f"Cannot read '.env': not UTF-8 ({where}).", "Save it as UTF-8.") from error
     except OSError as error:
         problem = f"Cannot read '.env': {error.strerror or error}."
         raise ConfigurationError(problem, "Make it readable, or start elsewhere.") from error
-    _refuse_slips({*os.environ, *env_file.env_vars})
-    origins: dict[str, Origin] = dict.fromkeys(env_file(), ".env")
-    origins |= dict.fromkeys(EnvSettingsSource(Settings)(), "environment")
-    return origins | dict.fromkeys(flags, "command line")
 
 
-def _validated(values: Mapping[str, Any], origins: Mapping[str, Origin], *, fix: str) -> Settings:
+def _validated(values: Mapping[str, Any], *, fix: str) -> Settings:
     """Return the settings with these values above the environment's; raise `ConfigurationError`."""
     try:
         settings = Settings(**values)
@@ -128,18 +126,8 @@ def _validated(values: Mapping[str, Any], origins: Mapping[str, Origin], *, fix:
         entered = "this" if SECRET_NAME.search(name) else without_password(repr(first["input"]))
         reason = redacted(f"{first['msg'][0].lower()}{first['msg'][1:]}")
         raise ConfigurationError(f"{name} cannot be {entered:.80}: {reason}.", fix) from error
-    settings._origins = dict(origins)
     hide(dict(settings))
     return settings
-
-
-def _refuse_slips(variables: set[str]) -> None:
-    """Raise for a variable whose name is nearly a setting's; other names may belong to other programs."""
-    for variable in sorted(variables):
-        prefix, _, name = variable.lower().partition("_")
-        known = name in Settings.model_fields or name.startswith("test_")
-        if prefix == "athena" and not known and (meant := _meant(name, "ATHENA_")):
-            raise ConfigurationError(f"There is no setting {variable.upper():.80}.{meant}", CORRECT_IT)
 
 
 def _meant(name: str, prefix: str) -> str:
@@ -195,9 +183,3 @@ def write_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
         problem = f"Cannot write '{path}': {error.strerror or error}."
         fix = "Make the data folder writable, or set ATHENA_DATA_DIR to one that is."
         raise ConfigurationError(problem, fix) from error
-
-
-def can_be_written(data_dir: Path) -> bool:
-    """Return whether choices can be written to a data folder, which may not exist yet."""
-    existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
-    return os.access(existing, os.W_OK)

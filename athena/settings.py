@@ -6,7 +6,6 @@ the memory take are inherited from their models, so that none is written twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,9 +27,6 @@ from pipeline.options import (
 )
 
 MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
-
-Origin = Literal["command line", "environment", ".env", "settings page", "default"]
-"""Where a setting's value comes from; a program that calls `load_settings` counts as a command line."""
 
 
 class Settings(
@@ -116,9 +112,9 @@ class Settings(
             raise PydanticCustomError("address", "It is no address, such as http://localhost:8000/v1")
         return url
 
-    _origins: Mapping[str, Origin] = PrivateAttr(default_factory=dict)
+    _fixed: frozenset[str] | None = PrivateAttr(None)
 
-    def origin(self, name: str) -> Origin:
-        """Return where a setting's value comes from."""
-        outside: Origin = "command line" if name in self.model_fields_set else "default"
-        return self._origins.get(name, outside)
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The names that flags, the environment or `.env` set, so that the Settings page cannot."""
+        return frozenset(self.model_fields_set) if self._fixed is None else self._fixed

@@ -18,9 +18,8 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.diagnosis import Diagnosis
-    from athena.usage import UsageReport
 
-COLUMNS = ("turns", "answers", "abstentions", "tokens_in", "tokens_out", "cost", "p95_s")
+COLUMNS = ("turns", "answers", "abstentions", "tokens_in", "tokens_out", "estimated", "cost", "p95_s")
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
@@ -98,6 +97,7 @@ def migrate(
 
 
 def usage(
+    by: Annotated[Literal["model", "day", "user"], typer.Option(help="What each row is of.")] = "model",
     since: Annotated[
         datetime | None, typer.Option("--since", metavar="DATE", help="Only what was asked from then on.")
     ] = None,
@@ -109,21 +109,6 @@ def usage(
     from athena.usage import usage as count
 
     with opened(data_dir) as athena:
-        found = count(athena.conversations, user=user, since=since.timestamp() if since else None)
-    show(as_json, found, lambda: usage_text(found))
-
-
-def usage_text(report: UsageReport) -> RenderableType:
-    """Return the tables by model, day and user, and notes on estimated tokens and unknown costs."""
-    if not report.total.turns:
-        return Text("Nothing was asked.")
-    named = {"model": report.by_model, "day": report.by_day, "user": report.by_user}
-    lines: list[RenderableType] = [
-        listed([{name: key, **asdict(row)} for key, row in rows.items()], (name, *COLUMNS))
-        for name, rows in named.items()
-    ]
-    if report.total.estimated:
-        lines.append(Text("Some tokens are counted here: the model's server did not report them."))
-    if report.total.unpriced:
-        lines.append(Text(f"{report.total.unpriced:,} without a price: set ATHENA_PRICES."))
-    return Group(*lines)
+        found = count(athena.conversations, by, user=user, since=since.timestamp() if since else 0.0)
+    rows = [{by: key, **asdict(row)} for key, row in found.items()]
+    show(as_json, found, lambda: listed(rows, (by, *COLUMNS)))

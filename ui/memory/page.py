@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from athena.loading import can_be_written, changeable
+from athena.loading import changeable
 from memory.options import PRESETS
 from memory.turn_index import ANSWER
 from pipeline.words import counted
@@ -18,7 +18,7 @@ from ui.memory.graph import graph_of
 from ui.shared import components, links, messages, process
 from ui.shared.dialogs import end_dialog, open_dialog
 from ui.shared.state import entered, kept
-from ui.shared.words import ORIGINS, local_time, one_line, plain, shortened
+from ui.shared.words import local_time, one_line, plain, shortened
 
 if TYPE_CHECKING:
     from memory.forgetting import Forgetting
@@ -81,13 +81,12 @@ def _switch() -> None:
     settings = process.settings()
     now = next((name for name, preset in SWITCH.items() if preset == settings.memory), settings.memory)
     names = list(dict.fromkeys([*SWITCH, now]))
-    fixed = "memory" not in changeable(settings) or not can_be_written(settings.data_dir)
+    fixed = "memory" not in changeable(settings)
     st.segmented_control("What is remembered", names, default=now, required=True, disabled=fixed,
                          key=f"memory-{now}", on_change=_choose, args=(f"memory-{now}",))  # fmt: skip
     st.caption(plain(PRESETS[settings.memory].says))
     if fixed:
-        origin = ORIGINS.get(settings.origin("memory"), "a file that cannot be written")
-        st.caption(f"This was set by {origin}: change it there.")
+        st.caption("`ATHENA_MEMORY` was set when the server was started: change it there.")
 
 
 @messages.noticed

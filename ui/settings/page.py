@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
-from athena.loading import KEY, can_be_written, changeable, drafted
+from athena.loading import KEY, changeable, drafted
 from athena.models import try_connection
 from athena.settings import Settings
-from athena.usage import UsageRow
+from athena.usage import TOTAL, UsageKey, UsageRow
 from athena.usage import usage as count
 from pipeline.errors import AthenaError
 from pipeline.redaction import without_password
@@ -19,7 +19,7 @@ from ui.settings.ollama import ollama_models
 from ui.shared import messages, process
 from ui.shared.process import answering_model, chosen_model, look_for_models
 from ui.shared.state import kept
-from ui.shared.words import LABELS, ORIGINS, in_labels, plain, with_code
+from ui.shared.words import LABELS, in_labels, plain, with_code
 
 AUTO, NONE = "auto", "none"
 FOR_EVERYBODY = "These settings are for everybody who uses this server. They apply to the next question."
@@ -29,12 +29,9 @@ KEY_HELP = (
 )
 
 EMPTY = "Nothing was asked yet. You will see questions and tokens here."
-NO_PRICE = (
-    "of these asked a language model without a price. Set `ATHENA_PRICES` to the price of 1,000 tokens of "
-    "each model to keep the cost of later answers."
-)
 ESTIMATED = "~ was counted here: the model's server did not report all tokens."
 UNKNOWN = "–"
+KEYS = get_args(UsageKey)
 
 
 @dataclass(slots=True)
@@ -47,15 +44,12 @@ class Form:
 def page() -> None:
     """Draw the page."""
     settings = process.settings()
-    open_to_change = changeable(settings) if can_be_written(settings.data_dir) else frozenset()
+    open_to_change = changeable(settings)
     with st.container(key="page"), st.container(key="settings"):
         st.header("Settings", anchor=False)
         st.subheader("Language model", anchor=False)
         _what_answers()
         st.caption(FOR_EVERYBODY)
-        if not can_be_written(settings.data_dir):
-            text = f"You cannot change anything here: the data folder '{settings.data_dir}' can only be read."
-            st.warning(plain(text), icon=":material/lock:")
         _model_form(settings, open_to_change)
         ollama_models()
         usage()
@@ -141,9 +135,8 @@ def _origin(name: str, settings: Settings) -> None:
     """Say where a value was set if it cannot be changed here."""
     if name in changeable(settings):
         return
-    origin = ORIGINS.get(settings.origin(name))
-    if origin:
-        st.caption(f"`ATHENA_{name.upper()}` was set by {origin}: change it there.")
+    if name in settings.fixed:
+        st.caption(f"`ATHENA_{name.upper()}` was set when the server was started: change it there.")
     else:
         st.caption("It belongs to the key, which was set with the server: change it there.")
 
@@ -176,20 +169,21 @@ def _save(changes: Mapping[str, Any]) -> None:
 def usage() -> None:
     """Draw the usage of everybody."""
     st.subheader("Usage", anchor=False)
-    found = count(process.athena().conversations)
-    if not found.total.turns:
+    conversations = process.athena().conversations
+    if not conversations.list(limit=1):
         st.text(EMPTY)
         return
-    with st.container(horizontal=True, gap="medium", key="usage-sum"):
-        for name, value in cells(found.total).items():
+    sums = st.container(horizontal=True, gap="medium", key="usage-sum")
+    by: UsageKey = st.segmented_control("Usage by", KEYS, default="model", key="usage-by", required=True,
+                                        format_func=str.capitalize, label_visibility="collapsed")  # fmt: skip
+    found = count(conversations, by)
+    total = found.pop(TOTAL)
+    with sums:
+        for name, value in cells(total).items():
             st.metric(name, value, width="content")
-    if found.total.estimated:
+    if total.estimated:
         st.caption(ESTIMATED)
-    if found.total.unpriced:
-        st.caption(f"{found.total.unpriced:,} {NO_PRICE}")
-    for name, rows in (("Model", found.by_model), ("Day", found.by_day), ("User", found.by_user)):
-        with st.expander(f"By {name.lower()}"):
-            st.dataframe([{name: key, **cells(row)} for key, row in rows.items()], hide_index=True)
+    st.dataframe([{by.capitalize(): key, **cells(row)} for key, row in found.items()], hide_index=True)
 
 
 def cells(row: UsageRow) -> dict[str, str]:

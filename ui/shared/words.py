@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-ORIGINS = {"environment": "the environment", ".env": "the file `.env`", "command line": "the command line"}
-"""Names of the places where a setting can be set that a page cannot change."""
 LABELS = {
     "llm": "Language model",
     "ollama_url": "Ollama's address",

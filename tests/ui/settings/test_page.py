@@ -67,10 +67,7 @@ def test_what_is_set_from_outside_says_where_and_cannot_be_changed(
 ) -> None:
     app = run_app(open_to_change, page="settings")
     assert field(app, "text_input", "ollama_url").disabled
-    assert (
-        "`ATHENA_OLLAMA_URL` was set by the environment" in words(app)
-        and not field(app, "selectbox", "llm").disabled
-    )
+    assert "`ATHENA_OLLAMA_URL` was set" in words(app) and not field(app, "selectbox", "llm").disabled
 
 
 def test_a_model_is_picked_from_those_of_ollama_with_their_sizes(
@@ -112,14 +109,6 @@ def test_a_connection_is_tested_with_what_was_just_typed(open_to_change: Athena,
         submit(app, "Test connection")
         assert "openai/small-chat answers" in words(app)
     assert open_to_change.settings.openai_base_url == ""
-
-
-def test_a_folder_that_can_only_be_read_says_so(
-    open_to_change: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.settings.page.can_be_written", lambda _: False)
-    app = run_app(open_to_change, page="settings")
-    assert "can only be read" in words(app) and field(app, "selectbox", "llm").disabled
 
 
 def test_a_pull_shows_how_far_it_is_and_how_it_ended(
@@ -165,5 +154,5 @@ def test_usage_counts_and_says_what_is_not_known(athena: Athena, run_app: Run) -
     shown = {metric.label: metric.value for metric in app.metric}
     assert shown == {"Questions": "1", "Answered": "1", "Not answered": "0", "Tokens in": "~1,200",
                      "Tokens out": "~30", "Cost": "–", "95 % within": "1.5 s"}  # fmt: skip
-    assert "1 of these asked" in words(app)
-    assert cells(UsageRow(0, 0, 0, None, None, False, None, 0, None))["Tokens in"] == "–"
+    assert list(app.dataframe[0].value["Model"]) == ["ollama/x"]
+    assert cells(UsageRow(0, 0, 0, None, None, False, None, None))["Tokens in"] == "–"
