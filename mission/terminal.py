@@ -15,8 +15,6 @@ from mission.text import HOW_TO_BEGIN, duration
 
 Write = Callable[[str], object]
 Read = Callable[[str], str]
-More = Callable[[str], str]
-"""Shows the passages of the last answer: all of them, or the one with a number."""
 LINE_WIDTH = 80
 _PROSE = TextWrapper(LINE_WIDTH, break_long_words=False, break_on_hyphens=False)  # ids stay whole
 
@@ -39,7 +37,6 @@ def play(
     games: Games,
     *,
     ask: Ask | None = None,
-    more: More | None = None,
     read: Read = input,
     write: Write = sys.stdout.write,
     script: Iterable[str] | None = None,
@@ -56,7 +53,7 @@ def play(
         _say(write, [*_paragraphs(the_story().beginning), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
     for line in _typed(game, read, write) if script is None else _echoed(game, script, write):
-        _say(write, _entered(game, line, ask, more))
+        _say(write, _entered(game, line, ask))
         if script is None:
             games.save(game)
         if game.outcome is not Outcome.RUNNING:
@@ -119,11 +116,8 @@ def _typed(game: Game, read: Read, write: Write) -> Iterator[str]:
         yield line
 
 
-def _entered(game: Game, line: str, ask: Ask | None, more: More | None) -> list[str]:
+def _entered(game: Game, line: str, ask: Ask | None) -> list[str]:
     """Run a line, and return the console's lines."""
-    word, _, which = line.strip().partition(" ")
-    if more and word.lower() == "more":
-        return [more(which.strip())]
     return [part for said in game.run(line, ask=ask) for part in _broken(said)]
 
 

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from athena.cli.running import Terminal
 from pipeline.answering.citations import escaped_markers, without_markers
-from pipeline.answering.excerpts import readers_quote, shown
-from pipeline.errors import AthenaError, ModelError
+from pipeline.answering.excerpts import shown
+from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, StepFinished, StepStarted
 from pipeline.steps.records import call_line
 from pipeline.stores.globs import only_in
@@ -31,29 +31,22 @@ WIDEST = 100  # columns of Markdown
 CONSOLE_COLUMNS = 80  # of the mission's console
 
 
-class Unanswered(ModelError):
-    """The run failed; `answer` is the part of the answer that had arrived, if any.
+def answer_of(
+    events: Iterator[ChatEvent], console: Console | None = None
+) -> tuple[Answer | None, AthenaError | None]:
+    """Return the answer at the end of its events, or the part that had arrived and the error that ended it.
 
-    That part has no last notice: it repeats the error.
-    """
-
-    def __init__(self, failed: RunFailed) -> None:
-        super().__init__(failed.message, failed.fix)
-        self.answer = replace(failed.answer, notices=failed.answer.notices[:-1]) if failed.answer else None
-
-
-def answer_of(events: Iterator[ChatEvent], console: Console | None = None) -> Answer:
-    """Return the answer at the end of its events; a console shows each step and each call of a tool.
-
-    Raises `Unanswered` where the run fails.
+    A console shows each step and each call of a tool. The last notice of a part is left out: it repeats the
+    error.
     """
     with console.status("Thinking") if console else nullcontext() as status:
         for event in events:
             match event:
                 case AnswerFinished(answer=answer):
-                    return answer
-                case RunFailed():
-                    raise Unanswered(event)
+                    return answer, None
+                case RunFailed(answer=part):
+                    shown = replace(part, notices=part.notices[:-1]) if part else None
+                    return shown, event.error or AthenaError(event.message, event.fix)
                 case StepStarted(text=text) if status:
                     status.update(f"{escape(text.rstrip(' ….'))} …")
                 case StepFinished(step=step) if console and step.name == "tool":
@@ -165,37 +158,9 @@ def _footnote(citation: Citation, *, doubt: str = "") -> Text:
     return Text(f"[{citation.marker}] {path}, {citation.lines}{doubt}", "dim")
 
 
-# -- the mission's console ----------------------------------------------------------------------------------
-
-
 def plain_answer(answer: Answer) -> str:
     """Return the answer as lines of the mission's console, without colours."""
-    named = passages_named(answer)
-    first = min(named, default=0)
-    more = f"more shows what they say; more {first}, only what [{first}] says." if named else ""
-    return _plainly(Group(*_read_as(answer), *answer_body(answer), more))
-
-
-def passages_named(answer: Answer) -> Mapping[int, RenderableType]:
-    """Return the passages that the answer shows by their headings alone, by marker."""
-    cited = {citation.marker: citation for citation in answer.citations}
-    folded = [unit for unit in answer.units if unit.folded and unit.marker in cited and _quotes(answer)]
-    return {unit.marker: Group(*_quote(unit, cited[unit.marker])) for unit in folded} | {
-        near.marker: Group(_footnote(near), Prose(escaped_markers(readers_quote(near))))
-        for near in answer.nearest
-    }
-
-
-def plain_passages(answer: Answer, which: str) -> str:
-    """Return the passages that the answer only named, or the one with this number, for the console."""
-    named = passages_named(answer)
-    chosen = [named[marker] for marker in named if which in ("", str(marker), f"[{marker}]")]
-    if not chosen:
-        return f"There is no more to show of {which or 'this answer'}."
-    return _plainly(Group(*(part for passage in chosen for part in (passage, Text()))))
-
-
-def _plainly(lines: RenderableType) -> str:
+    lines = Group(*_read_as(answer), *answer_body(answer))
     console = Terminal(file=io.StringIO(), width=CONSOLE_COLUMNS, force_terminal=True, color_system=None)
     with console.capture() as printed:
         console.print(lines)

@@ -6,7 +6,6 @@ import json
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,14 +27,13 @@ from athena.cli.running import (
     say_error,
     show,
 )
-from pipeline.errors import AthenaError, ModelUnavailable
+from pipeline.errors import ModelUnavailable
 from pipeline.stores.globs import as_globs
 from pipeline.words import harmless
 
 if TYPE_CHECKING:
     from agent import AgentTool
     from athena import Athena
-    from pipeline.answer import Answer
     from pipeline.answering.turns import ChatAgent
 
 Question = Annotated[str, typer.Argument(help="The question.")]
@@ -61,21 +59,15 @@ def ask(
 def agent(
     question: Question,
     conversation: Conversation = None,
-    path: PathGlobs = None,
     llm: Llm = None,
     user: User = None,
-    private: Private = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer one question with tools that a language model chooses; ask before a tool changes something."""
     require_words(question, "ask")
-    check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
-        asking = {"conversation_id": conversation, "paths": as_globs(path), "private": private}
-        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # tools may print
-            chosen = _agent(athena)
-        _ask(athena, question, as_json, **asking, agent=chosen)
+        _ask(athena, question, as_json, conversation_id=conversation, agent=_agent(athena))
 
 
 def chat(
@@ -86,22 +78,19 @@ def chat(
     data_dir: DataDir = None,
 ) -> None:
     """Ask in a conversation; an empty line or Ctrl-D ends it, Ctrl-C stops an answer."""
-    from athena.cli.answers import Unanswered, answer_of, answer_text
+    from athena.cli.answers import answer_of, answer_text
     from pipeline.answering.replies import without_model_note
 
     check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
         recipe = athena.chat(conversation_id=conversation, private=private)
         while question := _read_question():
-            try:
-                answer = answer_of(recipe.run(question), err)
-            except AthenaError as error:
-                if isinstance(error, Unanswered) and error.answer:
-                    out.print(answer_text(*athena.with_memories(error.answer)))
-                say_error(error)
-            else:
+            answer, error = answer_of(recipe.run(question), err)
+            if answer:
                 brief = replace(answer, notices=without_model_note(answer.notices))
                 out.print(answer_text(*athena.with_memories(brief)))
+            if error:
+                say_error(error)
 
 
 def _read_question() -> str:
@@ -114,23 +103,17 @@ def _read_question() -> str:
 
 def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:
     """Ask and print the answer, or the part that had arrived before an error."""
-    from athena.cli.answers import Unanswered, answer_of, answer_text
+    from athena.cli.answers import answer_of, answer_text
     from athena.shapes import AnswerOut
 
     athena.warm_up()
-    chat, console = athena.chat(**asking), None if as_json and "agent" not in asking else err
-    failed: Unanswered | None = None
-    try:
-        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # tools may print
-            arrived: Answer | None = answer_of(chat.run(question), console)
-    except Unanswered as error:
-        failed, arrived = error, error.answer
-    if arrived:
-        answer, recalled = athena.with_memories(arrived)
-        shape = AnswerOut.of(answer, recalled, error=str(failed or ""))
-        show(as_json, shape, lambda: answer_text(answer, recalled))
-    if failed:
-        raise failed
+    answer, error = answer_of(athena.chat(**asking).run(question), None if as_json else err)
+    if answer:
+        shown, recalled = athena.with_memories(answer)
+        shape = AnswerOut.of(shown, recalled, error=str(error or ""))
+        show(as_json, shape, lambda: answer_text(shown, recalled))
+    if error:
+        raise error
 
 
 def _agent(athena: Athena) -> ChatAgent:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from athena.cli.running import AsJson, DataDir, listed, opened, say_error, settings_with, show
+from pipeline.errors import AthenaError, UnknownConversation
 
 if TYPE_CHECKING:
     from athena import Athena
     from mission.game import Game
-    from pipeline.answer import Answer
 
 SILENT = "Athena has no answer. Ask again later, or go on."
 STOPPED = "Stopped. Ask again, or go on."
-NOTHING_ASKED = "Nothing was asked yet."
 
 
 def mission(
@@ -42,10 +41,9 @@ def mission(
             return
         lines = _commands(script) if script else None
         with opened(data_dir) as athena:
-            assistant = Assistant(athena)
+            ask = Assistant(athena).ask
             wanted = level or terminal.next_level(games.progress())
-            code = terminal.play(wanted, games, ask=assistant.ask, more=assistant.more,
-                                 write=sys.stdout.write, script=lines)  # fmt: skip
+            code = terminal.play(wanted, games, ask=ask, write=sys.stdout.write, script=lines)
     except MissionError as error:
         say_error(error)
         raise typer.Exit(2) from error
@@ -53,39 +51,29 @@ def mission(
 
 
 class Assistant:
-    """The console's `ask` and `more`: one conversation a game."""
+    """The console's `ask`: one conversation a game."""
 
     def __init__(self, athena: Athena) -> None:
         self._athena = athena
-        self._last: Answer | None = None
 
     def ask(self, game: Game, question: str) -> str:
         """Return the answer from the manuals, or a line that says why there is none; the game goes on."""
-        from athena.cli.answers import answer_of, plain_answer
+        from athena.cli.answers import plain_answer
         from athena.missions import mission_persona
-        from pipeline.errors import AthenaError
 
+        known = self._conversation(game)
         try:
-            chat = self._athena.chat(conversation_id=self._conversation(game), persona=mission_persona())
-            self._last = answer_of(chat.run(question))
+            answer = self._athena.ask(question, conversation_id=known, persona=mission_persona())
         except AthenaError as error:
             say_error(error)
             return SILENT
         except KeyboardInterrupt:
             return STOPPED
-        game.conversation_id = chat.conversation_id
-        return plain_answer(self._last)
-
-    def more(self, which: str) -> str:
-        """Return the passages that the last answer only named, or the one with this number."""
-        from athena.cli.answers import plain_passages
-
-        return plain_passages(self._last, which) if self._last else NOTHING_ASKED
+        game.conversation_id = answer.conversation_id
+        return plain_answer(answer)
 
     def _conversation(self, game: Game) -> str | None:
         """Return the id of the game's conversation; None before the first question, or once it is deleted."""
-        from pipeline.errors import UnknownConversation
-
         wanted = game.conversation_id
         try:
             return self._athena.conversations.get(wanted).info.id if wanted else None

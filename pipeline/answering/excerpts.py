@@ -53,11 +53,6 @@ def shown(unit: Unit, citation: Citation) -> Excerpt:
     return _excerpt(unit.lead, citation.start, citation.start + len(citation.quote), citation)
 
 
-def readers_quote(citation: Citation) -> str:
-    """Return the quote as Markdown, without the marks that readers do not see."""
-    return display(_masked(citation, citation.start, citation.start + len(citation.quote)))
-
-
 def text_before(citation: Citation, start: int) -> str:
     """Return the text of the citation's section before an offset of the file."""
     return citation.section_text[: max(0, start - citation.section_start)]

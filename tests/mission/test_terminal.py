@@ -39,7 +39,6 @@ def played(games: Games) -> Played:
             level,
             games,
             ask=lambda game, question: f"{game.level_id}: {question}",
-            more=lambda which: f"<{which}>",
             read=read,
             write=out.append,
             script=lines or None,
@@ -95,15 +94,11 @@ def test_prose_breaks_between_words_and_tables_do_not(played: Played) -> None:
     assert table and all("limits 19.5 to 23.0" in line for line in table)
 
 
-def test_questions_reach_the_assistant_and_more_opens_its_passages(played: Played) -> None:
+def test_questions_reach_the_assistant(played: Played) -> None:
     assert (
         "halcyon> ask What is C-112?\nln2-tank: What is C-112?\n"
         in played("1", lines=["ask What is C-112?"])[1]
     )
-    text = played("1", typed=["ask what is it?", "more", "More 3"])[1]
-    assert "<>\n" in text
-    assert "<3>\n" in text
-    assert "E-01" not in text
 
 
 def test_a_saved_game_goes_on_and_is_removed_at_the_end(games: Games, played: Played) -> None:

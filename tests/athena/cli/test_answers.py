@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import RenderableType
 
-from athena.cli.answers import Prose, answer_text, plain_answer, plain_passages
+from athena.cli.answers import Prose, answer_text, plain_answer
 from athena.cli.running import Terminal
 from athena.cli.search import search_text
 from pipeline.answer import Answer, Answerability, Retrieval
@@ -95,22 +95,6 @@ def test_the_missions_console_gets_quotes_without_colours() -> None:
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in "".join(lines)
     assert "No language model" not in "".join(lines)
-
-
-def test_the_missions_console_opens_what_an_answer_only_names() -> None:
-    assert "more 4, only what [4] says" in plain_answer(made.ANSWERED)
-    opened = plain_passages(made.ANSWERED, "")
-    assert "list alarms" in opened
-    assert made.SENTENCE.quote in opened
-    assert made.SENTENCE.quote in plain_passages(made.ANSWERED, "5")
-    assert "list alarms" not in plain_passages(made.ANSWERED, "[5]")
-    assert plain_passages(made.ANSWERED, "9") == "There is no more to show of 9."
-
-
-def test_the_nearest_sections_of_a_refusal_are_opened_too() -> None:
-    near = made.ABSTAINED.nearest[0]
-    assert near.quote not in plain_answer(made.ABSTAINED)
-    assert near.quote in plain_passages(made.ABSTAINED, str(near.marker))
 
 
 def test_no_letter_of_code_is_cut_off() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Citation, Unit
-from pipeline.answering.excerpts import in_code, readers_quote, shown, table_header
+from pipeline.answering.excerpts import in_code, shown, table_header
 from tests import made_answers as made
 
 
@@ -54,10 +54,10 @@ def test_tags_in_code_are_code_where_the_quote_begins_within_it() -> None:
     text = "So:\n\n```html\n<b>\nbold <!-- a -->\n```\n\n<b>Bold</b> <!-- a -->it is."
     start, middle = text.index("<b>"), text.index("\n```\n")
     code = replace(made.ROWS, quote=text[start:middle], start=start, section_text=text, section_start=0)
-    assert readers_quote(code) == code.quote
+    assert shown(Unit(1, "code", start, middle), code).quote == code.quote
     start = text.index("<b>Bold")
     prose = replace(made.ROWS, quote=text[start:], start=start, section_text=text, section_start=0)
-    assert readers_quote(prose) == "Bold it is."
+    assert shown(Unit(1, "paragraph", start, len(text)), prose).quote == "Bold it is."
 
 
 def test_items_further_in_lose_the_indent_of_the_first() -> None:
