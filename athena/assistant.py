@@ -329,7 +329,7 @@ class Athena:
         conversations = self.private_conversations if private else self.conversations
         conversations.set_feedback(turn_id, value, word)
         if not private:
-            user = conversations.get(conversations.conversation_of(turn_id)).info.user
+            user = conversations.get(conversations.turn(turn_id).answer.conversation_id).info.user
             self.memory_of(user).rated(turn_id, value)
 
     # -- remembering --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from doors.errors import NoKey
 from pipeline.errors import ConfigurationError, NotAllowed
 from pipeline.models.connections import is_loopback
-from pipeline.stores.keys import PREFIX, RIGHTS, Keys, found
+from pipeline.stores.keys import PREFIX, RIGHTS, Keys
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -66,8 +66,8 @@ def caller_of(athena: Athena, request: Request) -> Caller:
     if scheme and (scheme.lower() != "bearer" or not sent):
         raise NoKey("The header `Authorization` has no key.")
     any_key = bool(athena.keys.list())
-    if sent.startswith(f"{PREFIX}_") or (sent and any_key):
-        if (key := found(athena.keys, sent)) is None:
+    if sent.startswith(PREFIX) or (sent and any_key):
+        if (key := athena.keys.find(sent)) is None:
             raise NoKey("This key is unknown, revoked or has expired.")
         return Caller(key.user, frozenset(key.rights))
     if any_key or athena.settings.user_header or not _is_local(request):

@@ -25,13 +25,12 @@ router = APIRouter(prefix="/api", tags=["Conversations and memory"], responses=E
 
 
 class ConversationOut(Shape):
-    """A conversation; `turns` counts its questions."""
+    """A conversation without its turns."""
 
     id: str
     title: str
     created_at: datetime
     updated_at: datetime
-    turns: int
     scope: tuple[str, ...]
     pinned: bool
 

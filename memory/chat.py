@@ -230,11 +230,12 @@ def finish_turn(
             kept = _kept(memory, turn, passage)
         done = step_of_kept(kept, memory.preset.name, began=began, started=started)
 
-        def recorded(answer: Answer) -> Answer:
-            steps = tuple(done if item.name == "remember" else item for item in answer.steps)
-            return replace(answer, steps=steps, usage=usage_of(spent, prices, before=answer.usage))
+        def recorded(turn: Turn) -> Turn:
+            steps = tuple(done if item.name == "remember" else item for item in turn.answer.steps)
+            usage = usage_of(spent, prices, before=turn.answer.usage)
+            return replace(turn, answer=replace(turn.answer, steps=steps, usage=usage))
 
-        conversations.change_answer(turn_id, recorded)
+        conversations.change_turn(turn_id, recorded)
         if turn.answer.recalled and turn.answer.mode != "memory":
             memory.used(turn.answer.recalled)
         tidy(memory)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.stores.keys import Key
 
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
-COLUMNS = ("name", "id", "user", "rights", "expires_at")
+COLUMNS = ("name", "user", "rights", "expires_at")
 SHOWN_ONCE = "It is shown this once. Send it as the header `Authorization: Bearer KEY`."
 
 
@@ -73,14 +73,12 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make a key, and print it."""
-    from pipeline.stores.keys import new_key
-
     rights = [right.strip() for right in may.split(",") if right.strip()]
     if not name.strip() or not rights:
         raise typer.BadParameter("a key needs a name and at least one right: read, remember or write.")
     with opened(data_dir) as athena:
-        key, secret = new_key(name.strip(), user=user or athena.settings.user, rights=rights, days=days)
-        athena.keys.add(key)
+        owner = user or athena.settings.user
+        key, secret = athena.keys.add(name.strip(), user=owner, rights=rights, days=days)
     show(as_json, key_shape(key) | {"key": secret}, lambda: f"{secret}\n{SHOWN_ONCE}")
 
 
@@ -97,7 +95,7 @@ def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @keys.command()
 def revoke(
-    name: Annotated[str, typer.Argument(help="Its name or id.")],
+    name: Annotated[str, typer.Argument(help="Its name.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -109,8 +107,8 @@ def revoke(
 
 
 def key_shape(key: Key) -> dict[str, Any]:
-    """Return a key as JSON, without salt and hash; times in ISO 8601, UTC."""
+    """Return a key as JSON, without its hash; times in ISO 8601, UTC."""
     from memory.times import iso
 
-    kept = {name: value for name, value in asdict(key).items() if name not in ("salt", "hash")}
+    kept = {name: value for name, value in asdict(key).items() if name != "hash"}
     return kept | {"created_at": iso(key.created_at), "expires_at": iso(key.expires_at)}

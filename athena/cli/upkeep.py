@@ -68,11 +68,10 @@ def backup(
 
 def migrate(
     to: Annotated[Literal["embedded", "server"], typer.Option(help="The store to copy into.")],
-    force: Annotated[bool, typer.Option(help="Overwrite documents that differ there.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy documents, conversations and memories into the other store; nothing is embedded again."""
+    """Copy documents, conversations and memories that the other store lacks; nothing is embedded again."""
     from athena.stores import open_store
     from pipeline.stores import migration
 
@@ -82,18 +81,16 @@ def migrate(
             open_store(athena.settings.model_copy(update={"store": name})) for name in (other, to)
         )
         with closing(source), closing(target):
-            done = migration.Migration(
-                migration.copy_documents(source, target, force=force, report=report),
-                migration.copy_conversations(source.conversations, target.conversations, report=report),
-                migration.copy_memories(source.memories, target.memories, report=report),
-            )
-    documents, conversations = (
-        counted(done.documents, "document"),
-        counted(done.conversations, "conversation"),
-    )
-    copied = f"{documents}, {conversations} and the memories of {counted(done.memories, 'user')} copied."
+            done = {
+                "documents": migration.copy_documents(source, target, report=report),
+                "conversations": migration.copy_conversations(
+                    source.conversations, target.conversations, report=report
+                ),
+                "users": migration.copy_memories(source.memories, target.memories, report=report),
+            }
+    copied = ", ".join(counted(number, name[:-1]) for name, number in done.items())
     use = f"Use them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."
-    show(as_json, done, lambda: f"{copied}\n{use}")
+    show(as_json, done, lambda: f"Copied: {copied} with memories.\n{use}")
 
 
 def usage(

@@ -105,7 +105,11 @@ class KeptConversation:
         return self.keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
 
     def _begin(self, turn: RunningTurn) -> None:
-        conversations, name = self.parts.conversations, self.parts.persona.name
-        self.id = conversations.create(title_of(turn.message), user=self.parts.user, assistant=name).info.id
-        if scope := as_scope(self.parts.options.paths):
-            conversations.set_scope(self.id, scope)
+        parts = self.parts
+        begun = parts.conversations.create(
+            title_of(turn.message),
+            user=parts.user,
+            assistant=parts.persona.name,
+            scope=as_scope(parts.options.paths),
+        )
+        self.id = begun.info.id

@@ -1,6 +1,6 @@
 """The protocols of a store, and the records that cross them.
 
-A new backend writes 19 methods: 12 of `DocumentStore`, `SectionStore`, `SentenceIndex` and `Writing`, and 7
+A new backend writes 18 methods: 12 of `DocumentStore`, `SectionStore`, `SentenceIndex` and `Writing`, and 6
 of `Rows` (`rows.py`). No type of a backend crosses this line: nodes are those of `pipeline/nodes.py`,
 vectors are NumPy arrays.
 """

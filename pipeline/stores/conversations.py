@@ -7,8 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
@@ -17,23 +16,16 @@ from pipeline.stores.rows import Row, Rows, find, update
 from pipeline.stores.turns import (
     RecallableTurn,
     Turn,
-    question_of,
     recallable_of,
     title_of,
     turn_of,
     turn_row,
     unknown_turn,
-    with_embedding,
-    with_version,
-    without_old_embedding,
 )
 from pipeline.words import well_formed
 
 LEAST_INTERVAL_S = 1e-6
 """Between the rows of two turns; a clock that is set back must not change their order."""
-
-Change = Callable[[Turn | None], Turn]
-"""Makes the turn to store from the stored one, None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +33,16 @@ class ConversationInfo:
     """One conversation without its turns; times in seconds since the epoch.
 
     `assistant` is the name of the persona that answers, "" where it is not known. `scope` has the globs of
-    the documents to search, none for all. `revision` rises with every change of a turn.
+    the documents to search, none for all.
     """
 
     id: str
     title: str
     created_at: float
     updated_at: float
-    turns: int
     user: str = DEFAULT_USER
     assistant: str = ""
     scope: tuple[str, ...] = ()
-    revision: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,30 +64,18 @@ class Conversations:
         self.clock = clock
 
     def list(
-        self,
-        *,
-        user: str | None = None,
-        limit: int | None = None,
-        before: ConversationInfo | None = None,
-        words: str = "",
+        self, *, user: str | None = None, limit: int | None = None, words: str = ""
     ) -> list[ConversationInfo]:
         """The conversations of one user, or of all, the last used first.
 
-        `before` is the last one of the page before this one. Each of the `words` must stand in the title, a
-        question or an answer, in any case.
+        Each of the `words` must stand in the title, a question or an answer, in any case.
         """
         ids: set[str] | None = None
         for word in words.casefold().split():
             found = {row.id for row in self._rows.select("conversation", user=user, text=word)}
             found |= {row.group for row in self._rows.select("turn", user=user, text=word)}
             ids = found if ids is None else ids & found
-        rows = self._rows.select(
-            "conversation",
-            ids=ids,
-            user=user,
-            before=(before.updated_at, before.id) if before else None,
-            limit=limit,
-        )
+        rows = self._rows.select("conversation", ids=ids, user=user, limit=limit)
         return [_info_of(row) for row in rows]
 
     def users(self) -> Sequence[str]:
@@ -107,8 +85,7 @@ class Conversations:
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         info = _info(self._rows, conversation_id)
-        turns = self._rows.select("turn", groups=[conversation_id], whole=True)
-        return Conversation(info, tuple(map(turn_of, reversed(turns))))
+        return Conversation(info, tuple(_turns(self._rows, conversation_id)))
 
     def turn(self, turn_id: str) -> Turn:
         """One turn; raises `UnknownConversation`."""
@@ -123,110 +100,64 @@ class Conversations:
         return [recallable_of(row) for row in reversed(rows)]
 
     def revisions(self, user: str) -> Mapping[str, int]:
-        """The revisions of a user's conversations, by their ids.
+        """Numbers that rise with every change of a user's conversations or their turns, by conversation.
 
         Read the revision before the turns: the turns are then never older than it.
         """
-        return {info.id: info.revision for info in self.list(user=user)}
-
-    def conversation_of(self, turn_id: str) -> str:
-        """The id of a turn's conversation; raises `UnknownConversation`."""
-        found = self._rows.select("turn", ids=[turn_id])
-        if not found:
-            raise unknown_turn(turn_id)
-        return found[0].group
+        return {row.id: row.version for row in self._rows.select("conversation", user=user)}
 
     # -- conversations ----------------------------------------------------------------------------------
 
-    def create(self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "") -> Conversation:
+    def create(
+        self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "", scope: Sequence[str] = ()
+    ) -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
         now = self.clock()
-        info = ConversationInfo(str(uuid.uuid4()), well_formed(title), now, now, 0, user, assistant)
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, user, assistant, tuple(scope))
         self.save(info)
         return Conversation(info, ())
 
     def save(self, info: ConversationInfo) -> None:
-        """Write a conversation's title, scope and time of use; a new one's fields, but no turns.
-
-        The first revision is higher than that of a deleted conversation with the same id.
-        """
-
-        def saved(row: Row | None) -> Row:
-            old = _info_of(row) if row else replace(info, turns=0, revision=time.time_ns() // 1000)
-            return _row_of(replace(old, title=info.title, updated_at=info.updated_at, scope=info.scope))
-
-        update(self._rows, "conversation", info.id, saved)
+        """Write a conversation's own fields; its turns stay."""
+        update(self._rows, "conversation", info.id, lambda _: _row_of(info))
 
     def restore(self, conversation: Conversation) -> None:
-        """Write a conversation whole, with its ids and times, in the place of one with the same id."""
+        """Write a conversation whole, with its ids and times, in the place of one with the same id.
+
+        Its time of use comes last: where it is older, the copy was interrupted.
+        """
+        info = conversation.info
         with suppress(UnknownConversation):
-            self.delete(conversation.info.id)
-        self.save(conversation.info)
+            self.delete(info.id)
+        self.save(replace(info, updated_at=0.0))
         for turn in conversation.turns:
-            self.write(conversation.info.id, turn.id, lambda _, turn=turn: turn)  # type: ignore[misc]
-        self.save(conversation.info)  # its time of use
+            self._add(info.id, turn)
+        self.save(info)
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Give a conversation another title; raises `UnknownConversation`."""
-        self._change(conversation_id, title=well_formed(title.strip()))
+        _change(self._rows, conversation_id, lambda info: replace(info, title=title.strip()))
 
     def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
         """Search only the documents that these globs match from now on; raises `UnknownConversation`."""
-        self._change(conversation_id, scope=tuple(well_formed(glob) for glob in scope))
+        _change(self._rows, conversation_id, lambda info: replace(info, scope=tuple(scope)))
 
-    def delete(self, conversation_id: str, turn_ids: Collection[str] | None = None) -> None:
-        """Delete a conversation, or only these of its turns; raises `UnknownConversation`.
-
-        A title that was made of a deleted question is made of the first question that is left. Turns go
-        before and after their conversation: a process that writes one meanwhile finds the conversation gone,
-        and deletes that turn.
-        """
+    def delete(self, conversation_id: str) -> None:
+        """Delete a conversation with its turns; raises `UnknownConversation`."""
         with self._rows.transaction() as rows:
-            if turn_ids is not None:
-                delete_turns(rows, conversation_id, turn_ids)
-                return
             _info(rows, conversation_id)
-            _delete_all_turns(rows, conversation_id)
-            rows.delete("conversation", [conversation_id])
-            _delete_all_turns(rows, conversation_id)
+            delete_conversation(rows, conversation_id)
 
     # -- turns ------------------------------------------------------------------------------------------
-
-    def write(self, conversation_id: str, turn_id: str, change: Change) -> None:
-        """Store what `change` makes of a turn; a new turn comes last.
-
-        A new turn sets the conversation's time of use, and its title where it has none. `change` is called
-        again where another process writes the same turn. The revision rises where the turn differs from
-        before. Raises `UnknownConversation`; a conversation that is deleted meanwhile takes the turn along.
-        """
-        with self._rows.transaction() as rows:
-            try:
-                user = _info(rows, conversation_id).user
-                last = rows.select("turn", groups=[conversation_id], limit=1)
-                at = max([time.time(), *(row.at + LEAST_INTERVAL_S for row in last)])
-
-                def changed(row: Row | None) -> Row:
-                    old = turn_of(row) if row else None
-                    new = without_old_embedding(change(old), old)
-                    position = row.at if row else at
-                    return turn_row(new, conversation_id=conversation_id, user=user, at=position)
-
-                old, new = update(rows, "turn", turn_id, changed)
-                if old is None:
-                    _count_turns(rows, conversation_id, lambda info: _used(info, new))
-                elif (old.head, old.body) != (new.head, new.body):
-                    _count_turns(rows, conversation_id, lambda info: info)
-            except UnknownConversation:
-                own = rows.select("turn", ids=[turn_id], groups=[conversation_id])
-                rows.delete("turn", [row.id for row in own])
-                raise
 
     def save_turn(self, conversation_id: str, answer: Answer, *, instead_of: str = "") -> str:
         """Store an answer as a turn, and return the turn's id.
 
         An answer with the id of a stored turn replaces that turn's answer. `instead_of` names a turn of the
         conversation: an answer to the same question becomes that turn's, which keeps the former one among its
-        versions; another question deletes that turn and all after it. Raises `UnknownConversation`.
+        versions; another question deletes that turn and all after it. A new turn sets the conversation's time
+        of use, and its title where it has none. Raises `UnknownConversation`; a conversation that is deleted
+        meanwhile takes the turn along.
         """
         turn_id = answer.turn_id or str(uuid.uuid4())
         if instead_of:
@@ -237,69 +168,95 @@ class Conversations:
             if turns[place].question == answer.question:
                 turn_id = instead_of
             else:
-                self.delete(conversation_id, [turn.id for turn in turns[place:]])
+                with self._rows.transaction() as rows:
+                    delete_turns(rows, conversation_id, [turn.id for turn in turns[place:]])
         answer = replace(answer, turn_id=turn_id, conversation_id=conversation_id)
 
-        def saved(turn: Turn | None) -> Turn:
-            if turn is None:
-                return Turn(turn_id, answer.question, answer, self.clock())
+        def saved(turn: Turn) -> Turn:
             if turn_id == instead_of:
-                versions = (*turn.versions, turn.answer)
-                return replace(turn, answer=answer, versions=versions, feedback=None, feedback_text="")
+                return Turn(turn_id, answer, turn.created_at, versions=(*turn.versions, turn.answer))
             return replace(turn, answer=answer)
 
-        self.write(conversation_id, turn_id, saved)
+        try:
+            self.change_turn(turn_id, saved)
+        except UnknownConversation:
+            self._add(conversation_id, Turn(turn_id, answer, self.clock()))
         return turn_id
 
     def change_turn(self, turn_id: str, change: Callable[[Turn], Turn]) -> None:
-        """Store what `change` makes of a turn; raises `UnknownConversation`."""
+        """Store what `change` makes of a turn, again where another process writes the same turn.
 
-        def changed(turn: Turn | None) -> Turn:
-            if turn is None:
+        Raises `UnknownConversation`.
+        """
+
+        def changed(row: Row | None) -> Row:
+            if row is None:
                 raise unknown_turn(turn_id)
-            return change(turn)
+            return turn_row(change(turn_of(row)), row)
 
-        self.write(self.conversation_of(turn_id), turn_id, changed)
+        with self._rows.transaction() as rows:
+            _note(rows, update(rows, "turn", turn_id, changed), lambda info: info)
 
     def choose(self, turn_id: str, version: int) -> None:
-        """Show another of a turn's versions, by its place among them; raises `UnknownConversation`."""
-        self.change_turn(turn_id, lambda turn: with_version(turn, version))
+        """Show another of a turn's versions, by its place among them; raises `UnknownConversation`.
 
-    def change_answer(self, turn_id: str, change: Callable[[Answer], Answer]) -> None:
-        """Store what `change` makes of a turn's answer, unless the turn was deleted."""
-        with suppress(UnknownConversation):
-            self.change_turn(turn_id, lambda turn: replace(turn, answer=change(turn.answer)))
+        The circle of answers keeps its order.
+        """
+
+        def chosen(turn: Turn) -> Turn:
+            circle = (*turn.versions, turn.answer)
+            return replace(turn, answer=circle[version], versions=(*circle[version + 1 :], *circle[:version]))
+
+        self.change_turn(turn_id, chosen)
 
     def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
         """Store the reader's rating of an answer: 1, -1, or None; raises `UnknownConversation`."""
-        word = well_formed(text)
-        self.change_turn(turn_id, lambda turn: replace(turn, feedback=value, feedback_text=word))
+        self.change_turn(turn_id, lambda turn: replace(turn, feedback=value, feedback_text=text))
 
     def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
         """Store the embeddings of turns whose recalled texts are still these; no revision rises."""
         for made in turns:
-            with suppress(UnknownConversation):
-                self.change_turn(made.id, lambda turn, made=made: with_embedding(turn, made))  # type: ignore[misc]
+            row = find(self._rows, "turn", made.id)
+            if row is not None:
+                known = recallable_of(row)
+                new = replace(row, embedding=made.embedding, embedded_by=made.embedded_by)
+                if (known.question, known.answer) == (made.question, made.answer):
+                    self._rows.swap("turn", replace(new, version=row.version + 1), expected=row.version)
 
-    def _change(self, conversation_id: str, **values: Any) -> None:
-        self.save(replace(_info(self._rows, conversation_id), **values))
-
-
-def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) -> None:
-    """Delete turns of a conversation; raises `UnknownConversation`."""
-    turns = rows.select("turn", groups=[conversation_id])[::-1]
-    titles = {title_of(question_of(row)) for row in turns if row.id in turn_ids}
-    left = [question_of(row) for row in turns if row.id not in turn_ids]
-    rows.delete("turn", [row.id for row in turns if row.id in turn_ids])
-
-    def titled(info: ConversationInfo) -> ConversationInfo:
-        return replace(info, title=title_of(left[0]) if left else "") if info.title in titles else info
-
-    _count_turns(rows, conversation_id, titled)
+    def _add(self, conversation_id: str, turn: Turn) -> None:
+        with self._rows.transaction() as rows:
+            user, title = _info(rows, conversation_id).user, title_of(turn.question)
+            last = rows.select("turn", groups=[conversation_id], limit=1)
+            at = max([turn.created_at, *(row.at + LEAST_INTERVAL_S for row in last)])
+            row = Row(id=turn.id, user=user, group=conversation_id, at=at)
+            new = turn_row(replace(turn, created_at=at), row)
+            rows.put("turn", [new])
+            _note(rows, new, lambda info: replace(info, updated_at=at, title=info.title or title))
 
 
-def _delete_all_turns(rows: Rows, conversation_id: str) -> None:
-    rows.delete("turn", [row.id for row in rows.select("turn", groups=[conversation_id])])
+def delete_conversation(rows: Rows, conversation_id: str) -> None:
+    """Delete a conversation with its turns.
+
+    Turns go before and after their conversation: a process that writes one meanwhile finds the conversation
+    gone, and deletes that turn.
+    """
+    for _ in range(2):
+        rows.delete("turn", [row.id for row in rows.select("turn", groups=[conversation_id])])
+        rows.delete("conversation", [conversation_id])
+
+
+def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) -> bool:
+    """Delete turns of a conversation, and tell whether any is left; raises `UnknownConversation`.
+
+    Without its first turn a conversation gets its title from the first question that is left.
+    """
+    turns = _turns(rows, conversation_id)
+    left = [turn for turn in turns if turn.id not in turn_ids]
+    rows.delete("turn", [turn.id for turn in turns if turn.id in turn_ids])
+    title = title_of(left[0].question) if left else ""
+    keeps_first = left[:1] == turns[:1]
+    _change(rows, conversation_id, lambda info: info if keeps_first else replace(info, title=title))
+    return bool(left)
 
 
 def unknown_conversation(conversation_id: str) -> UnknownConversation:
@@ -317,25 +274,28 @@ def not_of(user: str, info: ConversationInfo) -> UnknownConversation:
     )
 
 
-def _count_turns(
-    rows: Rows, conversation_id: str, change: Callable[[ConversationInfo], ConversationInfo]
-) -> None:
-    """Count a conversation's turns, raise its revision, and change more of it; raises if it is deleted."""
+def _note(rows: Rows, turn: Row, change: Callable[[ConversationInfo], ConversationInfo]) -> None:
+    """Change the conversation of a written turn, or delete the turn where its conversation is gone."""
+    try:
+        _change(rows, turn.group, change)
+    except UnknownConversation:
+        rows.delete("turn", [turn.id])
+        raise
 
-    def counted(row: Row | None) -> Row:
+
+def _change(rows: Rows, conversation_id: str, change: Callable[[ConversationInfo], ConversationInfo]) -> None:
+    """Change a conversation's own fields and raise its revision; raises `UnknownConversation`."""
+
+    def changed(row: Row | None) -> Row:
         if row is None:
             raise unknown_conversation(conversation_id)
-        info = change(_info_of(row))
-        turns = rows.count("turn", conversation_id)
-        return _row_of(replace(info, turns=turns, revision=info.revision + 1))
+        return _row_of(change(_info_of(row)))
 
-    update(rows, "conversation", conversation_id, counted)
+    update(rows, "conversation", conversation_id, changed)
 
 
-def _used(info: ConversationInfo, turn: Row) -> ConversationInfo:
-    """The conversation with a new turn: used at its time, and with a title."""
-    created_at, title = json.loads(turn.head)["created_at"], info.title or title_of(question_of(turn))
-    return replace(info, updated_at=created_at, title=title)
+def _turns(rows: Rows, conversation_id: str) -> list[Turn]:
+    return [turn_of(row) for row in reversed(rows.select("turn", groups=[conversation_id], whole=True))]
 
 
 def _info(rows: Rows, conversation_id: str) -> ConversationInfo:
@@ -350,8 +310,8 @@ def _row_of(info: ConversationInfo) -> Row:
         id=info.id,
         user=info.user,
         at=info.updated_at,
-        text=info.title.casefold(),
-        head=json.dumps(asdict(info), ensure_ascii=False),
+        text=well_formed(info.title).casefold(),
+        head=well_formed(json.dumps(asdict(info), ensure_ascii=False)),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import secrets
 import time
@@ -14,35 +13,27 @@ from pipeline.errors import ConfigurationError
 from pipeline.options import DEFAULT_USER
 from pipeline.stores.rows import Row, Rows
 
-PREFIX = "athena"
+PREFIX = "athena_"
 RIGHTS = ("read", "remember", "write")
 """Search and ask; keep conversations and memories; change the documents."""
 DAY_S = 86_400.0
-ID_BYTES = 6
 SECRET_BYTES = 24
-SALT_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: it is one user's. Times in seconds since the epoch; None never expires."""
+    """One user's key; times in seconds since the epoch, None never expires.
 
-    id: str
+    `hash` is the SHA-256 of what its owner sends. One round is enough: 192 random bits cannot be guessed,
+    however fast one guesses.
+    """
+
     name: str
     user: str
     rights: tuple[str, ...]
-    salt: str
-    hash: str
     created_at: float
-    expires_at: float | None = None
-
-    def opens(self, secret: str) -> bool:
-        """Whether this is its secret, and it has not expired."""
-        return hmac.compare_digest(self.hash, _hashed(self.salt, secret)) and self.holds()
-
-    def holds(self) -> bool:
-        """Whether it has not expired."""
-        return self.expires_at is None or time.time() < self.expires_at
+    expires_at: float | None
+    hash: str
 
 
 class Keys:
@@ -51,56 +42,47 @@ class Keys:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def add(self, key: Key) -> None:
-        """Store a new key; raises `ConfigurationError` where one of that name is stored."""
-        row = Row(id=key.name, user=key.user, head=json.dumps(asdict(key)))
-        if not self._rows.swap("api_key", row, expected=0):
+    def add(
+        self,
+        name: str,
+        *,
+        user: str = DEFAULT_USER,
+        rights: Sequence[str] = RIGHTS,
+        days: float | None = None,
+    ) -> tuple[Key, str]:
+        """Store a new key; return it with what its owner sends, which nobody can read again.
+
+        Raises `ConfigurationError` for an unknown right, or where a key of that name is stored.
+        """
+        if unknown := sorted(set(rights) - set(RIGHTS)):
             raise ConfigurationError(
-                f"There is a key '{key.name}' already.", "Choose another name, or revoke that one first."
+                f"A key cannot have the right '{unknown[0]}'.", f"Rights are {', '.join(RIGHTS)}."
             )
+        sent, now = PREFIX + secrets.token_urlsafe(SECRET_BYTES), time.time()
+        expires = None if days is None else now + days * DAY_S
+        known = tuple(right for right in RIGHTS if right in rights)
+        key = Key(name, user, known, now, expires, _hash(sent))
+        if not self._rows.swap("api_key", Row(id=name, user=user, head=json.dumps(asdict(key))), expected=0):
+            raise ConfigurationError(
+                f"There is a key '{name}' already.", "Choose another name, or revoke that one first."
+            )
+        return key, sent
 
     def list(self) -> Sequence[Key]:
         """All keys, by name."""
         found = [json.loads(row.head) for row in reversed(self._rows.select("api_key"))]
         return [Key(**{**stored, "rights": tuple(stored["rights"])}) for stored in found]
 
-    def get(self, key_id: str) -> Key | None:
-        """The key of an id; None where it is not stored."""
-        return next((key for key in self.list() if key.id == key_id), None)
+    def find(self, sent: str) -> Key | None:
+        """The key that was sent; None where it is not stored, or has expired."""
+        found = next((key for key in self.list() if key.hash == _hash(sent)), None)
+        expired = found is not None and found.expires_at is not None and found.expires_at <= time.time()
+        return None if expired else found
 
     def revoke(self, name: str) -> bool:
-        """Delete the key of a name or id; False where there is none."""
-        names = [key.name for key in self.list() if name in (key.name, key.id)]
-        return self._rows.delete("api_key", names) > 0
+        """Delete the key of a name; False where there is none."""
+        return self._rows.delete("api_key", [name]) > 0
 
 
-def new_key(
-    name: str, *, user: str = DEFAULT_USER, rights: Sequence[str] = RIGHTS, days: float | None = None
-) -> tuple[Key, str]:
-    """A new key and what its owner sends; that is shown once, as nobody can read it again."""
-    if unknown := sorted(set(rights) - set(RIGHTS)):
-        raise ConfigurationError(
-            f"A key cannot have the right '{unknown[0]}'.", f"Rights are {', '.join(RIGHTS)}."
-        )
-    id_, secret, salt = (
-        secrets.token_hex(ID_BYTES),
-        secrets.token_urlsafe(SECRET_BYTES),
-        secrets.token_hex(SALT_BYTES),
-    )
-    now = time.time()
-    expires = None if days is None else now + days * DAY_S
-    known = tuple(right for right in RIGHTS if right in rights)
-    return Key(id_, name, user, known, salt, _hashed(salt, secret), now, expires), f"{PREFIX}_{id_}_{secret}"
-
-
-def found(keys: Keys, sent: str) -> Key | None:
-    """The key that was sent, if it is stored and holds."""
-    prefix, _, rest = sent.partition("_")
-    id_, _, secret = rest.partition("_")
-    key = keys.get(id_) if prefix == PREFIX and id_ and secret else None
-    return key if key is not None and key.opens(secret) else None
-
-
-def _hashed(salt: str, secret: str) -> str:
-    """One round is enough: a secret of 192 random bits cannot be guessed, however fast one guesses."""
-    return hashlib.sha256(f"{salt}{secret}".encode()).hexdigest()
+def _hash(sent: str) -> str:
+    return hashlib.sha256(sent.encode()).hexdigest()

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
 from pipeline.errors import MemoriesChanged, TurnChanged
-from pipeline.stores.conversations import delete_turns
+from pipeline.stores.conversations import delete_conversation, delete_turns
 from pipeline.stores.rows import Row, Rows, find
 
 LONGEST_WRITE_S = 20.0
@@ -130,39 +129,35 @@ class Relation:
 MemoryRow = Memory | Entity | Mention | Relation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserMemories:
-    """Everything of one user, at one `version`."""
+@dataclass(frozen=True, slots=True)
+class MemoryRows:
+    """Rows of one user by kind."""
 
-    user: str
-    version: int
     memories: tuple[Memory, ...] = ()
     entities: tuple[Entity, ...] = ()
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryChanges:
+@dataclass(frozen=True, slots=True)
+class UserMemories(MemoryRows):
+    """Everything of one user, at one `version`; oldest first."""
+
+    user: str = field(kw_only=True)
+    version: int = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChanges(MemoryRows):
     """One write: rows that are added or replaced by id, then what is removed."""
 
-    memories: tuple[Memory, ...] = ()
-    entities: tuple[Entity, ...] = ()
-    mentions: tuple[Mention, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    _: KW_ONLY
     removed: tuple[str, ...] = ()  # ids of rows of any kind
     rests_on: tuple[str, ...] = ()  # ids of the turns that the rows were read from
     removed_turns: tuple[str, ...] = ()  # ids of turns to delete
 
     def __bool__(self) -> bool:
-        return self.changes_rows or bool(self.removed_turns)
-
-    @property
-    def changes_rows(self) -> bool:
-        """Whether any row is added, replaced or removed."""
-        return bool(self.removed) or any(
-            map(len, (self.memories, self.entities, self.mentions, self.relations))
-        )
+        return bool(self.rows or self.removed or self.removed_turns)
 
     @property
     def rows(self) -> tuple[MemoryRow, ...]:
@@ -178,7 +173,7 @@ class Memories:
     An id names one row of a user, of any kind; another user may have a row of the same id.
 
     One more row a user has the version of all. A writer raises it from the version that it knows, and marks
-    it as being written: only one of several writers can. It then writes the rows, and removes the mark.
+    it by a time (`at`): only one of several writers can. It then writes the rows, and removes the mark.
     Readers and writers wait for a marked row; the mark of a killed writer is removed after `LONGEST_WRITE_S`.
     """
 
@@ -207,9 +202,9 @@ class Memories:
     def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
         """Write all changes or none, and return the user's new version.
 
-        The version rises with each change of a row. Removed turns take along conversations that have no other
-        turn. With `erase`, no file of the store has a byte of what was removed afterwards. Removals come
-        first, so that a crash on the servers keeps nothing that was forgotten.
+        Removed turns take along conversations that have no other turn. With `erase`, no file of the store has
+        a byte of what was removed afterwards. Removals come first, so that a crash on the servers keeps
+        nothing that was forgotten.
 
         Raises:
             MemoriesChanged: the user's version is not `expected`: load the rows and decide again.
@@ -220,17 +215,17 @@ class Memories:
         for row in changes.rows:
             if row.user != user:
                 raise ValueError(f"a row of '{row.user}' cannot be written to the memories of '{user}'")
+        mark = Row(id=user, user=user, version=expected + 1, at=time.time())
         with self._rows.transaction(erase=erase) as rows:
-            if not changes.changes_rows:
-                if _version(rows, user) != expected:
-                    raise _changed(user)
-                _change_turns(rows, user, changes)
-                return expected
-            with _writing(rows, user, expected):
+            if _version(rows, user) != expected or not rows.swap("memory_user", mark, expected=expected):
+                raise MemoriesChanged(f"Another process changed the memories of '{user}'.", "Try again.")
+            try:
                 _change_turns(rows, user, changes)
                 removed = [_key(user, id_) for id_ in changes.removed]
                 rows.put("memory", [_stored(row) for row in changes.rows], removed=removed)
-        return expected + 1
+            finally:
+                rows.swap("memory_user", replace(mark, at=0.0), expected=mark.version)
+        return mark.version
 
 
 KINDS: Mapping[str, type[Any]] = {
@@ -257,63 +252,35 @@ def _stored(row: MemoryRow) -> Row:
         id=_key(row.user, row.id),
         user=row.user,
         group=_kind_of(row),
+        at=row.created_at if isinstance(row, Memory) else getattr(row, "at", 0.0),
         embedding=row.embedding if isinstance(row, Memory) else b"",
         body=json.dumps(plain_object(row), ensure_ascii=False),
     )
 
 
-def _memory_row(stored: Row) -> MemoryRow:
-    """What a stored row says; unknown fields are ignored. Raises ValueError."""
-    row: MemoryRow = _adapter(stored.group).validate_json(stored.body)
-    if not isinstance(row, Memory):
-        return row
-    return replace(row, embedding=stored.embedding, embedded_by=row.embedded_by if stored.embedding else "")
-
-
-def _user_memories(user: str, version: int, stored: Iterable[Row]) -> UserMemories:
-    """The rows of a user by kind, oldest first; entities by name."""
-    rows = [_memory_row(row) for row in stored]
-    return UserMemories(
-        user=user,
-        version=version,
-        memories=_sorted(rows, Memory, "created_at"),
-        entities=_sorted(rows, Entity, "name"),
-        mentions=_sorted(rows, Mention, "at"),
-        relations=_sorted(rows, Relation, "at"),
-    )
+def _user_memories(user: str, version: int, stored: Sequence[Row]) -> UserMemories:
+    """The rows of a user by kind, oldest first; unknown fields are ignored."""
+    rows: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    for one in reversed(stored):
+        row = _adapter(one.group).validate_json(one.body)
+        if isinstance(row, Memory):
+            embedded_by = row.embedded_by if one.embedding else ""
+            row = replace(row, embedding=one.embedding, embedded_by=embedded_by)
+        rows[one.group].append(row)
+    return UserMemories(*map(tuple, rows.values()), user=user, version=version)
 
 
 def _version(rows: Rows, user: str) -> int:
     """The version of a user's rows, once nobody writes them; 0 if none was ever written."""
-    waited_for, deadline = 0.0, 0.0
-    while True:
-        row = find(rows, "memory_user", user)
-        if row is None:
-            return 0
-        if not row.at:
-            return row.version
-        if row.at != waited_for:
-            waited_for, deadline = row.at, time.monotonic() + LONGEST_WRITE_S
-        if time.monotonic() > deadline:  # its writer was killed: its rows have another version from now on
-            rows.swap("memory_user", _marked(user, row.version + 1, since=0.0), expected=row.version)
+    seen, since = 0, 0.0
+    while (row := find(rows, "memory_user", user)) is not None and row.at:
+        if row.version != seen:
+            seen, since = row.version, time.monotonic()
+        if time.monotonic() - since > LONGEST_WRITE_S:  # its writer was killed
+            done = replace(row, version=row.version + 1, at=0.0)
+            rows.swap("memory_user", done, expected=row.version)
         time.sleep(POLL_S)
-
-
-@contextmanager
-def _writing(rows: Rows, user: str, expected: int) -> Iterator[None]:
-    """Be the only writer of a user's rows in the block; raises `MemoriesChanged`."""
-    version, marked = expected + 1, _marked(user, expected + 1, since=time.time())
-    if _version(rows, user) != expected or not rows.swap("memory_user", marked, expected=expected):
-        raise _changed(user)
-    try:
-        yield
-    finally:
-        rows.swap("memory_user", _marked(user, version, since=0.0), expected=version)
-
-
-def _marked(user: str, version: int, *, since: float) -> Row:
-    """The row with the version of a user's rows, marked as written `since` a time; 0 while nobody writes."""
-    return Row(id=user, user=user, version=version, at=since)
+    return row.version if row else 0
 
 
 def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
@@ -322,26 +289,17 @@ def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
         raise turn_changed()
     removed = _own_turns(rows, user, changes.removed_turns)
     for conversation_id in {turn.group for turn in removed}:
-        delete_turns(rows, conversation_id, [turn.id for turn in removed])
-        if not rows.count("turn", conversation_id):
-            rows.delete("conversation", [conversation_id])
+        own = [turn.id for turn in removed if turn.group == conversation_id]
+        if not delete_turns(rows, conversation_id, own):
+            delete_conversation(rows, conversation_id)
 
 
 def _own_turns(rows: Rows, user: str, turn_ids: Collection[str]) -> Sequence[Row]:
     return rows.select("turn", ids=turn_ids, user=user) if turn_ids else []
 
 
-def _changed(user: str) -> MemoriesChanged:
-    return MemoriesChanged(f"Another process changed the memories of '{user}'.", "Try again.")
-
-
 def _key(user: str, id_: str) -> str:
     return f"{user}\n{id_}"
-
-
-def _sorted(rows: Iterable[MemoryRow], kind: type[Any], key: str) -> tuple[Any, ...]:
-    found = [row for row in rows if isinstance(row, kind)]
-    return tuple(sorted(found, key=lambda row: (getattr(row, key), row.id)))
 
 
 def _kind_of(row: MemoryRow) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -43,18 +44,13 @@ class Rows(Protocol):
         user: str | None = None,
         groups: Collection[str] | None = None,
         text: str = "",
-        before: tuple[float, str] | None = None,
         limit: int | None = None,
         whole: bool = False,
     ) -> list[Row]:
         """Return the rows that fulfil all given conditions, ordered by `at` and id, highest first.
 
-        `text` must occur in the row's text; `at` and id must be lower than `before`. Unless `whole` is given,
-        `body` is "".
+        `text` must occur in the row's text. Unless `whole` is given, `body` is "".
         """
-
-    def count(self, kind: Kind, group: str) -> int:
-        """Return the number of rows in a group."""
 
     def users(self, kind: Kind) -> list[str]:
         """Return the users that have a row, sorted by name."""
@@ -87,15 +83,16 @@ def find(rows: Rows, kind: Kind, id_: str) -> Row | None:
     return next(iter(rows.select(kind, ids=[id_], whole=True)), None)
 
 
-def update(rows: Rows, kind: Kind, id_: str, change: Callable[[Row | None], Row]) -> tuple[Row | None, Row]:
-    """Store the row that `change` makes from the stored one (None if there is none); return both.
+def update(rows: Rows, kind: Kind, id_: str, change: Callable[[Row | None], Row]) -> Row:
+    """Store the row that `change` makes from the stored one (None if there is none), and return it.
 
-    `change` is called again if another process has written the row meanwhile.
+    `change` is called again if another process has written the row meanwhile. A new row's version is the
+    time, so that no version of a deleted row comes again.
     """
     for _ in range(ATTEMPTS):
         old = find(rows, kind, id_)
-        expected = old.version if old else 0
-        new = replace(change(old), version=expected + 1)
-        if rows.swap(kind, new, expected=expected):
-            return old, new
+        version = old.version + 1 if old else time.time_ns() // 1000
+        new = replace(change(old), version=version)
+        if rows.swap(kind, new, expected=old.version if old else 0):
+            return new
     raise StoreError(f"Other processes keep changing '{id_}'.", "Try again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from pipeline.redaction import redacted
 from pipeline.steps.records import data_of
 from pipeline.stores.globs import as_scope
 from pipeline.stores.rows import Row
+from pipeline.words import well_formed
 
 TITLE_CHARACTERS = 60
 RECALLED_CHARACTERS = 2000
@@ -28,24 +29,28 @@ RECALLED_CHARACTERS = 2000
 class Turn:
     """One question with its answer, and the reader's rating of it (1, -1 or None).
 
-    `versions` are the former answers to the same question, oldest first. `embedding` has the float32 vectors
-    of its recalled texts, one after the other; the memory decides how many. `embedded_by` names their model.
+    `versions` are the former answers to the same question, oldest first.
     """
 
     id: str
-    question: str
     answer: Answer
     created_at: float
     feedback: int | None = None
     feedback_text: str = ""
     versions: tuple[Answer, ...] = ()
-    embedding: bytes = field(default=b"", compare=False)
-    embedded_by: str = field(default="", compare=False)
+
+    @property
+    def question(self) -> str:
+        """The question, as it was asked."""
+        return self.answer.question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallableTurn:
-    """A turn for the search over turns; `question` and `answer` are "" where it must not find them."""
+    """A turn for the search over turns; `question` and `answer` are "" where it must not find them.
+
+    `embedding` has the float32 vectors of these texts, one after the other; the memory decides how many.
+    """
 
     id: str
     conversation_id: str
@@ -53,87 +58,41 @@ class RecallableTurn:
     answer: str
     at: float
     embedding: bytes = b""
-    embedded_by: str = ""
+    embedded_by: str = ""  # the embedding model
 
 
-def turn_row(turn: Turn, *, conversation_id: str, user: str, at: float) -> Row:
-    """Return a turn as stores keep it: its answers as JSON without secrets, and the texts to find it by."""
-    question, answer = recalled_texts(turn)
-    head = {
-        "question": turn.question,
-        "created_at": turn.created_at,
-        "feedback": turn.feedback,
-        "feedback_text": turn.feedback_text,
-        "recalled_question": question,
-        "recalled_answer": answer,
-    }
-    return Row(
-        id=turn.id,
-        user=user,
-        group=conversation_id,
-        at=at,
-        text=f"{turn.question}\n{turn.answer.text}".casefold(),
-        head=json.dumps(head, ensure_ascii=False),
-        embedding=turn.embedding,
-        embedded_by=turn.embedded_by,
-        body=answers_json((turn.answer, *turn.versions)),
+def turn_row(turn: Turn, row: Row) -> Row:
+    """Return a turn's row with the turn as JSON without secrets, and the texts to find it by.
+
+    The embedding of texts that have changed is dropped.
+    """
+    head = json.dumps(recalled_texts(turn), ensure_ascii=False)
+    new = replace(
+        row,
+        text=well_formed(f"{turn.question}\n{turn.answer.text}".casefold()),
+        head=well_formed(head),
+        body=well_formed(redacted(json.dumps(turn, default=_fields, ensure_ascii=False))),
     )
+    return new if new.head == row.head else replace(new, embedding=b"", embedded_by="")
 
 
 def turn_of(row: Row) -> Turn:
-    """Return the turn of a whole row; keys of an answer that this version does not know are ignored."""
-    head = json.loads(row.head)
-    answer, *versions = _adapter().validate_python(json.loads(row.body))
-    return Turn(
-        row.id,
-        head["question"],
-        answer,
-        head["created_at"],
-        head["feedback"],
-        head["feedback_text"],
-        tuple(versions),
-        row.embedding,
-        row.embedded_by,
-    )
+    """Return the turn of a whole row; keys that this version does not know are ignored."""
+    return _adapter().validate_python(json.loads(row.body))
 
 
 def recallable_of(row: Row) -> RecallableTurn:
     """Return a row as the search over turns needs it."""
-    head = json.loads(row.head)
+    question, answer = json.loads(row.head)
     return RecallableTurn(
         id=row.id,
         conversation_id=row.group,
-        question=head["recalled_question"],
-        answer=head["recalled_answer"],
-        at=head["created_at"],
+        question=question,
+        answer=answer,
+        at=row.at,
         embedding=row.embedding,
         embedded_by=row.embedded_by,
     )
-
-
-def question_of(row: Row) -> str:
-    """Return the question of a turn's row."""
-    return str(json.loads(row.head)["question"])
-
-
-def without_old_embedding(new: Turn, old: Turn | None) -> Turn:
-    """Return a changed turn without the embedding of texts that have changed."""
-    if old is None or recalled_texts(old) == recalled_texts(new):
-        return new
-    return replace(new, embedding=b"", embedded_by="")
-
-
-def with_embedding(turn: Turn, made: RecallableTurn) -> Turn:
-    """Return a turn with the embedding of its recalled texts, or unchanged if those are others by now."""
-    if recalled_texts(turn) != (made.question, made.answer):
-        return turn
-    return replace(turn, embedding=made.embedding, embedded_by=made.embedded_by)
-
-
-def with_version(turn: Turn, version: int) -> Turn:
-    """Return the turn with another of its answers shown; the circle of answers keeps its order."""
-    circle = (*turn.versions, turn.answer)
-    return replace(turn, answer=circle[version], versions=(*circle[version + 1 :], *circle[:version]))
 
 
 def recalled_texts(turn: Turn) -> tuple[str, str]:
@@ -161,11 +120,6 @@ def title_of(question: str) -> str:
     return text[:TITLE_CHARACTERS].rsplit(" ", 1)[0] + " …"
 
 
-def answers_json(answers: tuple[Answer, ...]) -> str:
-    """Return answers as they are stored, without secrets. `asdict` would copy every rank of every step."""
-    return redacted(json.dumps(answers, default=_fields, ensure_ascii=False))
-
-
 def scope_of(answer: Answer) -> tuple[str, ...]:
     """Return the globs of the documents that were searched for an answer; () for all documents."""
     kept = answer.settings.get("paths")
@@ -180,11 +134,12 @@ def unknown_turn(turn_id: str) -> UnknownConversation:
 
 
 @cache
-def _adapter() -> TypeAdapter[tuple[Answer, ...]]:
-    return TypeAdapter(tuple[Answer, ...])
+def _adapter() -> TypeAdapter[Turn]:
+    return TypeAdapter(Turn)
 
 
 def _fields(value: object) -> Mapping[str, Any]:
+    """The fields of a record; `asdict` would copy every rank of every step."""
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} cannot be stored")
     return {item.name: getattr(value, item.name) for item in fields(value)}

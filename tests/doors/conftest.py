@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from athena import Athena, open_athena
 from athena.settings import Settings
 from doors import open_api
-from pipeline.stores.keys import RIGHTS, new_key
+from pipeline.stores.keys import RIGHTS
 from tests.fake_llm import FakeLLM
 
 FAN = """# Cabin fan
@@ -38,9 +38,7 @@ class Served:
 
     def key(self, name: str, *, rights: tuple[str, ...] = RIGHTS) -> str:
         """Store a new key of a user; return its secret."""
-        key, secret = new_key(name, user=name, rights=rights)
-        self.athena.keys.add(key)
-        return secret
+        return self.athena.keys.add(name, user=name, rights=rights)[1]
 
     def client(self, key: str = "", *, address: str = "127.0.0.1", **headers: str) -> TestClient:
         """Return a client at an address that sends a key, if one is given."""

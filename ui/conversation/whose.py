@@ -74,9 +74,7 @@ def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
     """Begin a conversation of this session's user; return its id."""
     athena = process.athena()
     store = athena.private_conversations if is_private() else athena.conversations
-    made = store.create(title, user=user(), assistant=assistant).info.id
-    if scope:
-        store.set_scope(made, scope)
+    made = store.create(title, user=user(), assistant=assistant, scope=scope).info.id
     if is_private():
         kept(Whose).begun.append(made)
     return made
@@ -114,7 +112,7 @@ def open_turn(turn_id: str) -> None:
     """Go to a turn of this session's user in its conversation, from a dialog."""
     conversations = process.athena().conversations
     try:
-        conversation = get(conversations.conversation_of(turn_id))
+        conversation = get(conversations.turn(turn_id).answer.conversation_id)
     except UnknownConversation:
         st.text("That message was deleted.")
         return

@@ -40,7 +40,6 @@ class EmbeddedRows:
         user: str | None = None,
         groups: Collection[str] | None = None,
         text: str = "",
-        before: tuple[float, str] | None = None,
         limit: int | None = None,
         whole: bool = False,
     ) -> list[Row]:
@@ -54,8 +53,6 @@ class EmbeddedRows:
             where, given = [*where, f'"group" {_AMONG}'], [*given, as_json(groups)]
         if text:
             where, given = [*where, "instr(text, ?)"], [*given, text]
-        if before is not None:
-            where, given = [*where, "(at, id) < (?, ?)"], [*given, *before]
         query = f"""
             SELECT {_COLUMNS if whole else _WITHOUT_BODY} FROM {kind} WHERE {" AND ".join(where) or "1"}
             ORDER BY at DESC, id DESC LIMIT ?
@@ -63,12 +60,6 @@ class EmbeddedRows:
         with self._reading() as connection:
             found = connection.execute(query, (*given, -1 if limit is None else limit))
             return [Row(**dict(zip(_NAMES, values, strict=True))) for values in found]
-
-    def count(self, kind: Kind, group: str) -> int:
-        """Return the number of rows in a group."""
-        with self._reading() as connection:
-            query = f'SELECT count(*) FROM {kind} WHERE "group" = ?'
-            return int(connection.execute(query, (group,)).fetchone()[0])
 
     def users(self, kind: Kind) -> list[str]:
         """Return the users that have a row, sorted by name."""

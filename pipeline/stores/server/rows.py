@@ -28,7 +28,6 @@ class ServerRows:
         user: str | None = None,
         groups: Collection[str] | None = None,
         text: str = "",
-        before: tuple[float, str] | None = None,
         limit: int | None = None,
         whole: bool = False,
     ) -> list[Row]:
@@ -44,18 +43,10 @@ class ServerRows:
             where.append({"group": {"$in": [*groups]}})
         if text:
             where.append({"text": {"$regex": re.escape(text)}})
-        if before is not None:
-            at, id_ = before
-            where.append({"$or": [{"at": {"$lt": at}}, {"at": at, "_id": {"$lt": id_}}]})
         with self._connections.mongodb() as database:
             found = database[kind].find({"$and": where} if where else {}, None if whole else {"body": 0})
             latest = found.sort([("at", -1), ("_id", -1)]).limit(limit or 0)
             return [_row(record) for record in latest]
-
-    def count(self, kind: Kind, group: str) -> int:
-        """Return the number of rows in a group."""
-        with self._connections.mongodb() as database:
-            return database[kind].count_documents({"group": group})
 
     def users(self, kind: Kind) -> list[str]:
         """Return the users that have a row, sorted by name."""

@@ -11,11 +11,11 @@ from pipeline.stores.turns import Turn
 
 def turn(question: str, text: str, **given: object) -> Turn:
     answer = Answer(question, question, text, "quote", "", abstained=False, **given)  # type: ignore[arg-type]
-    return Turn(question, question, answer, created_at=0.0)
+    return Turn(question, answer, created_at=0.0)
 
 
 def conversation(*turns: Turn) -> Conversation:
-    return Conversation(ConversationInfo("c", "Title", 0.0, 0.0, len(turns)), turns)
+    return Conversation(ConversationInfo("c", "Title", 0.0, 0.0), turns)
 
 
 def test_no_conversation_is_an_empty_history() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Answer
 from pipeline.steps.records import Step
+from pipeline.stores.rows import Row
 from pipeline.stores.turns import Turn, title_of, turn_of, turn_row
 from tests.answers import answer, citing
 
@@ -39,17 +40,18 @@ def any_of(hint: Any) -> st.SearchStrategy[Any]:
 
 @given(any_of(Answer))
 def test_an_answer_survives_its_json(given_answer: Answer) -> None:
-    turn = Turn("id", "Why?", given_answer, 1.0, versions=(given_answer,))
-    assert turn_of(turn_row(turn, conversation_id="c", user="ann", at=1.0)) == turn
+    turn = Turn("id", given_answer, 1.0, versions=(given_answer,))
+    assert turn_of(turn_row(turn, Row(id="id"))) == turn
 
 
 def test_keys_of_a_later_version_are_ignored() -> None:
-    turn = Turn("id", "Why?", answer(citations=(citing("The fan hums."),), steps=(Step("quote"),)), 1.0)
-    row = turn_row(turn, conversation_id="c", user="ann", at=1.0)
-    (stored,) = json.loads(row.body)
-    stored["mood"] = stored["citations"][0]["mood"] = stored["steps"][0]["mood"] = "good"
+    turn = Turn("id", answer(citations=(citing("The fan hums."),), steps=(Step("quote"),)), 1.0)
+    row = turn_row(turn, Row(id="id"))
+    whole = json.loads(row.body)
+    stored = whole["answer"]
+    whole["mood"] = stored["mood"] = stored["citations"][0]["mood"] = stored["steps"][0]["mood"] = "good"
     stored["steps"].append({"name": "ponder", "ms": 1.0})
-    assert turn_of(replace(row, body=json.dumps([stored]))).answer == answer(
+    assert turn_of(replace(row, body=json.dumps(whole))).answer == answer(
         citations=(citing("The fan hums."),), steps=(Step("quote"), Step("ponder", ms=1.0))
     )
 

@@ -144,9 +144,7 @@ def _until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_turn_whose_other_version_was_refused_is_shown_as_it_was() -> None:
-    turns = tuple(
-        Turn(name, "Why?", Answer("Why?", "Why?", "So.", "generate", "m", False), 0.0) for name in "ab"
-    )
+    turns = tuple(Turn(name, Answer("Why?", "Why?", "So.", "generate", "m", False), 0.0) for name in "ab")
     refused = Run("Why?", in_place_of="a")
     assert talk._is_stored(refused, turns)
     assert not talk._is_stored(Run("Why?"), turns), "another one of these words"
