@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -139,19 +139,18 @@ class MemoryRows:
     relations: tuple[Relation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserMemories(MemoryRows):
     """Everything of one user, at one `version`; oldest first."""
 
-    user: str = field(kw_only=True)
-    version: int = field(kw_only=True)
+    user: str
+    version: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryChanges(MemoryRows):
     """One write: rows that are added or replaced by id, then what is removed."""
 
-    _: KW_ONLY
     removed: tuple[str, ...] = ()  # ids of rows of any kind
     rests_on: tuple[str, ...] = ()  # ids of the turns that the rows were read from
     removed_turns: tuple[str, ...] = ()  # ids of turns to delete
