@@ -151,7 +151,7 @@ def test_conversations_are_listed_read_and_deleted(serve: Serve) -> None:
     client = serve().client()
     kept = client.post("/api/ask", json={"question": "What feeds the cabin fan?", "store": True}).json()
     [info] = client.get("/api/conversations").json()
-    assert info["id"] == kept["conversation_id"] and info["turns"] == 1
+    assert info["id"] == kept["conversation_id"]
     whole = client.get(f"/api/conversations/{info['id']}").json()
     assert whole["turns"][0]["answer"]["citations"][0]["source"] == "fan.md"
     assert client.delete(f"/api/conversations/{info['id']}").json() == {"deleted": [info["id"]]}
