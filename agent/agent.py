@@ -163,7 +163,7 @@ class AgentRun:
 
     def open_section(self, section_id: str) -> Sequence[Passage]:
         """Read a section whole by the id that stands beside its source."""
-        node = self.parts.hybrid_search.store.sections.get_many([section_id]).get(section_id)
+        node = self.parts.hybrid_search.store.get_many([section_id]).get(section_id)
         scope = as_scope(self.turn.options.paths)
         if node is None or (scope and not matches(node.metadata["source"], scope)):
             raise UnknownDocument(f"No section has the id '{section_id:.100}'.", "Ids stand beside sources.")

@@ -231,9 +231,9 @@ class Athena:
         from pipeline.ingesting.documents import paths_of
 
         with reading.changing_files:
-            info = self.store.sections.document(source).info
+            info = self.store.document(source).info
             folder = reading.kept_in(self.settings, info)
-            with self.store.writing(self.store.sections.statistics().manifest or self.manifest) as writing:
+            with self.store.writing(self.store.statistics().manifest or self.manifest) as writing:
                 writing.delete(source)
             return folder is not None and any(uploads.remove(path, folder) for path in paths_of(info))
 
@@ -247,7 +247,7 @@ class Athena:
             run_ahead(lambda: self.encoder.encode_query(""))
         if serving:
             shorten_pauses()
-            run_ahead(lambda: self.store.sentences.vocabulary("a"))
+            run_ahead(lambda: self.store.vocabulary("a"))
 
     # -- finding ------------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
         options=options_of(components.settings, MemoryOptions),
         static=tuple(own),
         find_model=lambda: _complete(components),
-        hashes=lambda: {info.source: info.hash for info in components.store().sections.documents()},
+        hashes=lambda: {info.source: info.hash for info in components.store().documents()},
         clock=lambda: round(conversations.clock(), 6),
     )
 

@@ -93,8 +93,8 @@ def _store(athena: Athena) -> Check:
 
 def _index(athena: Athena) -> Check:
     """Return the size of the index; advice where it has languages that the embedding model does not know."""
-    sections = athena.store.sections
-    statistics, documents = sections.statistics(), sections.documents()
+    store = athena.store
+    statistics, documents = store.statistics(), store.documents()
     stored = statistics.manifest
     if stored is None or not documents:
         return Check("index", False, "nothing is indexed", "Index a folder with `athena ingest FOLDER`.")

@@ -39,7 +39,7 @@ def manifest_of(encoder: Encoder) -> Manifest:
 
 def require_index(settings: Settings, store: DocumentStore) -> None:
     """Raise `NothingIndexed` where nothing was ever indexed."""
-    if store.sections.statistics().manifest is None:
+    if store.statistics().manifest is None:
         where = "the servers" if settings.store == "server" else f"'{settings.data_dir}'"
         raise NothingIndexed(
             f"Nothing is indexed in {where} yet.", "Index a folder of Markdown with `athena ingest FOLDER`."

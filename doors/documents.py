@@ -106,13 +106,13 @@ def ask(request: AskRequest, context: Reads) -> AnswerOut:
 @router.get("/documents", response_model=list[DocumentOut])
 def documents(context: Reads) -> list[DocumentInfo]:
     """List the indexed documents."""
-    return context.athena.store.sections.documents()
+    return context.athena.store.documents()
 
 
 @router.get("/documents/{source:path}", response_model=WholeDocument)
 def document(source: Source, context: Reads) -> StoredDocument:
     """Return one document with its text."""
-    return context.athena.store.sections.document(source)
+    return context.athena.store.document(source)
 
 
 @router.put("/documents/{source:path}", response_model=DocumentOut)
@@ -121,7 +121,7 @@ def put(source: Source, body: DocumentText, context: Writes) -> DocumentInfo:
     athena, name = context.athena, uploads.name_of(source)
     folder = athena.settings.data_dir / UPLOADS
     with changing_files, uploads.put_back(name, folder):
-        for info in athena.store.sections.documents():
+        for info in athena.store.documents():
             same = info.source.casefold() == name.casefold()
             if same and (info.source != name or kept_in(athena.settings, info) is None):
                 problem = f"'{name}' would replace '{info.source}', which was not uploaded so."
@@ -131,7 +131,7 @@ def put(source: Source, body: DocumentText, context: Writes) -> DocumentInfo:
         for wrong in athena.ingest([folder]).problems:
             if wrong.source == name:
                 raise UploadRefused(f"'{name}' cannot be indexed: {wrong.reason}.", wrong.fix)
-        return athena.store.sections.document(name).info
+        return athena.store.document(name).info
 
 
 @router.delete("/documents/{source:path}")

@@ -73,9 +73,9 @@ class Tools:
 
     def read(self, id: Text, offset: Annotated[int, Field(ge=0)] = 0) -> str:  # noqa: A002
         """Read a section by the `section_id` that `search` gave, or a whole document by its source."""
-        sections = self.open_athena().store.sections
-        node = sections.get_many([id]).get(id)
-        text = node.text if node else sections.document(id).text
+        store = self.open_athena().store
+        node = store.get_many([id]).get(id)
+        text = node.text if node else store.document(id).text
         end = offset + MOST_CHARACTERS
         more = f"\n\n(More follows: read it with offset {end}.)" if end < len(text) else ""
         return text[offset:end] + more
@@ -83,7 +83,7 @@ class Tools:
     def list_documents(self, path: str = "", after: str = "") -> list[str]:
         """List the sources of up to 200 documents: those after a source, within a glob or folder."""
         globs = as_globs([path] if path else [])
-        infos = self.open_athena().store.sections.documents()
+        infos = self.open_athena().store.documents()
         sources = [info.source for info in infos if info.source > after]
         return [source for source in sources if not globs or matches(source, globs)][:MOST_LISTED]
 
@@ -124,7 +124,7 @@ class DocumentServer(MCPServer[object]):
 
     async def list_resources(self) -> list[Resource]:
         """List the documents."""
-        infos = self.open_athena().store.sections.documents()
+        infos = self.open_athena().store.documents()
         names = [
             (info.source, info.title or info.source, URI + quote(info.source, safe="")) for info in infos
         ]
@@ -153,7 +153,7 @@ def make_server(athena: Callable[[], Athena], caller: Callable[[Context], Caller
     )
     def document(source: str) -> str:
         try:
-            return athena().store.sections.document(source).text
+            return athena().store.document(source).text
         except AthenaError as error:
             raise ResourceError(str(error)) from error
 

@@ -86,7 +86,7 @@ def evaluate_answers(
         else indexed_corpus(athena, folder, corpus, report)
     )
     with recording as recorder, own as (other, index):
-        queries = with_texts(queries, lambda source: other.store.sections.document(source).text)
+        queries = with_texts(queries, lambda source: other.store.document(source).text)
         threshold = other.hybrid_search.calibration.threshold
         heard, judgements = _asked(other, progress(queries, report, "Asking"), relevant_to(folder))
         judged = None
@@ -132,10 +132,10 @@ def _with_rules(
     """Add the judgements of the text by rule: groundedness, similarity, and facts of a generated answer."""
     if judged.abstained or heard.answer is None:
         return judged
-    sections = athena.store.sections
+    store = athena.store
     judged = replace(
         judged,
-        groundedness=groundedness(heard.answer, text_of=lambda source: sections.document(source).text),
+        groundedness=groundedness(heard.answer, text_of=lambda source: store.document(source).text),
         similarity=similarity(query.reference, judged.text) if query.reference else None,
     )
     wanted = [query.reference] if query.reference else [gold.text for gold in query.gold]

@@ -96,15 +96,14 @@ def section_of(document: Document) -> Section:
 
 def index_of(store: DocumentStore, *, names: dict[str, str] | None = None, seconds: float = 0.0) -> Indexed:
     """Describe the index of a store; sections of Markdown are named `SOURCE#HEADING > PATH`."""
-    sections = store.sections
-    documents = sections.documents()
+    documents = store.documents()
     if names is None:
         names = {
             section.node_id: f"{info.source}#{_headings(section.metadata)}"
             for info in documents
-            for section in sections.document(info.source).sections
+            for section in store.document(info.source).sections
         }
-    return Indexed(names, len(documents), sections.statistics().sentences, seconds)
+    return Indexed(names, len(documents), store.statistics().sentences, seconds)
 
 
 def _headings(metadata: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from athena.assistant import Athena
 from athena.components import build_components
@@ -19,16 +19,12 @@ from pipeline.answer import Answer
 from pipeline.steps.records import data_of
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from athena.settings import Settings
     from evals.talks import Step, Talk
-    from pipeline.stores.base import Manifest, SectionStore, SentenceIndex, Store, Writing
-    from pipeline.stores.conversations import Conversations
-    from pipeline.stores.memories import Memories
-    from pipeline.stores.rows import Rows
+    from pipeline.stores.base import Store
 
 PAUSE_S = 1.0  # between steps of the same time
+OWN = frozenset({"conversations", "memories", "rows", "close"})  # of a played store
 Seen = TypeVar("Seen")
 EMPTY = Document(_id="empty", title="Empty", text="Nothing.")  # a chat needs an index
 
@@ -70,20 +66,10 @@ class PlayedStore:
     """The documents of one store, which stays open, and the conversations and memories of another."""
 
     def __init__(self, documents: Store, own: Store) -> None:
-        self.sections: SectionStore = documents.sections
-        self.sentences: SentenceIndex = documents.sentences
-        self.conversations: Conversations = own.conversations
-        self.memories: Memories = own.memories
-        self.rows: Rows = own.rows
         self._documents, self._own = documents, own
 
-    def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
-        """Change the documents."""
-        return self._documents.writing(manifest, rebuild=rebuild)
-
-    def close(self) -> None:
-        """Close the store of the conversations and memories."""
-        self._own.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own if name in OWN else self._documents, name)
 
 
 class PlayedAthena(Athena):
@@ -91,7 +77,7 @@ class PlayedAthena(Athena):
 
     def __init__(self, live: Athena, settings: Settings, *, documents: Store) -> None:
         own = build_components(settings, live.models.given)
-        store: Lazy[Store] = Lazy(lambda: PlayedStore(documents, open_store(settings)))
+        store: Lazy[Store] = Lazy(lambda: cast("Store", PlayedStore(documents, open_store(settings))))
         super().__init__(replace(own, models=live.models, store=store))
         self.at = 0.0  # its present time
         self.conversations.clock = lambda: self.at
@@ -156,7 +142,7 @@ def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
         here = {"data_dir": folder, "store": "embedded", "phoenix_url": ""}
         settings = live.settings.model_copy(update=here | changes)
         documents = live.store
-        if documents.sections.statistics().manifest is None:
+        if documents.statistics().manifest is None:
             elsewhere = settings.model_copy(update={"data_dir": folder / "documents"})
             documents = opened.enter_context(closing(open_store(elsewhere)))
             index_documents(live, [EMPTY], store=documents)

@@ -70,8 +70,8 @@ def shown_texts(athena: Athena) -> Iterator[str]:
     """Yield the text of each indexed section as readers see it."""
     from readers.dialects import display
 
-    for info in athena.store.sections.documents():
-        for section in athena.store.sections.document(info.source).sections:
+    for info in athena.store.documents():
+        for section in athena.store.document(info.source).sections:
             yield display(section.metadata.get("shown", section.text))
 
 

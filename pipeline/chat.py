@@ -105,7 +105,7 @@ class ChatRecipe:
         from pipeline.asking.rewriting import rewrite
 
         history = fitting_history(turn.history, budget=self.parts.limits.history_tokens)
-        languages = [*self.parts.hybrid_search.store.sections.statistics().languages]
+        languages = [*self.parts.hybrid_search.store.statistics().languages]
         with turn.trace.step("condense", message=turn.message, messages=len(history)) as step:
             try:
                 found = rewrite(
@@ -251,7 +251,7 @@ class ChatRecipe:
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 
     def _file_hashes(self) -> Mapping[str, str]:
-        documents = self.parts.hybrid_search.store.sections.documents()
+        documents = self.parts.hybrid_search.store.documents()
         return {info.source: info.hash for info in documents}
 
     # -- running it ---------------------------------------------------------------------------------

@@ -49,12 +49,12 @@ def ingest(
         StoreError: the store cannot be written.
     """
     started, report = time.perf_counter(), IngestReport()
-    report.outdated = "" if rebuild else why_outdated(store.sections.statistics().manifest, manifest)
+    report.outdated = "" if rebuild else why_outdated(store.statistics().manifest, manifest)
     with (
         store.writing(manifest, rebuild=rebuild or bool(report.outdated)) as writing,
         ThreadPoolExecutor(1, "athena-embed") as model,
     ):
-        indexed = store.sections.documents()
+        indexed = store.documents()
         found = find_documents(paths, reader=reader, indexed=indexed, root=root, uploads=uploads)
         report.problems += found.problems
         report.left_out += found.left_out
@@ -71,7 +71,7 @@ def ingest(
             run.delete_gone()
         except Stopped:
             report.stopped = True
-    documents = store.sections.documents()
+    documents = store.documents()
     report.sections = sum(info.sections for info in documents)
     report.sentences = sum(info.sentences for info in documents)
     report.seconds = time.perf_counter() - started

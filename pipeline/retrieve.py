@@ -67,7 +67,7 @@ class HybridSearch:
         set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a reranker that fails is a
         failed step.
         """
-        options, stop, index = options or self.options, stop or threading.Event(), self.store.sentences
+        options, stop, index = options or self.options, stop or threading.Event(), self.store
         trace, asked = Trace(ranks=ranks, emit=emit), well_formed(question[:LONGEST])
         with trace.step("correct", question=asked) as correcting:
             question = corrected(asked, index) if correcting.is_on(options.spelling) else asked
@@ -87,7 +87,7 @@ class HybridSearch:
                 vector = _mean(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.data["dimensions"] = len(vector)
         alpha = fusion.alpha_for(
-            options.alpha, self.store.sections.statistics().languages, self.encoder.languages
+            options.alpha, self.store.statistics().languages, self.encoder.languages
         )
         with trace.step(
             "search",
@@ -95,7 +95,7 @@ class HybridSearch:
             alpha=alpha,
             candidates=options.candidates,
             paths=options.paths,
-            sentences=self.store.sections.statistics().sentences,
+            sentences=self.store.statistics().sentences,
         ) as searching:
             found = self._search(question, vector, alpha=alpha, options=options)
             searching.data |= {name: _rounded(getattr(found, name)) for name in LISTS}
@@ -108,7 +108,7 @@ class HybridSearch:
             depth = max(options.top_k, READ_PASSAGES)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)
             leaves = fusion.sentence_scores(found, weights=weights)
-            passages = gather(sections, leaves, nodes=self.store.sections)
+            passages = gather(sections, leaves, nodes=self.store)
             merging.data["sections"] = fetched(passages)
         with trace.step("rerank") as reranking:
             if reranking.is_on(options.rerank):
@@ -127,7 +127,7 @@ class HybridSearch:
             if passages and is_named(question, passages[0].section):
                 merging_up.skip("the question names the first section")
             elif merging_up.is_on(options.merge_up):
-                passages = merge_up(merging_up, passages, self.store.sections)
+                passages = merge_up(merging_up, passages, self.store)
         with trace.step("select", top_k=options.top_k, context_tokens=options.context_tokens) as selecting:
             passages = select(selecting, passages, self.count_tokens)
         return passages, verdict
@@ -141,18 +141,18 @@ class HybridSearch:
             vector=vector if alpha > 0 else None,
             top_k=options.candidates,
             paths=options.paths,
-            languages=tuple(self.store.sections.statistics().languages) or ("en",),
+            languages=tuple(self.store.statistics().languages) or ("en",),
         )
-        return self.store.sentences.search(request)
+        return self.store.search(request)
 
     def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:
         """Return the verdict on the fetched passages; without any, the documents do not answer."""
-        calibration, index = self.calibration, self.store.sentences
+        calibration, index = self.calibration, self.store
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
         unknown = index.lacking([*content_terms(question), *names(question)])
         values = signals(
-            question, found, passages, sentences=self.store.sections.statistics().sentences, unknown=unknown
+            question, found, passages, sentences=self.store.statistics().sentences, unknown=unknown
         )
         return judge(question, values, passages[0], calibration=calibration, unknown=unknown)
 

@@ -49,7 +49,7 @@ def _is_playable() -> bool:
     if not has_mission(process.settings()):
         return False
     try:
-        documents = process.athena().store.sections.documents()
+        documents = process.athena().store.documents()
     except AthenaError:  # the page says so
         return True
     return not documents or is_the_ships(documents)

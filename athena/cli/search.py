@@ -66,7 +66,7 @@ def _reason(athena: Athena, retrieval: Retrieval, name: str) -> Why:
     source, mark, heading = name.partition("#")
     if not mark or not heading:
         raise typer.BadParameter("write it as SOURCE#HEADING, as in systems/ecs.md#Cabin fan")
-    return why(retrieval, sections=athena.store.sections, source=source, heading=heading)
+    return why(retrieval, store=athena.store, source=source, heading=heading)
 
 
 def search_text(retrieval: Retrieval) -> Group:

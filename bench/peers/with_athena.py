@@ -15,7 +15,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
     """Index the folder; a second time, files that have not changed are skipped."""
     with open_athena(load_settings(data_dir=options.store, llm="none")) as athena:
         athena.ingest([options.folder])
-        return {"passages": athena.store.sections.statistics().sentences, "unit": "sentences"}
+        return {"passages": athena.store.statistics().sentences, "unit": "sentences"}
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:

@@ -102,7 +102,7 @@ def choose_quotes(
     found = quotable(retrieval, store)
     if not found:
         return []
-    vectors = store.sentences.vectors([leaf.node_id for item in found for leaf in item.leaves])
+    vectors = store.vectors([leaf.node_id for item in found for leaf in item.leaves])
     query = encoder.encode_query(retrieval.question)
     chances = sentence_chances(sentence_signals(retrieval.question, found, vectors, query), found, weights)
     spans = [span for item, own in zip(found, chances, strict=True) for span in _spans(item, own)]

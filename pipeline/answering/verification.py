@@ -94,7 +94,7 @@ class Sources:
             for number, passage in passages.items()
             for node in own.get(passage.section.node_id, ())
         ]
-        return cls(leaves, store.sentences.vectors([node.node_id for _, _, node in leaves]), encoder)
+        return cls(leaves, store.vectors([node.node_id for _, _, node in leaves]), encoder)
 
     def judge(self, sentence: str, numbers: Collection[int] = ()) -> Judgement:
         """Judge a sentence without markers; `numbers` are the sources that the model named for it."""

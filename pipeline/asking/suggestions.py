@@ -10,7 +10,7 @@ from pipeline.errors import UnknownDocument
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation
-    from pipeline.stores.base import DocumentInfo, SectionStore
+    from pipeline.stores.base import DocumentInfo, DocumentStore
 
 
 def first_topics(documents: Sequence[DocumentInfo], *, limit: int = 4) -> list[str]:
@@ -21,7 +21,7 @@ def first_topics(documents: Sequence[DocumentInfo], *, limit: int = 4) -> list[s
 
 
 def next_topics(
-    citations: Sequence[Citation], sections: SectionStore, *, without: Collection[str] = (), limit: int = 3
+    citations: Sequence[Citation], sections: DocumentStore, *, without: Collection[str] = (), limit: int = 3
 ) -> list[str]:
     """Return up to `limit` headings below, beside and near the cited sections, except those in `without`."""
     known = {topic.casefold() for topic in (*without, *(_topic(item.heading_path) for item in citations))}
@@ -34,7 +34,7 @@ def _topic(path: Sequence[str]) -> str:
     return ": ".join(path[-2:])
 
 
-def _paths_near(citation: Citation, sections: SectionStore) -> list[tuple[str, ...]]:
+def _paths_near(citation: Citation, sections: DocumentStore) -> list[tuple[str, ...]]:
     """Heading paths of the cited document: below the cited section, beside it, then all others."""
     try:
         found = sections.document(citation.source).sections

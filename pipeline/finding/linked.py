@@ -32,8 +32,8 @@ def with_linked(
     terms, asked = content_terms(question), names(question)
     read = [(hit.node, passage.score) for passage in passages[:READ_PASSAGES] for hit in passage.sentences]
     if asked and passages:
-        rows = store.sentences.search(SearchRequest(" ".join(asked), None, CANDIDATES, paths)).bm25_sentences
-        nodes = store.sections.get_many([hit.node_id for hit in rows])
+        rows = store.search(SearchRequest(" ".join(asked), None, CANDIDATES, paths)).bm25_sentences
+        nodes = store.get_many([hit.node_id for hit in rows])
         read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
     scores: dict[str, float] = {}
     for node, score in read:
@@ -45,10 +45,10 @@ def with_linked(
         own = passages[0].section.metadata["heading_path"][-1:] if passages else []
         is_alone = bool(asked) and asked <= opening_names(own)
         return [one for one in passages if not is_alone or bears_names(question, one.section)]
-    hits = store.sentences.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
+    hits = store.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
     known = {section_id for passage in passages for section_id in passage.section_ids}
     linked = []
-    for section in store.sections.get_many([hit.node_id for hit in hits]).values():
+    for section in store.get_many([hit.node_id for hit in hits]).values():
         opening = opening_names(section.metadata["heading_path"])
         score = max((scores[code] for code in opening & scores.keys()), default=0.0)
         if score and section.node_id not in known:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, end_of, start_of
-from pipeline.stores.base import SectionStore, StoredDocument
+from pipeline.stores.base import DocumentStore, StoredDocument
 
 if TYPE_CHECKING:
     from pipeline.steps.records import Step
@@ -24,7 +24,7 @@ def is_merged(found: int, children: int) -> bool:
     return found >= max(MIN_CHILDREN, MIN_SHARE * children)
 
 
-def merge_up(step: Step, passages: list[Passage], sections: SectionStore) -> list[Passage]:
+def merge_up(step: Step, passages: list[Passage], sections: DocumentStore) -> list[Passage]:
     """Return the passages, in which a heading's whole text replaces its sections if enough were found.
 
     The children of a heading are its own text and the headings directly under it; those among the first
@@ -52,7 +52,7 @@ def _heading(section: Node) -> Heading:
     return (section.metadata["source"], *section.metadata["heading_path"])
 
 
-def _family(heading: Heading, sections: SectionStore) -> StoredDocument | None:
+def _family(heading: Heading, sections: DocumentStore) -> StoredDocument | None:
     """Return a heading's document with the sections under that heading alone; None if it is gone."""
     try:
         document = sections.document(heading[0])

@@ -12,7 +12,7 @@ from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
-from pipeline.stores.base import DocumentStore, SectionStore, sentences_by_section
+from pipeline.stores.base import DocumentStore, sentences_by_section
 from readers.dialects import display, title_key
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ def fetch_sections(
 
     A section that another process has deleted since is left out.
     """
-    nodes = store.sections.get_many([item.id for item in ranking[:depth]])
+    nodes = store.get_many([item.id for item in ranking[:depth]])
     title = f"={title_key(question)}"
-    is_title = not store.sentences.lacking([title])
+    is_title = not store.lacking([title])
     if is_title or names(question) or any("version" in node.metadata for node in nodes.values()):
-        nodes = store.sections.get_many([item.id for item in ranking[:LOOKED_AT]])
+        nodes = store.get_many([item.id for item in ranking[:LOOKED_AT]])
     found = [(item, nodes[item.id]) for item in ranking if item.id in nodes]
     return names_first(found, [node for _, node in found], question)[:depth]
 
@@ -43,7 +43,7 @@ def gather(
     found: Sequence[tuple[Fused, StoredNode]],
     scores: Mapping[str, Mapping[str, float]],
     *,
-    nodes: SectionStore,
+    nodes: DocumentStore,
 ) -> list[Passage]:
     """Return a passage for each section, with its scored sentences, best first.
 
@@ -78,7 +78,7 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
     """Return the sentences of each passage in reading order, by its section's id."""
     found = sentences_by_section(
-        store.sections, [section for passage in passages for section in passage.section_ids]
+        store, [section for passage in passages for section in passage.section_ids]
     )
     return {
         passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pipeline.analysis import analyse
-from pipeline.stores.base import SentenceIndex
+from pipeline.stores.base import DocumentStore
 from pipeline.terms import stop_terms
 
 ANY_EDIT = 6  # letters; shorter words are often right where another is one edit away (spot, slot)
@@ -13,7 +13,7 @@ ANY_EDIT = 6  # letters; shorter words are often right where another is one edit
 _WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
 
 
-def corrected(question: str, index: SentenceIndex) -> str:
+def corrected(question: str, index: DocumentStore) -> str:
     """Return the question with its misspelt words corrected; raises `StoreError`.
 
     One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
@@ -29,7 +29,7 @@ def corrected(question: str, index: SentenceIndex) -> str:
     return _WORD.sub(meant, question)
 
 
-def _nearest(written: str, index: SentenceIndex) -> str:
+def _nearest(written: str, index: DocumentStore) -> str:
     """Return the documents' word that is one edit away from a word; without one, the word."""
     from rapidfuzz.distance import OSA
 

@@ -12,7 +12,7 @@ from pipeline.errors import UnknownDocument
 from pipeline.finding.fusion import LISTS
 from pipeline.nodes import Node, end_of, start_of
 from pipeline.steps.records import Step, data_of
-from pipeline.stores.base import SectionStore
+from pipeline.stores.base import DocumentStore
 from pipeline.stores.globs import matches
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class Why:
     final_rank: int | None = None
 
 
-def why(retrieval: Retrieval, *, sections: SectionStore, source: str, heading: str) -> Why:
+def why(retrieval: Retrieval, *, store: DocumentStore, source: str, heading: str) -> Why:
     """Follow the section `heading` ("Tank", "ECS > Tank") through a search that kept all ranks."""
     try:
-        found = sections.document(source).sections
+        found = store.document(source).sections
     except UnknownDocument as error:
         return Why(source, (), NOT_INDEXED, str(error))
     wanted = heading.strip().casefold()
@@ -75,12 +75,11 @@ def why_answered(
         hypothesis=data_of(answer.steps, "embed").get("hypothesis", ""),
         ranks=None,
     )
-    sections = hybrid_search.store.sections
-    found = why(retrieval, sections=sections, source=source, heading=heading)
+    found = why(retrieval, store=hybrid_search.store, source=source, heading=heading)
     if not found.final_rank:
         return found
     cited = [one for one in (*answer.citations, *answer.nearest) if one.source == source]
-    for section in sections.document(source).sections:
+    for section in hybrid_search.store.document(source).sections:
         is_own = tuple(section.metadata["heading_path"]) == found.heading_path
         if is_own and any(one.start < end_of(section) and start_of(section) < one.end for one in cited):
             return found

@@ -49,7 +49,7 @@ class IngestRun:
 
     def __post_init__(self) -> None:
         """Look at what is indexed already."""
-        self.indexed = {info.source: info for info in self.store.sections.documents()}
+        self.indexed = {info.source: info for info in self.store.documents()}
         self.by_hash = {info.hash: info.source for info in self.indexed.values()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
@@ -137,7 +137,7 @@ class IngestRun:
 
     def _stored(self, source: str) -> Source:
         """A document's text in the index."""
-        stored = self.store.sections.document(source)
+        stored = self.store.document(source)
         return Source(stored.text, stored.info.hash)
 
     def _cut(self, candidate: Candidate, content: Source) -> CutDocument:
@@ -178,8 +178,8 @@ def embedding_texts(
 
 def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
     """Return the vectors of an indexed document by embedded text; raises `UnknownDocument`."""
-    sections = store.sections.document(source).sections
-    sentences = store.sections.get_many((), of_sections=[section.node_id for section in sections])
+    sections = store.document(source).sections
+    sentences = store.get_many((), of_sections=[section.node_id for section in sections])
     texts = embedding_texts(sections, sentences.values(), encoder=encoder)
-    vectors = store.sentences.vectors(list(texts))
+    vectors = store.vectors(list(texts))
     return {text: vectors[node_id] for node_id, text in texts.items()}

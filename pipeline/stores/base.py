@@ -1,8 +1,7 @@
 """The protocols of a store, and the records that cross them.
 
-A new backend writes 18 methods: 12 of `DocumentStore`, `SectionStore`, `SentenceIndex` and `Writing`, and 6
-of `Rows` (`rows.py`). No type of a backend crosses this line: nodes are those of `pipeline/nodes.py`,
-vectors are NumPy arrays.
+A new backend writes 18 methods: 12 of `DocumentStore` and `Writing`, and 6 of `Rows` (`rows.py`). No type of
+a backend crosses this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from pipeline.analysis import analyse_query
-from pipeline.errors import ManifestMismatch, StoreError
+from pipeline.errors import ManifestMismatch
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.globs import Globs
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:  # an ingest with nothing to do has no use for NumPy
 Vector: TypeAlias = "NDArray[np.float32]"  # (dimensions,), unit length
 Level = Literal["section", "sentence"]
 LEVELS: tuple[Level, ...] = ("section", "sentence")
-
-SENTENCES_PER_SECTION = 2
-"""How many times longer than the lists of sections those of sentences are: a section has several."""
 
 
 class Hit(NamedTuple):
@@ -112,24 +108,15 @@ class NewDocument:
     sentences: Sequence[Node]
     vectors: Mapping[str, Vector]
 
-    def vector(self, node: Node) -> Vector:
-        """The vector of one of its nodes; raises `StoreError` where it has none."""
-        if node.node_id not in self.vectors:
-            raise StoreError(
-                f"Cannot store '{self.source}': node {node.node_id} has no vector.",
-                "Every section and sentence must be embedded.",
-            )
-        return self.vectors[node.node_id]
+    @property
+    def language(self) -> str:
+        """The ISO 639-1 code of its language."""
+        return str(self.sections[0].metadata.get("language", "en")) if self.sections else "en"
 
     def sentences_by_section(self) -> dict[str, list[Node]]:
-        """The sentences of every section, in order; raises `StoreError` for a sentence of none."""
+        """The sentences of every section, in order."""
         by_section: dict[str, list[Node]] = {section.node_id: [] for section in self.sections}
         for sentence in self.sentences:
-            if sentence.section_id not in by_section:
-                raise StoreError(
-                    f"Cannot store '{self.source}': sentence {sentence.node_id} has no section in it.",
-                    "Its splitter must set `section_id`.",
-                )
             by_section[sentence.section_id].append(sentence)
         return by_section
 
@@ -149,6 +136,11 @@ class SearchRequest:
         """The terms to search for: those of the text in each language, and one for the text as a title."""
         return analyse_query(self.text, self.languages) if self.text else []
 
+    @property
+    def limits(self) -> dict[Level, int]:
+        """The length of the lists of each level: a section has several sentences."""
+        return {"section": self.top_k, "sentence": 2 * self.top_k}
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResponse:
@@ -160,8 +152,18 @@ class SearchResponse:
     dense_sentences: Ranking
 
 
-class SectionStore(Protocol):
-    """Reads documents and their nodes."""
+class Writing(Protocol):
+    """Changes documents."""
+
+    def replace(self, *documents: NewDocument) -> None:
+        """Write documents in the place of their former versions; after a kill, each is whole, old or new."""
+
+    def delete(self, source: str) -> None:
+        """Delete a document with its nodes; raises `UnknownDocument`."""
+
+
+class DocumentStore(Protocol):
+    """Reads, searches and writes the documents of one store."""
 
     def documents(self) -> list[DocumentInfo]:
         """All indexed documents, by source."""
@@ -180,10 +182,6 @@ class SectionStore(Protocol):
     def statistics(self) -> Statistics:
         """How much is indexed, and what it was made with; cheap, because each search asks."""
 
-
-class SentenceIndex(Protocol):
-    """Searches sections and sentences."""
-
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search both levels by BM25 and by vector; raises `ManifestMismatch`."""
 
@@ -201,28 +199,6 @@ class SentenceIndex(Protocol):
 
         Words of deleted documents may still be among them.
         """
-
-
-class Writing(Protocol):
-    """Changes documents."""
-
-    def replace(self, *documents: NewDocument) -> None:
-        """Write documents in the place of their former versions; after a kill, each is whole, old or new."""
-
-    def delete(self, source: str) -> None:
-        """Delete a document with its nodes; raises `UnknownDocument`."""
-
-
-class DocumentStore(Protocol):
-    """Reads, searches and writes the documents of one store."""
-
-    @property
-    def sections(self) -> SectionStore:
-        """Documents and sections."""
-
-    @property
-    def sentences(self) -> SentenceIndex:
-        """The search."""
 
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Change documents in the block; raises `ManifestMismatch`.
@@ -251,17 +227,17 @@ class Store(DocumentStore, Protocol):
         """The rows of which conversations, memories and API keys are made."""
 
 
-def sentences_by_section(sections: SectionStore, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
+def sentences_by_section(store: DocumentStore, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
     """All sentences of some sections, in reading order; a section without sentences is missing."""
     found: dict[str, list[StoredNode]] = {}
-    for sentence in sections.get_many((), of_sections=section_ids).values():
+    for sentence in store.get_many((), of_sections=section_ids).values():
         found.setdefault(sentence.section_id, []).append(sentence)
     return found
 
 
 # -- what an index was made with ------------------------------------------------------------------------
 
-FORMAT = 3
+FORMAT = 4
 """Rises when the same files would make other documents or ids; the recipe of embedding has a number of its
 own, `pipeline.analysis.EMBEDDING_RECIPE`."""
 
@@ -271,22 +247,23 @@ INGEST = (
 )
 
 
-def check_manifest(stored: Manifest | None, wanted: Manifest | None) -> None:
+def check_manifest(stored: Manifest, wanted: Manifest) -> None:
     """Raise `ManifestMismatch` where an index that has documents was not made with `wanted`."""
-    if stored is None or wanted is None:
-        return
-    if chosen := _other_choices(stored, wanted):
+    chosen, outdated = _differences(stored, wanted)
+    if chosen:
         raise ManifestMismatch(
             f"The index was made with other settings: {'; '.join(chosen)}.",
             f"Rebuild it with {REBUILD}, or go back to the former settings.",
         )
-    if outdated := why_outdated(stored, wanted):
-        raise ManifestMismatch(f"The index is outdated: it was made with {outdated}.", INGEST)
+    if outdated:
+        made_with = " and ".join(outdated)
+        raise ManifestMismatch(f"The index is outdated: it was made with {made_with}.", INGEST)
 
 
 def check_search(stored: Manifest, wanted: Callable[[], Manifest] | None, request: SearchRequest) -> None:
     """Raise `ManifestMismatch` where an index cannot be searched with the wanted manifest or the vector."""
-    check_manifest(stored, wanted() if wanted else None)
+    if wanted is not None:
+        check_manifest(stored, wanted())
     if request.vector is not None and len(request.vector) != stored.dimensions:
         raise ManifestMismatch(
             f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
@@ -301,23 +278,24 @@ def why_outdated(stored: Manifest | None, wanted: Manifest) -> str:
     Empty where nothing differs, there is no index, or the user chose another model or splitter: that may be a
     mistake, and such an index is made anew only on request. An outdated one is made anew by the next ingest.
     """
-    if stored is None or _other_choices(stored, wanted):
-        return ""
+    chosen, outdated = _differences(stored, wanted) if stored else ([], [])
+    return "" if chosen else " and ".join(outdated)
+
+
+def _differences(stored: Manifest, wanted: Manifest) -> tuple[list[str], list[str]]:
+    """What the user chose otherwise, and what else differs."""
+    choices = {
+        "embedding model": (stored.embedding_model, wanted.embedding_model),
+        "splitter": (stored.splitter, wanted.splitter),
+    }
     others = {
         f"format {stored.format}": stored.format != wanted.format,
         f"vectors of {stored.dimensions} dimensions": stored.dimensions != wanted.dimensions,
         "another model file": stored.fingerprint != wanted.fingerprint,
         "another recipe of embedding": stored.recipe != wanted.recipe,
     }
-    return " and ".join(name for name, differs in others.items() if differs)
-
-
-def _other_choices(stored: Manifest, wanted: Manifest) -> list[str]:
-    pairs = {
-        "embedding model": (stored.embedding_model, wanted.embedding_model),
-        "splitter": (stored.splitter, wanted.splitter),
-    }
-    return [f"{name} {was}, now {now}" for name, (was, now) in pairs.items() if was != now]
+    chosen = [f"{name} {was}, now {now}" for name, (was, now) in choices.items() if was != now]
+    return chosen, [name for name, differs in others.items() if differs]
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -25,14 +25,14 @@ def copy_documents(source: DocumentStore, target: DocumentStore, *, report: Repo
     Raises `StoreError` where there is nothing to copy, and `ManifestMismatch` where the target was made with
     another embedding model, model file, recipe or splitter.
     """
-    manifest = source.sections.statistics().manifest
+    manifest = source.statistics().manifest
     if manifest is None:
         raise StoreError("There is no index to copy.", "Make one with `athena ingest FOLDER`.")
-    wanted = source.sections.documents()
+    wanted = source.documents()
     if not all(info.indexed_at for info in wanted):
         raise StoreError("A rebuild of this index was interrupted.", "Go on with `athena ingest FOLDER`.")
     with target.writing(manifest) as writing:
-        present = {info.source for info in target.sections.documents() if info.indexed_at}
+        present = {info.source for info in target.documents() if info.indexed_at}
         missing = [info for info in wanted if info.source not in present]
         for done, info in enumerate(missing, start=1):
             writing.replace(_whole(source, info))
@@ -63,11 +63,11 @@ def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
 
 def _whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
     """A stored document as it goes into another store."""
-    stored = store.sections.document(info.source)
+    stored = store.document(info.source)
     ids = [section.node_id for section in stored.sections]
-    sentences = [*store.sections.get_many((), of_sections=ids).values()]
+    sentences = [*store.get_many((), of_sections=ids).values()]
     return NewDocument(
         id=info.id, source=info.source, root=info.root, title=info.title, hash=info.hash, text=stored.text,
         sections=stored.sections, sentences=sentences,
-        vectors=store.sentences.vectors([*ids, *(sentence.node_id for sentence in sentences)]),
+        vectors=store.vectors([*ids, *(sentence.node_id for sentence in sentences)]),
     )  # fmt: skip

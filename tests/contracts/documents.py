@@ -19,7 +19,7 @@ OTHER_MANIFEST = replace(MANIFEST, embedding_model="other", dimensions=16)
 
 def delete(store: DocumentStore, source: str) -> None:
     """Remove a document from a store that has one; raises `UnknownDocument`."""
-    with store.writing(store.sections.statistics().manifest or MANIFEST) as writing:
+    with store.writing(store.statistics().manifest or MANIFEST) as writing:
         writing.delete(source)
 
 
@@ -73,7 +73,7 @@ def _sentence(section: Section, text: str, *, position: int, siblings: int, star
 
 def found(store: DocumentStore, text: str) -> set[str]:
     """Sections that hold the words, checked to be found by vector, too."""
-    response = store.sentences.search(SearchRequest(text, ENCODER.encode_query(text), 100))
+    response = store.search(SearchRequest(text, ENCODER.encode_query(text), 100))
     by_words = {hit.section_id for hit in response.bm25_sections}
     assert by_words <= {hit.section_id for hit in response.dense_sections}
     return by_words

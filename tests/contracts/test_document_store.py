@@ -37,35 +37,35 @@ class TestDocumentStore:
         assert found(store, "oldest") == set()
         assert found(store, "newest") == {make_id("a.md", "New")}
         assert found(store, "stays") == {make_id("a.md", "Same")}
-        assert store.sections.statistics().sentences == 2
-        assert len(store.sections.documents()) == 1
+        assert store.statistics().sentences == 2
+        assert len(store.documents()) == 1
 
     def test_every_write_raises_the_generation(self, store: DocumentStore) -> None:
         generations = []
         for number in range(3):
             write(store, "a.md", {"A": [f"Version {number}."]})
-            manifest = store.sections.statistics().manifest
+            manifest = store.statistics().manifest
             assert manifest is not None
             generations.append(manifest.generation)
         assert generations == sorted(set(generations))
 
     def test_the_count_follows_every_change(self, store: DocumentStore) -> None:
-        assert store.sections.statistics().sentences == 0
+        assert store.statistics().sentences == 0
         write(store, "a.md", {"A": ["Alpha.", "Beta."]})
-        assert store.sections.statistics().sentences == 2
+        assert store.statistics().sentences == 2
         write(store, "a.md", {"A": ["Alpha."]})
-        assert store.sections.statistics().sentences == 1
+        assert store.statistics().sentences == 1
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
-            assert store.sections.statistics().sentences == 0
+            assert store.statistics().sentences == 0
             writing.replace(make_document("b.md", {"B": ["Beta.", "Gamma."]}, encoder=OTHER_ENCODER))
-        assert store.sections.statistics().sentences == 2
+        assert store.statistics().sentences == 2
         delete(store, "b.md")
-        assert store.sections.statistics().sentences == 0
+        assert store.statistics().sentences == 0
 
     def test_a_document_without_sections_is_kept(self, store: DocumentStore) -> None:
         write(store, "empty.md", {})
-        assert [info.sections for info in store.sections.documents()] == [0]
-        assert store.sections.document("empty.md").sections == ()
+        assert [info.sections for info in store.documents()] == [0]
+        assert store.document("empty.md").sections == ()
 
     def test_another_manifest_is_refused_with_the_command_that_helps(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
@@ -81,14 +81,14 @@ class TestDocumentStore:
         delete(store, "a.md")
         with store.writing(OTHER_MANIFEST) as writing:
             writing.replace(make_document("b.md", {"B": ["Beta."]}, encoder=OTHER_ENCODER))
-        kept = store.sections.statistics().manifest
+        kept = store.statistics().manifest
         assert kept is not None
         assert replace(kept, generation=0) == OTHER_MANIFEST
 
     def test_a_question_of_other_dimensions_is_refused(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
         with pytest.raises(ManifestMismatch, match="32 dimensions"):
-            store.sentences.search(SearchRequest(None, OTHER_ENCODER.encode_query("alpha"), 5))
+            store.search(SearchRequest(None, OTHER_ENCODER.encode_query("alpha"), 5))
 
     def test_deleting_while_writing(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
@@ -98,17 +98,6 @@ class TestDocumentStore:
                 writing.delete("a.md")
         assert found(store, "alpha") == set()
 
-    def test_a_sentence_without_its_section_is_refused_and_nothing_is_written(
-        self, store: DocumentStore
-    ) -> None:
-        write(store, "a.md", {"A": ["Alpha."]})
-        broken = make_document("a.md", {"A": ["Alpha."], "B": ["Beta."]})
-        with pytest.raises(StoreError, match=r"a\.md"), store.writing(MANIFEST) as writing:
-            writing.replace(replace(broken, sections=broken.sections[:1]))
-        with pytest.raises(StoreError, match="no vector"), store.writing(MANIFEST) as writing:
-            writing.replace(replace(broken, vectors={}))
-        assert found(store, "alpha") == {make_id("a.md", "A")}
-
 
 class TestRebuild:
     def test_documents_keep_their_texts_and_are_found_once_they_are_written_again(
@@ -116,30 +105,30 @@ class TestRebuild:
     ) -> None:
         for source in ("a.md", "b.md"):
             write(store, source, {"A": ["Alpha."]})
-        before = {info.source: info for info in store.sections.documents()}
+        before = {info.source: info for info in store.documents()}
         with store.writing(OTHER_MANIFEST, rebuild=True) as writing:
             writing.replace(make_document("a.md", {"A": ["Alpha again."]}, encoder=OTHER_ENCODER))
-        assert [bool(info.indexed_at) for info in store.sections.documents()] == [True, False]
-        waiting = store.sections.document("b.md")
+        assert [bool(info.indexed_at) for info in store.documents()] == [True, False]
+        waiting = store.document("b.md")
         assert (waiting.text, waiting.sections) == ("# A\nAlpha.\n", ())
         unlike = {"sections": 0, "sentences": 0, "indexed_at": 0.0}
         assert waiting.info == replace(before["b.md"], **unlike)  # type: ignore[arg-type]
         with store.writing(OTHER_MANIFEST):  # as a later ingest goes on
             pass
-        response = store.sentences.search(SearchRequest("alpha", OTHER_ENCODER.encode_query("alpha"), 5))
+        response = store.search(SearchRequest("alpha", OTHER_ENCODER.encode_query("alpha"), 5))
         for ranking in (response.bm25_sections, response.dense_sections):
             assert [hit.node_id for hit in ranking] == [make_id("a.md", "A")]
-        assert store.sections.get_many([make_id("b.md", "A")]) == {}
+        assert store.get_many([make_id("b.md", "A")]) == {}
         with store.writing(OTHER_MANIFEST) as writing:
             writing.replace(make_document("b.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
-        assert store.sections.document("b.md").sections
+        assert store.document("b.md").sections
         assert leftovers(store) == []
 
     def test_with_the_same_manifest_everything_goes_too(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
         with store.writing(MANIFEST, rebuild=True):
             assert found(store, "alpha") == set()
-            assert store.sections.get_many([make_id("a.md", "A")]) == {}
+            assert store.get_many([make_id("a.md", "A")]) == {}
         write(store, "a.md", {"A": ["Alpha."]})
         assert found(store, "alpha") == {make_id("a.md", "A")}
 
@@ -151,18 +140,18 @@ class TestTogether:
         writer, reader = open_store(), open_store(manifest=MANIFEST)
         request = SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)
         write(writer, "a.md", {"A": ["Alpha."]})
-        assert reader.sentences.search(request).dense_sections[0].node_id == make_id("a.md", "A")
+        assert reader.search(request).dense_sections[0].node_id == make_id("a.md", "A")
         with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
             writing.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
         with pytest.raises(ManifestMismatch, match="embedding model other, now fake-encoder"):
-            reader.sentences.search(request)
+            reader.search(request)
 
     def test_a_search_in_an_outdated_index_is_refused_with_the_command(self, open_store: OpenStore) -> None:
         write(open_store(), "a.md", {"A": ["Alpha."]})
         for change in OUTDATED:
             newer = open_store(manifest=replace(MANIFEST, **change))
             with pytest.raises(ManifestMismatch, match=r"outdated.*`athena ingest FOLDER`"):
-                newer.sentences.search(SearchRequest("alpha", None, 5))
+                newer.search(SearchRequest("alpha", None, 5))
 
     def test_a_second_writer_in_the_same_program_is_told_so(self, open_store: OpenStore) -> None:
         if not isinstance(open_store(), EmbeddedStore):
@@ -191,8 +180,8 @@ class TestTogether:
             vector = ENCODER.encode_query("marker")
             try:
                 while not done.is_set():
-                    response = store.sentences.search(SearchRequest("marker", vector, 50))
-                    found = store.sections.get_many([hit.node_id for hit in response.dense_sections])
+                    response = store.search(SearchRequest("marker", vector, 50))
+                    found = store.get_many([hit.node_id for hit in response.dense_sections])
                     assert all("Marker" in node.text for node in found.values())
             except BaseException as error:  # noqa: BLE001
                 failures.append(error)

@@ -21,9 +21,9 @@ def assert_whole(store: DocumentStore, new: NewDocument) -> None:
     """The store gives every section and sentence back with the metadata that it was given with."""
     ids = [section.node_id for section in new.sections]
     sections, leaves = [node.metadata for node in new.sections], [node.metadata for node in new.sentences]
-    read, grouped = store.sections.get_many(ids), sentences_by_section(store.sections, ids)
+    read, grouped = store.get_many(ids), sentences_by_section(store, ids)
     assert [read[section_id].metadata for section_id in ids] == sections
     assert [leaf.metadata for section_id in ids for leaf in grouped[section_id]] == leaves
     last = new.sentences[-1].node_id
-    assert store.sections.get_many([last])[last].metadata == leaves[-1]
-    assert [section.metadata for section in store.sections.document("tanks.md").sections] == sections
+    assert store.get_many([last])[last].metadata == leaves[-1]
+    assert [section.metadata for section in store.document("tanks.md").sections] == sections

@@ -56,7 +56,7 @@ vector = ENCODER.encode_query("Manual > Version: Marker round of all.")
 newest = searches = 0
 seen = {{}}
 while newest < {ROUNDS}:
-    response = store.sentences.search(SearchRequest("marker round", vector, 100))
+    response = store.search(SearchRequest("marker round", vector, 100))
     dense = {{hit.node_id for hit in response.dense_sections}}
     assert len(dense) == len(response.dense_sections), "two versions"
     assert len(dense) % 2 == 0, "half a document"
@@ -66,9 +66,9 @@ while newest < {ROUNDS}:
         assert len(response.bm25_sections) * 2 == len(dense), "words and vectors differ"
     assert not searches or len(dense) >= len(last) - 2, "a document was gone"
     last = dense
-    for info in store.sections.documents():
+    for info in store.documents():
         try:
-            version, own = store.sections.document(info.source).sections
+            version, own = store.document(info.source).sections
         except UnknownDocument:
             continue  # deleted since it was listed
         round = int(own.metadata["heading_path"][-1].removeprefix("Own "))
@@ -78,7 +78,7 @@ while newest < {ROUNDS}:
         newest = max(newest, round)
     searches += 1
 for _ in range(200):
-    found = store.sentences.search(SearchRequest("round{ROUNDS}", vector, 100)).bm25_sections
+    found = store.search(SearchRequest("round{ROUNDS}", vector, 100)).bm25_sections
     if len(found) == 8:
         break
     time.sleep(0.05)
@@ -146,7 +146,7 @@ def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
     holder = start(HOLD)
     assert holder.stdout and holder.stdout.readline() == "writing\n"
     second = opened(lock_wait_s=0.2)
-    assert [info.source for info in second.sections.documents()] == ["held.md"]
+    assert [info.source for info in second.documents()] == ["held.md"]
     with pytest.raises(StoreError, match=r"is writing to it.*Wait until"), second.writing(MANIFEST):
         pass
     with pytest.raises(StoreError, match="is writing to it"):
@@ -155,4 +155,4 @@ def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
     holder.communicate()
     with second.writing(MANIFEST):  # of this machine, and dead: nobody waits for it any longer
         pass
-    assert [info.source for info in second.sections.documents()] == ["held.md"]
+    assert [info.source for info in second.documents()] == ["held.md"]

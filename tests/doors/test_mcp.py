@@ -98,7 +98,7 @@ def test_a_long_document_is_read_in_parts_without_a_gap(athena: Athena) -> None:
     async def work(client: Client) -> None:
         first = (await get(client, "read", id="parts.md")).partition("\n\n(More follows")[0]
         rest = await get(client, "read", id="parts.md", offset=len(first))
-        assert first + rest == athena.store.sections.document("parts.md").text
+        assert first + rest == athena.store.document("parts.md").text
 
     as_user(athena, "ann", work)
 

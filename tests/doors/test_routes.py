@@ -127,7 +127,7 @@ def test_a_store_that_is_down_is_503_on_every_protocol(serve: Serve, monkeypatch
 
     client = served.client()
     body = {"messages": [{"role": "user", "content": "fan?"}]}
-    monkeypatch.setattr(served.athena.store.sentences, "search", fails)
+    monkeypatch.setattr(served.athena.store, "search", fails)
     assert client.post("/v1/chat/completions", json=body).status_code == 503
     streamed = client.post("/v1/chat/completions", json=body | {"stream": True}).text
     assert '"code":"503"' in streamed and streamed.endswith("data: [DONE]\n\n")

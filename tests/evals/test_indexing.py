@@ -37,10 +37,10 @@ def run(store: EmbeddedStore, documents: list[Document], **given: object) -> tup
 def test_each_document_is_one_section_under_its_title(store: EmbeddedStore, beir: Path) -> None:
     indexed, encoder = run(store, load_corpus(beir))
     assert indexed.documents == 5
-    assert indexed.sentences == store.sections.statistics().sentences == 8
+    assert indexed.sentences == store.statistics().sentences == 8
     assert indexed.seconds > 0
     assert sorted(indexed.names.values()) == ["42", "fan", "tank", "text only", "title only"]
-    (section,) = store.sections.document("tank").sections
+    (section,) = store.document("tank").sections
     assert indexed.names[section.node_id] == "tank"
     assert section.metadata["heading_path"] == ["Nitrogen tank"]
     assert section.text == "LN2 tanks hold nitrogen.\n\nTheir valve opens at 5 bar."
@@ -51,7 +51,7 @@ def test_each_document_is_one_section_under_its_title(store: EmbeddedStore, beir
 def test_a_document_without_text_is_found_by_its_title(store: EmbeddedStore, beir: Path) -> None:
     indexed, encoder = run(store, load_corpus(beir))
     for vector, text in ((None, "emergency lamp"), (encoder.encode_query("emergency lamp"), None)):
-        response = store.sentences.search(SearchRequest(text, vector, 3))
+        response = store.search(SearchRequest(text, vector, 3))
         best = (response.bm25_sections or response.dense_sections)[0]
         assert indexed.names[best.section_id] == "title only"
 
@@ -62,7 +62,7 @@ def test_a_document_of_next_to_nothing_is_indexed_all_the_same(store: EmbeddedSt
         store, [Document(_id="d", title="", text=text), Document(_id="e", title="Fan", text=text)]
     )
     assert sorted(indexed.names.values()) == ["d", "e"]
-    assert [info.source for info in store.sections.documents()] == ["d", "e"]
+    assert [info.source for info in store.documents()] == ["d", "e"]
 
 
 def test_markdown_sections_are_named_by_source_and_path(store: EmbeddedStore, tmp_path: Path) -> None:

@@ -55,10 +55,10 @@ def run_ingest(
 
 def contents(store: DocumentStore) -> dict[str, object]:
     """All that a reader can see, but for times and internal numbers; asked for at once."""
-    documents = [store.sections.document(info.source) for info in store.sections.documents()]
+    documents = [store.document(info.source) for info in store.documents()]
     ids = [section.node_id for document in documents for section in document.sections]
-    leaves = sentences_by_section(store.sections, ids)
-    vectors = store.sentences.vectors([*ids, *(node.node_id for group in leaves.values() for node in group)])
+    leaves = sentences_by_section(store, ids)
+    vectors = store.vectors([*ids, *(node.node_id for group in leaves.values() for node in group)])
     found: dict[str, object] = {}
     for document in documents:
         info = document.info
@@ -79,7 +79,7 @@ def findings(store: DocumentStore, encoder: FakeEncoder, questions: list[str]) -
     """
     found: list[object] = []
     for question in questions:
-        response = store.sentences.search(SearchRequest(question, encoder.encode_query(question), 10_000))
+        response = store.search(SearchRequest(question, encoder.encode_query(question), 10_000))
         words, dense = (
             (response.bm25_sections, response.bm25_sentences),
             (response.dense_sections, response.dense_sentences),

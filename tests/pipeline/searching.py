@@ -101,7 +101,7 @@ def make_search(store: Any, *, encoder: Any = ENCODER, **given: Any) -> HybridSe
 
 def section_named(store: EmbeddedStore, heading: str) -> str:
     """The id of the one section of this heading."""
-    documents = [store.sections.document(info.source) for info in store.sections.documents()]
+    documents = [store.document(info.source) for info in store.documents()]
     sections = [section for document in documents for section in document.sections]
     (found,) = [s.node_id for s in sections if s.metadata["heading_path"][-1] == heading]
     return found

@@ -36,7 +36,7 @@ class Library:
         return run_ingest(self.store, *(paths or [self.folder]), **options)
 
     def sources(self) -> list[str]:
-        return [info.source for info in self.store.sections.documents()]
+        return [info.source for info in self.store.documents()]
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_everything_is_stored_with_its_vectors(library: Library) -> None:
     assert (report.changed, report.unchanged, report.deleted, report.problems) == ([], [], [], [])
     # A section of one sentence reads like it.
     assert (report.sections, report.sentences, report.embedded, report.stopped) == (3, 5, 7, False)
-    assert {info.root for info in store.sections.documents()} == {str(library.folder.resolve())}
-    assert store.sections.document("ecs/tank.md").info.title == "Tank"
+    assert {info.root for info in store.documents()} == {str(library.folder.resolve())}
+    assert store.document("ecs/tank.md").info.title == "Tank"
     question = "Tank > Valve: The valve opens at 5 bar."
     assert question in encoder.texts
-    response = store.sentences.search(SearchRequest(question, encoder.encode_query(question), 5))
-    best = store.sections.get_many([response.dense_sentences[0].node_id])
+    response = store.search(SearchRequest(question, encoder.encode_query(question), 5))
+    best = store.get_many([response.dense_sentences[0].node_id])
     assert [node.text for node in best.values()] == ["The valve opens at 5 bar."]
 
 
@@ -77,8 +77,8 @@ def test_documents_are_embedded_together_and_each_text_once(library: Library) ->
     report = library.ingest(encoder=encoder)
     assert len(encoder.calls) == 1
     assert len(encoder.texts) == len(set(encoder.texts)) == report.embedded
-    ids = [section.node_id for section in library.store.sections.document("copy.md").sections]
-    assert len(library.store.sentences.vectors(ids)) == 1
+    ids = [section.node_id for section in library.store.document("copy.md").sections]
+    assert len(library.store.vectors(ids)) == 1
 
 
 def test_progress_counts_documents_and_texts(library: Library) -> None:
@@ -94,11 +94,11 @@ def test_progress_counts_documents_and_texts(library: Library) -> None:
 
 def test_where_nothing_changed_nothing_is_embedded_or_made(library: Library) -> None:
     library.ingest()
-    generation, encoder = library.store.sections.statistics().manifest, FakeEncoder()
+    generation, encoder = library.store.statistics().manifest, FakeEncoder()
     report = library.ingest(encoder=encoder)
     assert report.unchanged == ["ecs/tank.md", "fan.md"]
     assert (report.embedded, encoder.calls, report.sentences) == (0, [], 5)
-    assert library.store.sections.statistics().manifest == generation
+    assert library.store.statistics().manifest == generation
 
 
 def test_a_changed_section_alone_is_embedded(library: Library) -> None:
@@ -142,7 +142,7 @@ def test_two_folders_with_files_of_one_name_live_in_one_index(library: Library) 
     for paths in ([other], [folder, other], [other, folder]):
         assert library.ingest(*paths).problems == []
         assert library.sources() == ["ecs/tank.md", "fan.md", "notes.md", "other/fan.md"]
-    assert library.store.sections.document("fan.md").info.root == str(folder.resolve())
+    assert library.store.document("fan.md").info.root == str(folder.resolve())
     (other / "fan.md").unlink()
     assert library.ingest(other).deleted == ["other/fan.md"]
 
@@ -177,7 +177,7 @@ def test_another_model_needs_a_rebuild(library: Library) -> None:
         library.ingest(encoder=other)
     report = library.ingest(encoder=other, rebuild=True)
     assert (report.embedded, report.changed) == (7, ["ecs/tank.md", "fan.md"])
-    manifest = library.store.sections.statistics().manifest
+    manifest = library.store.statistics().manifest
     assert manifest is not None and manifest.embedding_model == "other"
     assert findings(library.store, other, ["tank"])
 
@@ -189,7 +189,7 @@ def test_a_rebuild_keeps_documents_of_other_folders(library: Library) -> None:
     library.fan.unlink()
     report = library.ingest(encoder=FakeEncoder(name="other"), rebuild=True)
     assert (report.deleted, library.sources()) == (["fan.md"], ["ecs/tank.md", "notes.md"])
-    assert library.store.sections.document("notes.md").info.root == "upload"
+    assert library.store.document("notes.md").info.root == "upload"
 
 
 def test_an_outdated_index_is_embedded_again_and_the_report_says_why(
@@ -205,7 +205,7 @@ def test_an_outdated_index_is_embedded_again_and_the_report_says_why(
     assert (report.outdated, report.unchanged) == ("", stopped.changed)  # not embedded again
     assert report.changed == ["fan.md", "notes.md"]  # the second one from its stored text
     assert report.embedded == 4  # without those of the first document
-    manifest = library.store.sections.statistics().manifest
+    manifest = library.store.statistics().manifest
     assert manifest is not None and manifest.fingerprint == "new"
     again = library.ingest(encoder=encoder)
     assert (again.embedded, again.outdated) == (0, "")

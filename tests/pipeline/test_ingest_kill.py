@@ -183,7 +183,7 @@ def test_an_ingest_of_changes(backend: Backend, corpus: Path) -> None:
 def test_a_rebuild_with_another_model(backend: Backend, corpus: Path) -> None:
     old, expected = reference(backend, corpus).contents, reference(backend, corpus, model="other")
     for store in killed(backend, corpus, "other", True, former=True):
-        manifest = store.sections.statistics().manifest
+        manifest = store.statistics().manifest
         assert manifest is not None and contents(store).keys() == old.keys()
         rebuild = manifest.embedding_model != "other"
         if rebuild:

@@ -44,7 +44,7 @@ def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
     assert (embed["model"], embed["dimensions"]) == ("fake-encoder", 32)
     found = the_step(retrieval, "search").data
     assert tuple(found[name] for name in ("text", "alpha", "candidates", "paths")) == (QUESTION, 0.5, 5, None)
-    assert found["sentences"] == manual.sections.statistics().sentences
+    assert found["sentences"] == manual.statistics().sentences
     assert found["bm25_sections"][0]["section_id"] == tank
     assert found["hits"] == sum(len(found[name]) for name in LISTS)
 
@@ -91,15 +91,15 @@ class RecordingStore:
     """The store, with the search requests that reach it."""
 
     def __init__(self, store: EmbeddedStore) -> None:
-        self.sections, self.sentences, self._sentences = store.sections, self, store.sentences
+        self._store = store
         self.requests: list[SearchRequest] = []
 
     def search(self, request: SearchRequest) -> SearchResponse:
         self.requests.append(request)
-        return self._sentences.search(request)
+        return self._store.search(request)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._sentences, name)
+        return getattr(self._store, name)
 
 
 def test_the_hypothesis_joins_the_vector_but_not_the_words(manual: EmbeddedStore) -> None:

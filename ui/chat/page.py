@@ -46,7 +46,7 @@ def page() -> None:
     conversation = _conversation()
     run = runner().of(conversation.info.id) if conversation else None
     working = run is not None and run.working
-    documents = process.athena().store.sections.documents()
+    documents = process.athena().store.documents()
     current = conversation.info.id if conversation else ""
     with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
         busy = _is_indexing()
@@ -161,7 +161,7 @@ def _what_answers(documents: Sequence[DocumentInfo]) -> None:
 def _indexing(busy: bool, any_documents: bool) -> None:
     """Warn while documents are being indexed; draw the page again at the end, and at the first document."""
     now = _is_indexing()
-    if now != busy or (not any_documents and process.athena().store.sections.documents()):
+    if now != busy or (not any_documents and process.athena().store.documents()):
         st.rerun()
     if busy and any_documents:
         st.caption(NOT_COMPLETE)

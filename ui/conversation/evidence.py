@@ -16,7 +16,7 @@ from ui.shared.markdown import Span, crumbs, file_html, icon, tag
 from ui.shared.state import OpenEvidence, sent, shared
 
 if TYPE_CHECKING:
-    from pipeline.stores.base import SectionStore, StoredDocument
+    from pipeline.stores.base import DocumentStore, StoredDocument
     from pipeline.stores.turns import Turn
 
 View = dict[str, Any]
@@ -57,7 +57,7 @@ def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
     return (start, end) if start < end and (start, end) != (citation.start, citation.end) else None
 
 
-def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: SectionStore) -> View:
+def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: DocumentStore) -> View:
     """Return what the pane shows for one citation."""
     citation = at.current
     try:
@@ -157,7 +157,7 @@ def evidence_pane(turns: Sequence[Turn], *, working: bool) -> None:
         return
     components.pane(
         key=PANE,
-        data=evidence_view(at, opened, sections=process.athena().store.sections) | {"working": working},
+        data=evidence_view(at, opened, sections=process.athena().store) | {"working": working},
         on_close_change=_close,
         on_step_change=partial(_step, at, opened),
         on_whole_change=partial(_whole, opened),

@@ -222,7 +222,7 @@ def _follow_ups(turns: Sequence[Turn]) -> list[str]:
     folded = {unit.marker for unit in answer.units if unit.folded}
     cited = [citation for citation in answer.citations if citation.marker not in folded]
     asked = [turn.question for turn in turns]
-    return next_topics(cited, process.athena().store.sections, without=asked)
+    return next_topics(cited, process.athena().store, without=asked)
 
 
 @messages.noticed

@@ -45,7 +45,7 @@ def page() -> None:
     _open_cited()
     with st.container(key="page"):
         st.header("Documents", anchor=False)
-        documents = process.athena().store.sections.documents()
+        documents = process.athena().store.documents()
         busy = jobs().working
         if documents:
             found = counted(len(collections(documents)), "collection")
@@ -100,7 +100,7 @@ def _open_cited() -> None:
 def read(source: str, spans: Sequence[Span] = ()) -> None:
     """Draw one document with its headings; the reader can ask about selected text."""
     try:
-        document = process.athena().store.sections.document(source)
+        document = process.athena().store.document(source)
     except UnknownDocument:
         st.text("This document is no longer indexed.")
         return

@@ -69,10 +69,10 @@ def _found(turn: Turn) -> None:
 
 def why_not(turn: Turn) -> None:
     """Draw the choice of a document and of a section in it, and how far that section came."""
-    sections = process.athena().store.sections
+    store = process.athena().store
     source = st.selectbox(
         "The document that you expected",
-        [info.source for info in sections.documents()],
+        [info.source for info in store.documents()],
         index=None,
         placeholder="Choose a document",
         key="expected",
@@ -81,7 +81,7 @@ def why_not(turn: Turn) -> None:
         st.caption("You will see the rank of a section in each list, and the step that left it out.")
         return
     try:
-        paths = [section.metadata["heading_path"] for section in sections.document(source).sections]
+        paths = [section.metadata["heading_path"] for section in store.document(source).sections]
         heading = st.selectbox("Its section", [" > ".join(path) for path in paths], key=f"in-{source}")
         why = why_answered(
             turn.answer,

@@ -58,7 +58,7 @@ def index_files(athena: Athena, files: Sequence[UploadedFile]) -> tuple[str, ...
     """Store and index files; return the globs of their documents. Raises `AthenaError` if there are none."""
     kept = set(keep_files(athena, files).paths)
     report = index_kept(athena, kept)
-    documents = (info for info in athena.store.sections.documents() if is_upload(athena, info))
+    documents = (info for info in athena.store.documents() if is_upload(athena, info))
     found = [info.source for info in documents if kept & set(paths_of(info))]
     if not found:
         why = next((one.reason for one in report.problems if one.source in kept), "it has no text")

@@ -282,6 +282,5 @@ def write_index(folder: Path, rows: Iterable[_Row], *, remove: Collection[int] |
 def _rows(connection: sqlite3.Connection, level: Level, documents: Collection[int]) -> Iterator[_Row]:
     """The nodes of some documents, by number."""
     where = f"node.document IN (SELECT value FROM json_each(?)) AND {_IS_OF[level]}"
-    above: dict[int, dict[str, Any]] = {}
     for row in connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", (as_json(documents),)):
-        yield row[0], row[6], lexical_terms(row[5], node_metadata(row, above))
+        yield row[0], row[6], lexical_terms(row[5], node_metadata(row))

@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS document (
     characters INTEGER NOT NULL,
     indexed_at REAL NOT NULL,
     text TEXT NOT NULL,
-    metadata TEXT NOT NULL           -- JSON: what its sections share (`pipeline/stores/metadata.py`)
+    language TEXT NOT NULL           -- ISO 639-1
 );
 CREATE TABLE IF NOT EXISTS node (
     number INTEGER PRIMARY KEY,
@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS node (
     id TEXT NOT NULL UNIQUE,
     start INTEGER,
     end INTEGER,
-    metadata TEXT NOT NULL,          -- JSON
+    metadata TEXT NOT NULL,          -- JSON; of a sentence what its section has not
     text TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS node_document ON node (document);

@@ -6,7 +6,7 @@ One writer at a time replaces and deletes documents.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -15,18 +15,44 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from pipeline.errors import StoreError, UnknownDocument
-from pipeline.stores.base import Manifest, NewDocument
-from pipeline.stores.embedded.database import FILE_NAME, Database, unwritable
+from pipeline.nodes import StoredNode
+from pipeline.stores.base import (
+    LEVELS,
+    DocumentInfo,
+    Level,
+    Manifest,
+    NewDocument,
+    SearchRequest,
+    SearchResponse,
+    Statistics,
+    StoredDocument,
+    Vector,
+    check_search,
+    words_of,
+)
+from pipeline.stores.embedded.database import FILE_NAME, Database, as_json, unwritable
 from pipeline.stores.embedded.documents import (
+    BY_ID,
+    NODES,
+    OF_SECTIONS,
+    Scored,
+    State,
     begin_writing,
     count_change,
+    document_numbers,
     insert_document,
+    list_infos,
+    node_metadata,
+    rankings,
+    read_document,
+    read_nodes,
     read_state,
+    read_statistics,
     remove_document,
 )
 from pipeline.stores.embedded.lexical import LexicalIndex
-from pipeline.stores.embedded.reading import EmbeddedSections, EmbeddedSentences
 from pipeline.stores.embedded.rows import EmbeddedRows
+from pipeline.stores.embedded.vectors import VectorIndex, read_vectors
 
 if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
@@ -60,10 +86,10 @@ class EmbeddedStore:
         self.database = Database(folder / FILE_NAME)
         self.database.resume_erasure()
         self.rows = EmbeddedRows(self.database)
-        self.sections = EmbeddedSections(self.database)
-        self.sentences = EmbeddedSentences(
-            self.database, self._lexical, self.sections, manifest=manifest, catch_up=self._catch_up
-        )
+        self._manifest = manifest
+        self._vectors = VectorIndex()
+        self._statistics: tuple[State, Statistics] | None = None
+        self._words: tuple[State, Set[str]] | None = None
 
     @cached_property
     def conversations(self) -> Conversations:
@@ -79,6 +105,80 @@ class EmbeddedStore:
 
         return Memories(self.rows)
 
+    def documents(self) -> list[DocumentInfo]:
+        """All documents, by source."""
+        with self.database.read() as connection:
+            return list_infos(connection)
+
+    def document(self, source: str) -> StoredDocument:
+        """One document whole; raises `UnknownDocument`."""
+        with self.database.read() as connection:
+            return read_document(connection, source)
+
+    def get_many(
+        self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
+    ) -> dict[str, StoredNode]:
+        """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
+        with self.database.read() as connection:
+            found = read_nodes(connection, BY_ID, as_json(node_ids)) if node_ids else []
+            below = read_nodes(connection, OF_SECTIONS, as_json(of_sections)) if of_sections else []
+        by_id = {node.node_id: node for node in found}
+        nodes = {node_id: by_id[node_id] for node_id in node_ids if node_id in by_id}
+        return nodes | {node.node_id: node for node in below}
+
+    def statistics(self) -> Statistics:
+        """How much is indexed, and what it was made with."""
+        with self.database.read() as connection:
+            state = read_state(connection)
+            known = self._statistics
+            if known is None or known[0] != state:
+                known = self._statistics = state, read_statistics(connection)
+        return known[1]
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Search both levels by BM25 and by vector; raises `ManifestMismatch`."""
+        made_with = self.statistics().manifest
+        if made_with is None:
+            return SearchResponse((), (), (), ())
+        check_search(made_with, self._manifest, request)
+        lexical: dict[Level, list[Scored]] = {}
+        dense: dict[Level, list[Scored]] = {}
+        with self.database.read() as connection:
+            if terms := request.terms:
+                self._catch_up(connection)
+            state = read_state(connection)
+            documents = document_numbers(connection, request.paths) if request.paths else None
+            if terms:
+                lexical = self._lexical.search(state, terms, limits=request.limits, documents=documents)
+            if request.vector is not None:
+                dense = self._vectors.search(
+                    connection, state, request.vector, limits=request.limits, documents=documents
+                )
+            found = [by_level.get(level, []) for by_level in (lexical, dense) for level in LEVELS]
+            return SearchResponse(*rankings(connection, *found))
+
+    def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
+        """The vectors of sections and sentences by id."""
+        with self.database.read() as connection:
+            return read_vectors(connection, node_ids)
+
+    def lacking(self, terms: Collection[str]) -> frozenset[str]:
+        """The analysed terms that no section has."""
+        with self.database.read() as connection:
+            self._catch_up(connection)
+            return self._lexical.lacking(read_state(connection), terms)
+
+    def vocabulary(self, initial: str) -> Set[str]:
+        """The words of the sections that begin with a letter, in lower case."""
+        with self.database.read() as connection:
+            state = read_state(connection)
+            known = self._words
+            if known is None or known[0] != state:
+                rows = connection.execute(f"{NODES} WHERE node.section IS NULL")
+                texts = (" ".join((*node_metadata(row)["heading_path"], row[5])) for row in rows)
+                known = self._words = state, words_of(texts)
+        return {word for word in known[1] if word.startswith(initial)}
+
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
@@ -91,7 +191,7 @@ class EmbeddedStore:
 
     def close(self) -> None:
         """Release files and memory."""
-        self.sentences.close()
+        self._vectors.close()
         self._lexical.close()
         self.database.close()
 

@@ -1,8 +1,7 @@
-"""`SectionStore` on MongoDB, and how both halves of the store read it."""
+"""Documents and their nodes: written to MongoDB as records, and read from both servers."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection as Ids
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -16,7 +15,7 @@ from weaviate.classes.query import Filter
 from pipeline.errors import StoreDamaged, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import DocumentInfo, Level, NewDocument, Statistics, StoredDocument, Vector
-from pipeline.stores.metadata import own_metadata, shared_metadata, to_json, whole_metadata
+from pipeline.stores.metadata import own_metadata, whole_metadata
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 from pipeline.stores.server.index import Index, has_documents, read_index
 from pipeline.stores.server.schema import collection_names
@@ -34,51 +33,28 @@ class Stored(NamedTuple):
     vector: Vector
 
 
-class ServerSections:
-    """Fulfils `SectionStore`; versions of documents are looked up for each read."""
+def list_infos(database: Db) -> list[DocumentInfo]:
+    """All visible documents, by source."""
+    found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
+    return [_info(record) for record in found.sort("_id", 1)]
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self._statistics: tuple[Index | None, Statistics] = None, Statistics()
 
-    def documents(self) -> list[DocumentInfo]:
-        """All visible documents, by source."""
-        with self._connections.mongodb() as database:
-            found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
-            return [_info(record) for record in found.sort("_id", 1)]
-
-    def document(self, source: str) -> StoredDocument:
-        """One document whole; raises `UnknownDocument`."""
-        with self._connections.mongodb() as database:
-            return _document(database, source)
-
-    def get_many(self, node_ids: Ids[str], *, of_sections: Ids[str] = ()) -> dict[str, StoredNode]:
-        """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
-        with self._connections.mongodb() as database:
-            sections = read_sections(database, {*node_ids, *of_sections})
-            below = [
-                id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids
-            ]
-            wanted = [id_ for id_ in node_ids if id_ not in sections] + below
-            found = stored_objects(self._connections, database, "sentence", wanted)
-            above = {str(one.properties["section"]) for one in found.values()}
-            sections |= read_sections(database, above - sections.keys())
-        nodes: dict[str, StoredNode] = {**sections} | {
-            id_: _sentence(one.properties, sections[str(one.properties["section"])])
-            for id_, one in found.items()
-            if one.properties["section"] in sections
-        }
-        return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
-
-    def statistics(self) -> Statistics:
-        """Counts over all documents, computed again after each change of them."""
-        with self._connections.mongodb() as database:
-            index = read_index(database)
-            known, statistics = self._statistics
-            if known != index:
-                statistics = _counted(database, index)
-                self._statistics = index, statistics
-        return statistics
+def read_nodes(
+    connections: Connections, database: Db, node_ids: Ids[str], of_sections: Ids[str]
+) -> dict[str, StoredNode]:
+    """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
+    sections = read_sections(database, {*node_ids, *of_sections})
+    below = [id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids]
+    wanted = [id_ for id_ in node_ids if id_ not in sections] + below
+    found = stored_objects(connections, database, "sentence", wanted)
+    above = {str(one.properties["section"]) for one in found.values()}
+    sections |= read_sections(database, above - sections.keys())
+    nodes: dict[str, StoredNode] = {**sections} | {
+        id_: _sentence(one.properties, sections[str(one.properties["section"])])
+        for id_, one in found.items()
+        if one.properties["section"] in sections
+    }
+    return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
 
 
 def stored_objects(
@@ -91,18 +67,16 @@ def stored_objects(
     name = collection_names(connections.addresses, index.build)[level]
     calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
     objects = [one for found in connections.weaviate(*calls) for one in found]
-    places = [(str(one.properties["path"]), str(one.properties["version"])) for one in objects]
-    records = read_records(database, {path for path, _ in places})
+    versions = read_versions(database, {str(one.properties["path"]) for one in objects})
     return {
         one.properties["node"]: one
-        for one, (path, version) in zip(objects, places, strict=True)
-        if path in records and records[path]["version"] == version
+        for one in objects
+        if versions.get(str(one.properties["path"])) == one.properties["version"]
     }
 
 
 def document_fields(document: NewDocument, now: float) -> Record:
     """The fields of a document's record that describe the visible version."""
-    first = next(iter(document.sections), None)
     return {
         "id": document.id,
         "root": document.root,
@@ -112,37 +86,35 @@ def document_fields(document: NewDocument, now: float) -> Record:
         "sentences": len(document.sentences),
         "characters": len(document.text),
         "indexed_at": now,
-        "metadata": to_json(shared_metadata(document.sections)),
-        "language": first.metadata.get("language", "en") if first else "en",
+        "language": document.language,
     }
 
 
 def section_records(document: NewDocument, version: str) -> Iterator[Record]:
     """The records of a document's sections, in order."""
     sentences = document.sentences_by_section()
-    shared = shared_metadata(document.sections)
     for order, node in enumerate(document.sections):
         yield {
             "_id": f"{version}/{order}",
             "version": version,
             "source": document.source,
+            "document": document.id,
             "order": order,
             "node": node.node_id,
             "start": node.start_char_idx,
             "end": node.end_char_idx,
-            "metadata": own_metadata(node.metadata, shared),
+            "metadata": own_metadata(node.metadata, {}),
             "text": node.text,
             "sentences": [sentence.node_id for sentence in sentences[node.node_id]],
         }
 
 
-def read_records(database: Db, sources: Iterable[str]) -> dict[str, Record]:
-    """The records of visible documents, by source."""
-    documents, wanted = database["documents"], ("version", "id", "metadata")
+def read_versions(database: Db, sources: Iterable[str]) -> dict[str, str]:
+    """The visible versions of documents, by source."""
     return {
-        record["_id"]: record
+        record["_id"]: record["version"]
         for some in in_parts(sources)
-        for record in documents.find({"_id": {"$in": some}}, wanted)
+        for record in database["documents"].find({"_id": {"$in": some}}, {"version": 1})
         if record["version"]
     }
 
@@ -152,31 +124,27 @@ def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     rows = [
         row for some in in_parts(set(node_ids)) for row in database["sections"].find({"node": {"$in": some}})
     ]
-    records = read_records(database, {row["source"] for row in rows})
-    return {
-        row["node"]: _section(row, records[row["source"]])
-        for row in rows
-        if row["source"] in records and records[row["source"]]["version"] == row["version"]
-    }
+    versions = read_versions(database, {row["source"] for row in rows})
+    return {row["node"]: _section(row) for row in rows if versions.get(row["source"]) == row["version"]}
 
 
-def _document(database: Db, source: str) -> StoredDocument:
+def read_document(database: Db, source: str) -> StoredDocument:
     """A document with its text and sections; read again where it was replaced meanwhile."""
     for _ in range(3):
         record = database["documents"].find_one({"_id": source})
         if record is None or not record["version"]:
             raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-        of_version = {"version": record["version"]}
-        rows = [*database["sections"].find(of_version).sort("order", 1)]
+        rows = [*database["sections"].find({"version": record["version"]}).sort("order", 1)]
         text = database["texts"].find_one({"_id": record["version"]})
         if text is not None and len(rows) == record["sections"]:
-            return StoredDocument(_info(record), text["text"], tuple(_section(row, record) for row in rows))
+            return StoredDocument(_info(record), text["text"], tuple(map(_section, rows)))
     raise StoreDamaged(
         f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
     )
 
 
-def _counted(database: Db, index: Index | None) -> Statistics:
+def count(database: Db, index: Index | None) -> Statistics:
+    """The statistics of an index, counted over all its documents."""
     if index is None or not has_documents(database):
         return Statistics()
     languages = _sums(database, group="$language", add=1)
@@ -212,14 +180,14 @@ def _info(record: Record) -> DocumentInfo:
     return DocumentInfo(source=record["_id"], **{name: record[name] for name in INFO})
 
 
-def _section(row: Record, document: Record) -> StoredNode:
+def _section(row: Record) -> StoredNode:
     return StoredNode(
         node_id=row["node"],
         text=row["text"],
-        metadata=whole_metadata(row["metadata"], json.loads(document["metadata"])),
+        metadata=whole_metadata(row["metadata"], {}),
         start_char_idx=row["start"],
         end_char_idx=row["end"],
-        document_id=document["id"],
+        document_id=row["document"],
         sentence_ids=tuple(row["sentences"]),
     )
 

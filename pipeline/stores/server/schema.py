@@ -58,7 +58,7 @@ def create_collections(client: WeaviateClient, options: ServerAddresses, build: 
 
 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
-    """The objects of a document's version; raises `StoreError` where a node has no section or no vector."""
+    """The objects of a document's version."""
     by_section = document.sentences_by_section()
     sentences = [(node, section) for section in document.sections for node in by_section[section.node_id]]
     return {
@@ -91,7 +91,7 @@ def _object(document: NewDocument, version: str, node: Node, stored: Properties)
     return DataObject(
         uuid=generate_uuid5(node.node_id, version),  # a retried write replaces the same object
         properties={**found, **stored},
-        vector=document.vector(node).tolist(),
+        vector=document.vectors[node.node_id].tolist(),
     )
 
 

@@ -32,7 +32,7 @@ def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Q
 
 
 def file_of(store: EmbeddedStore, quote: Quote) -> str:
-    return store.sections.document(quote.citation.source).text
+    return store.document(quote.citation.source).text
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:
 def test_a_section_that_was_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     retrieval = make_search(store).search("Which way does the antenna point?")
-    manifest = store.sections.statistics().manifest
+    manifest = store.statistics().manifest
     assert manifest is not None
     with store.writing(manifest) as writing:
         writing.delete("comms.md")

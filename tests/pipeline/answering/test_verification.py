@@ -23,7 +23,7 @@ LABELLED = Path(__file__).parents[3] / "evals" / "data" / "support"
 
 def sources(store: EmbeddedStore, *headings: str) -> Sources:
     ids = [section_named(store, heading) for heading in headings]
-    sections = store.sections.get_many(ids)
+    sections = store.get_many(ids)
     passages = {number: Passage(sections[id_], (), True, 1.0) for number, id_ in enumerate(ids, start=1)}
     return Sources.of(passages, store=store, encoder=ENCODER)
 

@@ -23,7 +23,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedStore:
 
 
 def test_first_topics_are_titles_spread_over_the_documents(store: EmbeddedStore) -> None:
-    documents = store.sections.documents()
+    documents = store.documents()
     topics = first_topics(documents)
     assert len(set(topics)) == 4
     assert topics == [documents[place].title for place in (0, 2, 4, 6)]
@@ -33,13 +33,13 @@ def test_first_topics_are_titles_spread_over_the_documents(store: EmbeddedStore)
 def test_next_topics_are_first_those_below_then_those_beside_the_cited_section(store: EmbeddedStore) -> None:
     cited = _citation("fan.md", ("Cabin fan", "Filter"))
     topics = ["Filter: Cleaning", "Cabin fan: Speeds", "Cabin fan"]
-    assert next_topics([cited], store.sections) == topics
-    assert next_topics([cited], store.sections, without=["filter: cleaning"]) == topics[1:]
-    assert next_topics([cited], store.sections, limit=1) == topics[:1]
+    assert next_topics([cited], store) == topics
+    assert next_topics([cited], store, without=["filter: cleaning"]) == topics[1:]
+    assert next_topics([cited], store, limit=1) == topics[:1]
 
 
 def test_a_document_that_was_deleted_has_no_next_topics(tmp_path: Path) -> None:
-    assert next_topics([_citation("gone.md", ("Cabin fan",))], make_store(tmp_path, {}).sections) == []
+    assert next_topics([_citation("gone.md", ("Cabin fan",))], make_store(tmp_path, {})) == []
 
 
 def _citation(source: str, path: tuple[str, ...]) -> Citation:

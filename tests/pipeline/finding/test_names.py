@@ -86,10 +86,9 @@ def test_names_are_looked_for_further_down_where_there_are_any(
 ) -> None:
     nodes = [section(f"{n}.md", f"Alarm C-71{n:02}" if n < 29 else "Alarm C-7123") for n in range(30)]
     by_id, calls = {node.node_id: node for node in nodes}, list[int]()
-    sections: Any = SimpleNamespace(
-        get_many=lambda ids: calls.append(len(ids)) or {id_: by_id[id_] for id_ in ids}
+    store: Any = SimpleNamespace(
+        get_many=lambda ids: calls.append(len(ids)) or {id_: by_id[id_] for id_ in ids}, lacking=frozenset
     )
-    store: Any = SimpleNamespace(sections=sections, sentences=SimpleNamespace(lacking=frozenset))
     ranking = [Fused(node.node_id, 1 - n / 30, {}) for n, node in enumerate(nodes)]
     found = fetch_sections(ranking, question, store=store, depth=2)
     assert (calls, len(found), nodes[first] in [node for _, node in found]) == (asked, 2, True)

@@ -20,7 +20,7 @@ def run(store: EmbeddedStore, *ranking: str, scores: dict[str, dict[str, float]]
     """The passages for a ranking of sections with found sentences."""
     fused = [Fused(section_id, 1.0 - n / 10, {}) for n, section_id in enumerate(ranking)]
     found = fetch_sections(fused, "fan", store=store, depth=99)
-    return gather(found, scores, nodes=store.sections)
+    return gather(found, scores, nodes=store)
 
 
 def leaves_of(store: EmbeddedStore, section_id: str) -> list[Node]:

@@ -20,7 +20,7 @@ FANS = "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range
 
 def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUESTION, **given: object) -> Why:
     retrieval = make_search(store, **given).search(question, ranks=None)
-    return why(retrieval, sections=store.sections, source=source, heading=heading)
+    return why(retrieval, store=store, source=source, heading=heading)
 
 
 @pytest.mark.parametrize("heading", ["LN2 tank", " ln2 TANK ", "ecs > LN2 tank"])
@@ -86,7 +86,7 @@ def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Pat
         steps=search.search("fan", hypothesis="Fan 7 hums.").steps,
     )
     last = the_step(search.search("fan", ranks=None), "fuse").data["ranking"][39]["id"]
-    heading = store.sections.get_many([last])[last].metadata["heading_path"][-1]
+    heading = store.get_many([last])[last].metadata["heading_path"][-1]
     again = make_search(store, hyde=True)  # no model is there any more
     asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}
     reason = why_answered(answer, heading=heading, **asked)

@@ -62,9 +62,9 @@ def test_everything_arrives_once_and_finds_the_same(source: Store, target: Store
     assert copied(source, target) == (2, 1, 1)
     assert copied(source, target) == (0, 0, 0)
     request = SearchRequest("tank vents", ENCODER.encode_query("tank vents"), 5)
-    found = target.sentences.search(request)
+    found = target.search(request)
     assert found.bm25_sections and found.dense_sentences
-    assert target.sections.document("fan.md").text == FAN.text
+    assert target.document("fan.md").text == FAN.text
     (info,) = source.conversations.list()
     assert target.conversations.get(info.id) == source.conversations.get(info.id)
     assert target.memories.load("ann").memories == source.memories.load("ann").memories
@@ -74,7 +74,7 @@ def test_documents_of_the_target_stay(source: Store, target: Store) -> None:
     with target.writing(MANIFEST) as writing:
         writing.replace(replace(make_document("fan.md", {"Fan": ["Another fan."]}), hash="other"))
     assert copied(source, target)[0] == 1
-    assert "Another fan." in target.sections.document("fan.md").text
+    assert "Another fan." in target.document("fan.md").text
 
 
 def test_a_conversation_is_copied_again_only_where_it_went_on_in_the_source(

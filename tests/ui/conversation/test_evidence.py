@@ -50,5 +50,5 @@ def test_a_passage_that_begins_at_a_heading_is_shown_with_all_of_its_sections(tm
     opened_at = OpenEvidence("t", "citation", 1)
     at = walk(replace(made.ANSWERED, citations=(parent,), units=()), opened_at)
     assert at is not None
-    shown = evidence_view(at, opened_at, sections=store.sections)["html"]
+    shown = evidence_view(at, opened_at, sections=store)["html"]
     assert "CO2 above its limit" in shown and "Write the time into the log." in shown

@@ -37,7 +37,7 @@ def dialog(athena: Athena, code: str) -> AppTest:
 
 
 def sources(athena: Athena) -> list[str]:
-    return sorted(info.source for info in athena.store.sections.documents())
+    return sorted(info.source for info in athena.store.documents())
 
 
 def test_documents_are_a_tree_and_one_is_read_with_its_headings(athena: Athena, run_app: Run) -> None:
@@ -53,7 +53,7 @@ def test_documents_are_a_tree_and_one_is_read_with_its_headings(athena: Athena, 
 
 
 def test_a_citations_address_opens_the_document_at_its_span(athena: Athena, run_app: Run) -> None:
-    text = athena.store.sections.document("valves.md").text
+    text = athena.store.document("valves.md").text
     start = text.index("Close CB-4")
     app = run_app(athena, page="documents", source="valves.md", start=str(start), end=str(start + 17))
     [shown] = component_data(app, "document")
@@ -95,7 +95,7 @@ def test_documents_are_deleted_together_after_a_question(athena: Athena, run_app
 
 
 def test_changes_are_looked_for_in_the_known_folders(athena: Athena, run_app: Run) -> None:
-    [root] = {info.root for info in athena.store.sections.documents()}
+    [root] = {info.root for info in athena.store.documents()}
     app = run_app(athena, page="documents")
     Path(root, "new.md").write_text("# New\n\nText.\n", encoding="utf-8")
     app.button(key="reindex").click().run()

@@ -56,12 +56,12 @@ def edit(folder: Path) -> None:
         began = time.process_time()
         run_ingest(store, files, encoder=FakeEncoder())
         first = time.process_time() - began
-        store.sentences.search(SearchRequest("page", None, 5))
+        store.search(SearchRequest("page", None, 5))
         (files / "7.md").write_text("# Page 7\n\nThe zeppelin hums.\n", encoding="utf-8")
         began, clock = time.process_time(), time.perf_counter()
         run_ingest(store, files, encoder=FakeEncoder())
         again = time.process_time() - began
-        assert store.sentences.search(SearchRequest("zeppelin", None, 5)).bm25_sentences
+        assert store.search(SearchRequest("zeppelin", None, 5)).bm25_sentences
         seconds = time.perf_counter() - clock
     print(f"first ingest {first:.2f} s, one edited file {again:.2f} s: {again / first:.1%}")
     print(f"found after {seconds:.2f} s on the clock")
@@ -88,9 +88,9 @@ def opening(folder: Path) -> None:
     began = time.process_time()
     with closing(EmbeddedStore(folder)) as store:
         opened = time.process_time() - began
-        store.sentences.search(SearchRequest(sentence(5), None, 50))
+        store.search(SearchRequest(sentence(5), None, 50))
         words = time.process_time() - began
-        store.sentences.search(SearchRequest(None, vector, 50))
+        store.search(SearchRequest(None, vector, 50))
         vectors = time.process_time() - began
         print(f"opened {opened:.3f} s, first words {words:.3f} s, first vectors {vectors:.3f} s")
         began = time.process_time()
@@ -111,7 +111,7 @@ def p95(store: EmbeddedStore, vector: np.ndarray, *, users: int) -> float:
     def user(number: int) -> None:
         for search in range(SEARCHES // users):
             began = time.perf_counter()
-            store.sentences.search(SearchRequest(sentence(number * 100 + search), vector, 50))
+            store.search(SearchRequest(sentence(number * 100 + search), vector, 50))
             seconds.append(time.perf_counter() - began)
             time.sleep(1.0 if users > 1 else 0.0)
 

@@ -42,13 +42,13 @@ def folder(tmp_path: Path) -> Path:
 def test_no_file_has_a_byte_of_it_while_others_have_the_folder_open(folder: Path) -> None:
     assert {word for word in FORMS if found_in_files(folder, [word])} == {*FORMS}
     with closing(EmbeddedStore(folder)) as forgetting, closing(EmbeddedStore(folder)) as store:
-        before = store.sections.document("fan.md")
+        before = store.document("fan.md")
         forgetting.memories.apply(USER, FORGETTING, expected=1, erase=True)
         assert found_in_files(folder, [*FORMS, "MARK", TURN]) == []
         assert len(store.memories.load(USER).memories) == KEPT
         (info,) = store.conversations.list()
         assert len(store.conversations.get(info.id).turns) == 3
-        assert store.sections.document("fan.md") == before
+        assert store.document("fan.md") == before
 
 
 def test_under_a_reader_it_is_said_and_done_at_the_next_opening(folder: Path) -> None:

@@ -35,18 +35,16 @@ TOP_K = 100
 def stored(folder: Path) -> Iterator[NewDocument]:
     """The documents of an embedded index, with their vectors."""
     with closing(EmbeddedStore(folder)) as store:
-        for info in store.sections.documents():
+        for info in store.documents():
             yield whole(store, info.source)
 
 
 def whole(store: DocumentStore, source: str) -> NewDocument:
     """A document as it is written to another store."""
-    document = store.sections.document(source)
+    document = store.document(source)
     info = document.info
-    sentences = list(
-        store.sections.get_many((), of_sections=[one.node_id for one in document.sections]).values()
-    )
-    vectors = store.sentences.vectors([node.node_id for node in (*document.sections, *sentences)])
+    sentences = list(store.get_many((), of_sections=[one.node_id for one in document.sections]).values())
+    vectors = store.vectors([node.node_id for node in (*document.sections, *sentences)])
     return NewDocument(
         info.id,
         source,
@@ -103,7 +101,7 @@ def search(store: ServerStore, questions: list[SearchRequest], users: int) -> No
     def one_user(number: int) -> None:
         for question in questions[number::users]:
             started = time.perf_counter()
-            store.sentences.search(question)
+            store.search(question)
             total.append(time.perf_counter() - started)
 
     store.sentences._ask = timed  # type: ignore[method-assign]
@@ -125,7 +123,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=200_000)
     given = parser.parse_args()
     with closing(EmbeddedStore(given.folder[0])) as first:
-        manifest = first.sections.statistics().manifest
+        manifest = first.statistics().manifest
     assert manifest is not None
 
     def documents() -> Iterator[NewDocument]:

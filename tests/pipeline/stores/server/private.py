@@ -53,7 +53,7 @@ def write(store: ServerStore, source: str, text: str = "Alpha.") -> None:
 
 def found(store: ServerStore) -> int:
     """How many sentences a search by vector finds: gRPC of Weaviate, and MongoDB."""
-    return len(store.sentences.search(REQUEST).dense_sentences)
+    return len(store.search(REQUEST).dense_sentences)
 
 
 def fails(

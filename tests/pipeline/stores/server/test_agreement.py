@@ -26,7 +26,7 @@ LEAST_OVERLAP = 0.93
 
 
 def first_ten(store: DocumentStore, text: str, vector: Vector) -> set[str]:
-    response = store.sentences.search(SearchRequest(text, vector, 100))
+    response = store.search(SearchRequest(text, vector, 100))
     return {item.id for item in fuse_sections(response, weights=WEIGHTS)[:10]}
 
 
@@ -37,7 +37,7 @@ def test_the_first_ten_are_the_same(store: ServerStore, tmp_path: Path) -> None:
     with closing(EmbeddedStore(tmp_path)) as embedded:
         for each in (embedded, store):
             run_ingest(each, MANUALS, encoder=encoder)  # type: ignore[arg-type]
-        assert store.sections.statistics().sentences == embedded.sections.statistics().sentences > 1000
+        assert store.statistics().sentences == embedded.statistics().sentences > 1000
         for question in questions:
             vector = encoder.encode_query(question)
             first, second = (first_ten(each, question, vector) for each in (embedded, store))

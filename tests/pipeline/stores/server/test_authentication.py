@@ -87,7 +87,7 @@ def test_a_wrong_or_missing_key(private: Private, store: ServerStore, key: str) 
 def test_a_wrong_or_missing_password(private: Private, store: ServerStore, user: str) -> None:
     url = f"mongodb://{user}127.0.0.1:{private.mongo.port}/?{SOON}&authSource=admin"
     addresses = private.addresses.but(mongodb_url=url)
-    refused(addresses, lambda other: other.sections.documents(), *NO_PASSWORD)
+    refused(addresses, lambda other: other.documents(), *NO_PASSWORD)
     refused(addresses, lambda other: write(other, "b.md"), *NO_PASSWORD)
     with closing(ServerStore(addresses)) as other:
         fails(other.conversations.list, *NO_PASSWORD, kind=StoreUnavailable, secrets=addresses.secrets)
@@ -99,7 +99,7 @@ def test_a_password_that_is_not_written_for_a_url(private: Private) -> None:
         with pytest.raises(ConfigurationError) as caught:
             addresses = private.addresses.but(mongodb_url=_url(private.mongo, password))
             with closing(ServerStore(addresses)) as store:
-                store.sections.documents()
+                store.documents()
         told = str(caught.value)
         assert "ATHENA_MONGODB_URL" in told and "%XX" in told and "hush" not in told
 

@@ -43,20 +43,20 @@ def store(private: Private) -> Iterator[ServerStore]:
 
 
 def test_a_weaviate_that_dies_and_comes_back(private: Private, store: ServerStore) -> None:
-    before = store.sentences.search(REQUEST)
+    before = store.search(REQUEST)
     assert before.bm25_sections and before.dense_sentences
     private.weaviate.kill()
     for _ in range(2):
-        fails(lambda: store.sentences.search(REQUEST), private.weaviate.url, "ATHENA_WEAVIATE_URL")
-    assert [info.source for info in store.sections.documents()] == ["a.md"]  # the other server is there
+        fails(lambda: store.search(REQUEST), private.weaviate.url, "ATHENA_WEAVIATE_URL")
+    assert [info.source for info in store.documents()] == ["a.md"]  # the other server is there
     with pytest.raises(StoreUnavailable, match="Weaviate"):
         write(store, "b.md", "Beta.")
     private.weaviate.start()
-    assert store.sentences.search(REQUEST).bm25_sentences == before.bm25_sentences
+    assert store.search(REQUEST).bm25_sentences == before.bm25_sentences
     write(store, "a.md")  # killed, Weaviate may have lost the newest entries of its vector index
     write(store, "b.md", "Beta.")
-    assert store.sentences.search(REQUEST).dense_sentences[0] == before.dense_sentences[0]
-    assert store.sections.statistics().sentences == 2
+    assert store.search(REQUEST).dense_sentences[0] == before.dense_sentences[0]
+    assert store.statistics().sentences == 2
     assert leftovers(store) == []
     delete(store, "b.md")
 
@@ -65,15 +65,15 @@ def test_a_mongodb_that_dies_and_comes_back(private: Private, store: ServerStore
     with closing(ServerStore(private.addresses)) as other:
         conversations = other.conversations
         kept = conversations.create("Kept").info.id
-        before = store.sentences.search(REQUEST)
+        before = store.search(REQUEST)
         private.mongo.kill()
         words = ("MongoDB", private.mongo.url, "ATHENA_MONGODB_URL")
-        fails(lambda: store.sentences.search(REQUEST), *words)
-        fails(store.sections.documents, *words)
+        fails(lambda: store.search(REQUEST), *words)
+        fails(store.documents, *words)
         fails(conversations.list, *words)
         fails(lambda: delete(store, "a.md"), *words)
         private.mongo.start()
-        assert store.sentences.search(REQUEST) == before
+        assert store.search(REQUEST) == before
         assert [info.id for info in conversations.list()] == [kept]
         conversations.delete(kept)
 
@@ -89,8 +89,8 @@ def test_a_weaviate_that_has_made_itself_read_only(private: Private, store: Serv
     with pytest.raises(StoreError, match="read-only") as caught:
         write(store, "b.md", "Beta.")
     assert private.weaviate.url in str(caught.value)
-    assert [info.source for info in store.sections.documents()] == ["a.md"]
-    assert store.sentences.search(REQUEST).dense_sentences
+    assert [info.source for info in store.documents()] == ["a.md"]
+    assert store.search(REQUEST).dense_sentences
     store._connections.weaviate(partial(set_status, status="READY"))
     write(store, "b.md", "Beta.")
     assert leftovers(store) == []

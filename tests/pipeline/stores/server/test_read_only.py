@@ -58,7 +58,7 @@ def test_a_mongodb_whose_disk_is_full(tmp_path: Path) -> None:
         fails(lambda: write(store, "b.md", TEXT), *FULL, private.mongo.url)
         fails(lambda: write(store, "b.md", TEXT), *FULL)
         assert found(store) == 1
-        assert [info.source for info in store.sections.documents()] == ["a.md"]
+        assert [info.source for info in store.documents()] == ["a.md"]
         filling.unlink()
         write(store, "b.md", TEXT)
         assert found(store) == 2

@@ -67,7 +67,7 @@ def test_with_their_authority_both_servers_are_used_by_tls(private: Private, sto
     assert private.addresses.weaviate_is_secure
     assert found(store) == 1
     assert store.versions()[1].startswith("1.")
-    assert [info.source for info in store.sections.documents()] == ["a.md"]
+    assert [info.source for info in store.documents()] == ["a.md"]
 
 
 def test_a_mongodb_that_is_not_trusted_is_told_with_the_setting(
@@ -75,7 +75,7 @@ def test_a_mongodb_that_is_not_trusted_is_told_with_the_setting(
 ) -> None:
     refused(
         private.addresses.but(mongodb_url=f"{private.mongo.url}/?tls=true&{SOON}&tlsCAFile={stranger.file}"),
-        lambda other: other.sections.documents(),
+        lambda other: other.documents(),
         f"MongoDB at '{private.mongo.url}",
         "not trusted",
         "tlsCAFile=FILE",
@@ -88,7 +88,7 @@ def test_without_tls_at_our_end_it_is_said_that_mongodb_wants_it(
 ) -> None:
     refused(
         private.addresses.but(mongodb_url=f"{private.mongo.url}/?{SOON}"),
-        lambda other: other.sections.documents(),
+        lambda other: other.documents(),
         "does not answer",
         "tls=true",
         "ATHENA_MONGODB_URL",

@@ -41,7 +41,7 @@ class Killed(BaseException):
 
 def sections(store: ServerStore, text: str, paths: str | None = None) -> set[str]:
     """The sections that have the words, by id; a search by vector must find them, too."""
-    found = store.sentences.search(SearchRequest(text, ENCODER.encode_query(text), 50, paths=paths))
+    found = store.search(SearchRequest(text, ENCODER.encode_query(text), 50, paths=paths))
     by_words = {hit.section_id for hit in found.bm25_sections}
     assert by_words <= {hit.section_id for hit in found.dense_sections}
     return by_words
@@ -68,8 +68,8 @@ def test_a_writer_that_dies_leaves_the_old_version_or_the_new_one(
     is_new = STEPS.index(step) > STEPS.index("_switch")
     assert bool(sections(store, "gamma")) is is_new
     assert bool(sections(store, "alpha")) is not is_new
-    assert store.sections.document("a.md").text.count("Gamma.") == is_new
-    assert store.sections.statistics().sentences == 1
+    assert store.document("a.md").text.count("Gamma.") == is_new
+    assert store.statistics().sentences == 1
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -91,7 +91,7 @@ def test_what_a_dead_writer_left_goes_with_a_later_ingest_of_another_document(
     monkeypatch.setattr(writing, "ABANDONED_S", 0.0)
     write(store, "b.md", "Beta.")
     assert leftovers(store) == []
-    assert [info.source for info in store.sections.documents()] == ["b.md"]
+    assert [info.source for info in store.documents()] == ["b.md"]
 
 
 def test_of_two_writers_of_one_document_the_later_to_begin_wins(
@@ -124,7 +124,7 @@ def test_a_swept_writer_that_goes_on_shows_nothing(
 
     monkeypatch.setattr(writing, "_switch", swept_first)
     write(store, "a.md", "Alpha.")
-    assert [info.source for info in store.sections.documents()] == ["b.md"]
+    assert [info.source for info in store.documents()] == ["b.md"]
     assert leftovers(store) == []
 
 
@@ -136,8 +136,8 @@ def test_two_processes_ingest_different_documents_at_once(addresses: ServerAddre
     ]
     assert [(one.communicate(timeout=120)[1], one.returncode) for one in writers] == [("", 0), ("", 0)]
     with closing(ServerStore(addresses)) as store:
-        assert len(store.sections.documents()) == 24
-        assert store.sections.statistics().sentences == 48
+        assert len(store.documents()) == 24
+        assert store.statistics().sentences == 48
         for number in (0, 11, 100, 111):
             assert sections(store, f"alpha {number}") >= {make_id(f"{number}.md", "A")}
         assert leftovers(store) == []
@@ -174,7 +174,7 @@ def test_hits_beyond_the_path_do_not_shorten_the_list(store: ServerStore) -> Non
         for number in range(30):
             documents.replace(make_document(f"a/{number}/b.md", {"A": ["Alpha alpha alpha."]}))
         documents.replace(make_document("a/b.md", {"A": ["Alpha."]}))
-    found = store.sentences.search(SearchRequest("alpha", ENCODER.encode_query("alpha"), 1, paths="a/*.md"))
+    found = store.search(SearchRequest("alpha", ENCODER.encode_query("alpha"), 1, paths="a/*.md"))
     assert [hit.section_id for hit in found.bm25_sections] == [make_id("a/b.md", "A")]
     assert [hit.section_id for hit in found.dense_sections] == [make_id("a/b.md", "A")]
 
