@@ -86,9 +86,7 @@ class HybridSearch:
             if hypothesis:
                 vector = _mean(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.data["dimensions"] = len(vector)
-        alpha = fusion.alpha_for(
-            options.alpha, self.store.statistics().languages, self.encoder.languages
-        )
+        alpha = fusion.alpha_for(options.alpha, self.store.statistics().languages, self.encoder.languages)
         with trace.step(
             "search",
             text=question,

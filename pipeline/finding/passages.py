@@ -77,9 +77,7 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
     """Return the sentences of each passage in reading order, by its section's id."""
-    found = sentences_by_section(
-        store, [section for passage in passages for section in passage.section_ids]
-    )
+    found = sentences_by_section(store, [section for passage in passages for section in passage.section_ids])
     return {
         passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]
         for passage in passages
