@@ -32,7 +32,6 @@ class ConversationOut(Shape):
     created_at: datetime
     updated_at: datetime
     scope: tuple[str, ...]
-    pinned: bool
 
 
 class TurnOut(Shape):

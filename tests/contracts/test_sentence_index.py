@@ -137,7 +137,7 @@ class TestSentenceIndex:
 
     def test_all_sentences_of_sections_in_reading_order(self, index: DocumentStore) -> None:
         tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
-        found = sentences_by_section(index.sections, [battery, tank, "unknown"])
+        found = sentences_by_section(index, [battery, tank, "unknown"])
         assert {section: [node.text for node in nodes] for section, nodes in found.items()} == {
             tank: DOCUMENTS["ecs/tank.md"]["Tank"],
             battery: DOCUMENTS["power/battery.md"]["Battery"],
