@@ -118,7 +118,11 @@ def write(
                     notices=answer.notices,
                     fact=has_fact(answer.text, query),
                     stated=tuple(stated(answer, [passage.section.text for passage in passages])),
-                    found=any(names.get(one.section.node_id) in right for one in passages[:FIRST]),
+                    found=any(
+                        names.get(section) in right
+                        for passage in passages[:FIRST]
+                        for section in passage.section_ids
+                    ),
                     leaks=sum(mark in answer.text for mark in LEAKS),
                     seconds=round(now - started, 1),
                     first_chip_s=chip,

@@ -105,15 +105,16 @@ def opening(folder: Path) -> None:
 
 
 def p95(store: EmbeddedStore, vector: np.ndarray, *, users: int) -> float:
-    """The 95th percentile of the seconds of searches by some users, each of whom asks every second."""
+    """The 95th percentile of the seconds of searches by users; of several, each asks about once a second."""
     seconds: list[float] = []
 
     def user(number: int) -> None:
-        for search in range(SEARCHES // users):
+        pauses = np.random.default_rng(number).exponential(1.0 if users > 1 else 0.0, SEARCHES // users)
+        for search, pause in enumerate(pauses):
+            time.sleep(pause)
             began = time.perf_counter()
             store.search(SearchRequest(sentence(number * 100 + search), vector, 50))
             seconds.append(time.perf_counter() - began)
-            time.sleep(1.0 if users > 1 else 0.0)
 
     threads = [threading.Thread(target=user, args=(number,)) for number in range(users)]
     for thread in threads:
