@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, load_queries, relevant_to, with_texts
 from evals.indexing import Bars, Indexed, dataset_name, index_of, indexed_corpus, progress
-from evals.judging import Heard, Judged, groundedness, hear, judge
+from evals.judging import Heard, Judged, Similarity, groundedness, hear, judge, problem_of
 from evals.metrics import auroc, bootstrap, mean, percentile
-from evals.rules import Similarity, problem_of
 from pipeline.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -43,7 +43,6 @@ app = typer.Typer(help="Measure retrieval and answers on a folder of questions."
 
 Corpus = Annotated[Path | None, typer.Option(help="Markdown folder as corpus; ids: SOURCE#HEADING > PATH.")]
 Failures = Annotated[bool, typer.Option("--failures", help="Also list the questions that went wrong.")]
-KINDS = ("section", "in_3_passages", "first_quote", "any_quote", "marked", "parts", "alone")
 
 
 @app.command()
@@ -149,8 +148,7 @@ def experiment(
 
     if bool(names) == every:
         raise typer.BadParameter("name experiments, or give --all")
-    given = {"data_dir": data_dir, "llm": llm}
-    flags = {name: flag for name, flag in given.items() if flag is not None}
+    flags = {name: flag for name, flag in (("data_dir", data_dir), ("llm", llm)) if flag is not None}
 
     def say(line: str) -> None:
         err.print(line, style="yellow", markup=False)
@@ -162,10 +160,8 @@ def experiment(
             if as_json:
                 print_json(experiment_shape(result))
             else:
-                out.print(
-                    f"{result.experiment}. {result.title}: {result.dataset}", style="bold", markup=False
-                )
-                out.print(table(result), markup=False, soft_wrap=True)
+                title = f"{result.experiment}. {result.title}: {result.dataset}\n"
+                out.print(title + table(result), markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -186,92 +182,72 @@ def export(
 @app.command()
 def dashboard(
     database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
 ) -> None:
     """Open TruLens' dashboard over recorded answers in a browser."""
     from evals.trulens import serve_dashboard
 
     with failing_clearly():
-        serve_dashboard(database, host=host, port=port)
+        serve_dashboard(database, port=port)
 
 
 # -- tables for people ------------------------------------------------------------------------------------
 
 
-def _table(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title, *columns, box=box.SIMPLE, padding=(0, 0, 0, 1))
+def _table(rows: Iterable[Sequence[str]]) -> Table:
+    """Return rows of a name and figures."""
+    table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), show_header=False)
+    for row in rows:
+        table.add_row(*row)
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table
 
 
-def _shares(title: str, rows: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Table:
-    """Return a table with a row for each kind of question; "-" means no data."""
-    table = _table(title, ["asked", *(name.replace("_", " ") for name in names)])
-    for kind, row in rows.items():
-        shares = ["-" if row[name] is None else f"{row[name]:.3f}" for name in names]
-        table.add_row(kind.replace("_", " "), f"{row['questions']:,.0f}", *shares)
-    return table
-
-
 def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
-    """Return the metrics, times and sizes of an evaluation as a table."""
-    table = _table("", [""])
-    table.show_header = False
-    for name, value in report.metrics.items():
-        if value is not None:
-            table.add_row(name, f"{value:.4f}")
-    for name, ms in report.ms_per_query.items():
-        table.add_row(f"ms a question, {name}", f"{ms:.1f}")
-    table.add_row("ingest, s", f"{report.ingest_seconds:.1f}")
-    size = (
-        f"{report.dataset}: {counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
-    )
+    """Return the metrics, times and sizes of an evaluation."""
+    rows = [(name, f"{value:.4f}") for name, value in report.metrics.items() if value is not None]
+    rows += [(f"ms a question, {name}", f"{ms:.1f}") for name, ms in report.ms_per_query.items()]
+    rows.append(("ingest, s", f"{report.ingest_seconds:.1f}"))
+    sizes = f"{counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
     left_out = f"Without judgement, left out: {', '.join(report.unjudged)}" if report.unjudged else ""
-    return Group(Text(size, style="bold"), table, *filter(None, [left_out]))
+    return Group(Text(f"{report.dataset}: {sizes}", style="bold"), _table(rows), left_out)
 
 
 def answers_text(report: AnswersReport) -> RenderableType:
-    """Return the metrics of all questions and of each kind, the judge's scores and the failures."""
-    about = [name for name in KINDS if any(row[name] is not None for row in report.by_kind.values())]
-    kinds = [_shares("kind", report.by_kind, about)] if any(report.by_kind) else []
-    judged = [Text(f"judged: {name} {value:.4f}") for name, value in (report.judge or {}).items()]
+    """Return the metrics of all questions, the judge's scores and the failures; `--json` has each kind."""
+    judged = [(f"judged: {name}", f"{value:.4f}") for name, value in (report.judge or {}).items()]
     failures = [
         Text(f"{one['id']}: {one['question']}\n  {'; '.join(one['problems'])}\n  → {one['said']}")
         for one in report.failures
     ]
     by = Text(f"Answers by {report.llm or 'no model: quotes'}")
-    return Group(metrics_text(report), *kinds, by, *judged, *failures)
+    return Group(metrics_text(report), by, _table(judged), *failures)
 
 
 def memory_text(report: MemoryReport) -> RenderableType:
     """Return the shares by kind of talk and metric, and the failures."""
+    rows = (
+        (f"{kind}: {name}", f"{found['share']:.3f}", f"{found['count']:,.4g} of {found['of']:,}")
+        for kind, metrics in report.kinds.items()
+        for name, found in metrics.items()
+    )
     size = f"{counted(report.talks, 'talk')}, {counted(report.messages, 'message')}"
-    table = _table("", ["", "share", "count"])
-    for kind, metrics in report.kinds.items():
-        for name, found in metrics.items():
-            count = f"{found['count']:,.4g} of {found['of']:,}"
-            table.add_row(f"{kind}: {name.replace('_', ' ')}", f"{found['share']:.3f}", count)
-    left_out = f"; {counted(report.left_out, 'question')} without evidence left out"
-    return Group(Text(size + left_out, style="bold"), table, *map(Text, report.failures))
+    left_out = f"{counted(report.left_out, 'question')} without evidence left out"
+    return Group(Text(f"{size}; {left_out}", style="bold"), _table(rows), *map(Text, report.failures))
 
 
 def experiment_shape(result: ExperimentResult) -> dict[str, object]:
     """Return what `--json` prints of an experiment: means and intervals, no scores of single questions."""
-    return {
-        "experiment": result.experiment,
-        "title": result.title,
-        "dataset": result.dataset,
-        "configurations": [
-            {
-                "name": one.name,
-                "metrics": {name: one.interval(name)[0] for name in one.metrics},
-                "intervals": {name: one.interval(name)[1:] for name in one.metrics},
-                "ms_per_query": {"p50": one.ms_p50, "p95": one.ms_p95},
-                "words": one.words,
-            }
-            for one in result.configurations
-        ],
-        "comparisons": list(result.comparisons),
-    }
+    configurations = [
+        {
+            "name": one.name,
+            "metrics": {name: one.interval(name)[0] for name in one.metrics},
+            "intervals": {name: one.interval(name)[1:] for name in one.metrics},
+            "ms_per_query": {"p50": one.ms_p50, "p95": one.ms_p95},
+            "words": one.words,
+        }
+        for one in result.configurations
+    ]
+    about = {"experiment": result.experiment, "title": result.title, "dataset": result.dataset}
+    return about | {"configurations": configurations, "comparisons": result.comparisons}

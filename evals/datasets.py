@@ -147,15 +147,12 @@ def with_texts(queries: Iterable[Question], text_of: Callable[[str], str]) -> li
 
 def relevant_to(folder: Path, split: str = "test") -> Qrels:
     """Like `load_qrels`, but return {} if the folder has no such file."""
-    return load_qrels(folder, split) if _qrels_file(folder, split).exists() else {}
+    return load_qrels(folder, split) if (folder / "qrels" / f"{split}.tsv").exists() else {}
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:
-    """Return the judgements of a split with a relevance above 0.
-
-    Raises `DatasetError` for an unreadable file or line, and for a split that is a path.
-    """
-    path = _qrels_file(folder, split)
+    """Return the judgements of a split with a relevance above 0; raise `DatasetError`."""
+    path = folder / "qrels" / f"{split}.tsv"
     qrels: Qrels = {}
     rows = csv.reader(read_text(path).splitlines(), delimiter="\t")
     for number, row in enumerate(rows, start=1):
@@ -171,15 +168,6 @@ def load_qrels(folder: Path, split: str) -> Qrels:
         if relevance > 0:
             qrels.setdefault(query_id, {})[document_id] = relevance
     return qrels
-
-
-def _qrels_file(folder: Path, split: str) -> Path:
-    name = f"{split}.tsv"
-    if not split or Path(name).name != name:
-        raise DatasetError(
-            f"'{split:.80}' is no split.", "Name one as its file in the folder qrels is, without .tsv."
-        )
-    return folder / "qrels" / name
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:

@@ -24,8 +24,8 @@ from athena.loading import load_settings
 from evals.chunks import SECTIONS
 from evals.datasets import load_queries, read_text, relevant_to
 from evals.indexing import Bars, indexed_corpus, progress
+from evals.judging import Similarity
 from evals.metrics import bootstrap, mean, percentile
-from evals.rules import Similarity
 from evals.scoring import Scored, score_questions, score_talks
 from evals.significance import Comparison, compare, holm
 from evals.talks import is_of_talks, load_talks

@@ -6,20 +6,28 @@ import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from evals.datasets import Part, Question, Span
 from pipeline.answer import Answer, Retrieval, Verdict
 from pipeline.answering.citations import without_markers
+from pipeline.answering.literals import literals_of, missing_numbers
 from pipeline.answering.quotes import choose_quotes
 from pipeline.messages import Message
+from pipeline.models.embedding import OnnxEncoder
 from pipeline.options import ChatOptions
 from pipeline.steps.events import SourcesFound
+from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
     from athena import Athena
     from athena.assistant import Asking
 
+SAID = 0.5  # of the reference's content terms; chosen on labelled answers, at commit 192aef21
+KEPT_VECTORS = 10_000  # of answers and references, which many runs have in common
 NOBODY = "nobody, as it is an evaluation"  # a user without conversations or memories
 
 
@@ -63,7 +71,7 @@ class Judged:
     parts: bool | None = None  # visible quotes hold an answer to each part
     relevant: bool | None = None  # the first quote is from a document that the qrels name
     groundedness: float | None = None  # share of the answer's sentences that its citations support
-    answer_right: bool | None = None  # a generated answer has the facts of a right one (`evals.rules`)
+    answer_right: bool | None = None  # a generated answer has the facts of a right one (`problem_of`)
     similarity: float | None = None  # cosine of the visible text and the reference
     problem: str = ""  # why a generated answer is not right
     text: str = ""  # the visible text
@@ -232,3 +240,32 @@ def contains(text: str, answer: str) -> bool:
 
 def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"[*_`]", "", text)).strip().casefold()
+
+
+class Similarity:
+    """Cosines by the bundled MiniLM, independent of the index's model."""
+
+    def __init__(self) -> None:
+        self._vector = lru_cache(KEPT_VECTORS)(OnnxEncoder().encode_query)
+
+    def __call__(self, reference: str, text: str) -> float:
+        """Return the cosine of a reference answer and a text, at least 0; 0 for an empty text."""
+        if not text.strip():
+            return 0.0
+        cosine = np.dot(self._vector(reference), self._vector(text))
+        return round(min(1.0, max(0.0, float(cosine))), 6)
+
+
+def problem_of(text: str, reference: str) -> str:
+    """Return what an answer lacks of its reference, exact values or enough of its words; "" = nothing."""
+    if lacking := _lacking(text, reference):
+        return f"lacks {', '.join(lacking)}"
+    said = share(content_terms(reference), text_terms(text))
+    return "" if said >= SAID else f"says {said:.0%} of the reference"
+
+
+def _lacking(text: str, reference: str) -> list[str]:
+    """Return the numbers, ids and commands of the reference that the text lacks."""
+    wanted, plain = literals_of(reference), " ".join(text.split()).casefold()
+    names = [name for name in (*wanted.identifiers, *wanted.commands) if name not in plain]
+    return [*missing_numbers(wanted, literals_of(text)), *sorted(names)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 DEPTH = 100  # ranked documents per question
 
 Search = Callable[[str], Retrieval]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One question's ranking: ids with scores, best first, and the milliseconds of the search."""
-
-    query_id: str
-    ranking: tuple[tuple[str, float], ...]
-    ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,34 +68,25 @@ def evaluate_retrieval(
             merge_up=False,  # the qrels name sections
         )
         search = partial(other.hybrid_search.search, options=options)
-        asked = progress(queries, report, "Asking")
-        ranked = rank_queries(asked, search=search, names=indexed.names)
-    scores = [scores_of([name for name, _ in item.ranking], qrels[item.query_id]) for item in ranked]
-    times = [item.ms for item in ranked]
+        scores, times = [], []
+        for query in progress(queries, report, "Asking"):
+            started = time.perf_counter()
+            passages = search_after_history(query, search=search).passages
+            times.append((time.perf_counter() - started) * 1000)
+            ranking = [indexed.names[passage.section.node_id] for passage in passages]
+            scores.append(scores_of(ranking, qrels[query.id]))
     return RetrievalReport(
         dataset=dataset_name(folder),
         split=split,
         documents=indexed.documents,
         sentences=indexed.sentences,
-        queries=len(ranked),
+        queries=len(scores),
         metrics={name: mean([row[name] for row in scores]) for name in scores[0]},
         ms_per_query={"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)},
         ingest_seconds=indexed.seconds,
         settings=options.model_dump(),
         unjudged=tuple(query.id for query in everything if query.id not in qrels),
     )
-
-
-def rank_queries(queries: Iterable[Question], *, search: Search, names: Mapping[str, str]) -> list[Ranked]:
-    """Rank the documents for each question; `names` maps section ids to the ids of the qrels."""
-    ranked = []
-    for query in queries:
-        started = time.perf_counter()
-        retrieval = search_after_history(query, search=search)
-        ms = (time.perf_counter() - started) * 1000
-        ranking = [(names[passage.section.node_id], passage.score) for passage in retrieval.passages]
-        ranked.append(Ranked(query.id, tuple(ranking), ms))
-    return ranked
 
 
 def search_after_history(query: Question, *, search: Search) -> Retrieval:

@@ -24,9 +24,8 @@ from typer import echo
 
 from evals.datasets import Question, load_qrels, load_queries, read_text
 from evals.indexing import indexed_corpus
-from evals.judging import NOBODY
+from evals.judging import NOBODY, problem_of
 from evals.metrics import mean
-from evals.rules import problem_of
 from pipeline.answer import Answer
 from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.answering.literals import literals_of, missing_names, missing_numbers

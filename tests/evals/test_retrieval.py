@@ -9,43 +9,23 @@ import pytest
 from athena import open_athena
 from athena.settings import Settings
 from evals.datasets import HistoryTurn, Question
-from evals.indexing import progress
-from evals.retrieval import evaluate_retrieval, rank_queries, scores_of
+from evals.retrieval import evaluate_retrieval, scores_of, search_after_history
 from pipeline.answer import Answerability, Retrieval
 from pipeline.errors import DatasetError
 from tests.pipeline.passages import make_passage
 
-NAMES = {"s1": "d1", "s2": "d2"}
 
-
-def found(question: str) -> Retrieval:
-    passages = (make_passage("s2", score=0.75), make_passage("s1", score=0.5))
-    return Retrieval(question, passages, Answerability(1.0, 0.5))
-
-
-def test_questions_are_condensed_and_answered_by_document_ids() -> None:
+def test_a_question_with_a_history_is_also_asked_with_the_last_one() -> None:
     asked: list[str] = []
 
     def search(question: str) -> Retrieval:
         asked.append(question)
-        return found(question)
+        return Retrieval(question, (make_passage("s2", score=0.75),), Answerability(1.0, 0.5))
 
-    queries = [
-        Question(_id="q1", text="Fan?"),
-        Question(
-            _id="q2", text="Is it loud?", history=(HistoryTurn(role="user", text="What does the fan do?"),)
-        ),
-    ]
-    told: list[tuple[str, int, int]] = []
-    asking = progress(queries, lambda *said: told.append(said), "Asking")
-    ranked = rank_queries(asking, search=search, names=NAMES)
+    earlier = (HistoryTurn(role="user", text="What does the fan do?"),)
+    search_after_history(Question(_id="q1", text="Fan?"), search=search)
+    search_after_history(Question(_id="q2", text="Is it loud?", history=earlier), search=search)
     assert asked == ["Fan?", "Is it loud?", "What does the fan do: Is it loud?"]
-    assert [(item.query_id, item.ranking) for item in ranked] == [
-        ("q1", (("d2", 0.75), ("d1", 0.5))),
-        ("q2", (("d2", 0.75), ("d1", 0.5))),
-    ]
-    assert all(item.ms >= 0 for item in ranked)
-    assert told == [("Asking", 1, 2), ("Asking", 2, 2)]
 
 
 def test_only_judged_questions_are_asked(beir: Path, tmp_path: Path) -> None:
