@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -11,12 +10,10 @@ from typing import Self
 class LoopbackServer:
     """Answers by a handler on a free port, and logs nothing; no request that hangs holds up its end."""
 
-    def __init__(self, handler: type[BaseHTTPRequestHandler], *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         quiet = type("Quiet", (handler,), {"log_message": lambda *_: None})
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), quiet)
         self._http.daemon_threads, self._http.block_on_close = True, False
-        if tls:
-            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         self.port = self._http.server_port
         self.url = f"http://127.0.0.1:{self.port}"
 

@@ -175,4 +175,3 @@ REPLY = Answer(
     abstained=False,
     seconds=0.01,
 )
-EARLIER = replace(ANSWERED, verdict=None, units=())  # as versions before units stored it

@@ -11,15 +11,11 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from tests.server_stores import REQUIRED, is_open
-
-if TYPE_CHECKING:
-    from tests.certificates import Certificate
 
 BIN = os.environ.get("ATHENA_TEST_SERVERS_BIN")
 STOP_TIMEOUT_S = 30.0
@@ -93,10 +89,9 @@ class ServerProcess:
 
 
 class PrivateWeaviate(ServerProcess):
-    """A Weaviate of a test's own; with a certificate, by TLS only."""
+    """A Weaviate of a test's own."""
 
-    def __init__(self, folder: Path, *, certificate: Certificate | None = None, **settings: str) -> None:
-        self._certificate = certificate
+    def __init__(self, folder: Path, **settings: str) -> None:
         self.port, self.grpc_port, gossip, data, raft, rpc, profiling = free_ports(7)
         environment = {
             "PERSISTENCE_DATA_PATH": str(folder),
@@ -114,21 +109,16 @@ class PrivateWeaviate(ServerProcess):
             "GRPC_PORT": str(self.grpc_port),
             **settings,
         }
-        if certificate:
-            environment |= {"GRPC_CERT_FILE": str(certificate.file), "GRPC_KEY_FILE": str(certificate.key)}
-            listening = ["--scheme", "https", "--tls-host", "127.0.0.1", "--tls-port", str(self.port)]
-            listening += ["--tls-certificate", str(certificate.file), "--tls-key", str(certificate.key)]
-        else:
-            listening = ["--scheme", "http", "--host", "127.0.0.1", "--port", str(self.port)]
+        listening = ["--scheme", "http", "--host", "127.0.0.1", "--port", str(self.port)]
         super().__init__([executable("weaviate-server"), *listening], environment, self._is_ready)
 
     @property
     def url(self) -> str:
-        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def _is_ready(self) -> bool:
         try:
-            ready = httpx.get(f"{self.url}/v1/.well-known/ready", timeout=1, verify=False)
+            ready = httpx.get(f"{self.url}/v1/.well-known/ready", timeout=1)
             answered = ready.status_code == 200
         except httpx.HTTPError:
             return False
@@ -136,17 +126,12 @@ class PrivateWeaviate(ServerProcess):
 
 
 class PrivateMongo(ServerProcess):
-    """A MongoDB-compatible server of a test's own; with a certificate, by TLS only."""
+    """A MongoDB-compatible server of a test's own."""
 
-    def __init__(self, folder: Path, *, certificate: Certificate | None = None, **settings: str) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         (self.port,) = free_ports(1)
         folder.mkdir(parents=True, exist_ok=True)
         command = [executable("ferretdb"), f"127.0.0.1:{self.port}", str(folder)]
-        if certificate:
-            settings |= {
-                "FERRETDB_TLS_CERT": str(certificate.file),
-                "FERRETDB_TLS_KEY": str(certificate.key),
-            }
         super().__init__(command, settings, lambda: is_open("127.0.0.1", self.port))
 
     @property

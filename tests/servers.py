@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 from tests.loopback import LoopbackServer
-from tests.scripted_server import chunk, sse, told
+from tests.scripted_server import Received, chunk, sse, told
 
 DIMENSIONS = 16
 Body = dict[str, Any]
@@ -36,14 +36,6 @@ class Reply:
     pieces: Sequence[str] = ("Hello", " there", ".")
     stall_after: int | None = None
     prompt_tokens: int | None = 12
-
-
-@dataclass(frozen=True)
-class Request:
-    """One request that arrived."""
-
-    path: str
-    body: Body
 
 
 def echo(messages: Messages) -> Reply:
@@ -69,7 +61,7 @@ class ModelServer(LoopbackServer):
 
     def __init__(self, *, models: Sequence[str], key: str = "") -> None:
         self.models, self.key = list(models), key
-        self.requests: list[Request] = []
+        self.requests: list[Received] = []
         self.answer: Callable[[Messages], Reply] = echo
         self.embed: Callable[[str], list[float]] = embedding
         self.stalled_paths: set[str] = set()  # requests there are never answered
@@ -80,7 +72,7 @@ class ModelServer(LoopbackServer):
         self._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients may hang up
 
     @property
-    def chats(self) -> list[Request]:
+    def chats(self) -> list[Received]:
         """The chat requests so far."""
         return [request for request in self.requests if request.path == self.chat_path]
 
@@ -207,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, body: Body) -> None:
         server = self.model_server
-        server.requests.append(Request(self.path, body))
+        server.requests.append(Received(self.path, {}, body))
         model = str(body.get("model", ""))
         if self.path in server.stalled_paths:
             server.gone.wait()

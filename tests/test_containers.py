@@ -20,40 +20,24 @@ ROOT = Path(__file__).parent.parent
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 VARIABLE = re.compile(r"\$\{(\w+)")
-ONE_SHOT = "ollama-pull"
 KNOWN = {f"ATHENA_{name.upper()}" for name in Settings.model_fields}
 REQUIRED = {"MONGODB_PASSWORD", "MONGODB_ROOT_PASSWORD", "WEAVIATE_API_KEY"}
 SECRETS = REQUIRED | {"ATHENA_NEO4J_PASSWORD"}
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_each_service_is_pinned_limited_and_watched_and_its_data_has_a_volume(name: str) -> None:
+def test_each_service_is_pinned_limited_and_watched(name: str) -> None:
     service = SERVICES[name]
     assert re.search(r":(version-)?\d+\.\d+\.\d+$", service["image"])
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
     assert "no-new-privileges:true" in service["security_opt"]
-    assert service["logging"]["options"]["max-size"] and service["logging"]["options"]["max-file"]
-    if name not in ("app", ONE_SHOT):
-        assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
-        sources = {volume.partition(":")[0] for volume in service["volumes"]}
-        assert all(source in COMPOSE["volumes"] or (ROOT / source).is_file() for source in sources)
+    assert name in ("app", "ollama-pull") or service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
 
 
 def test_only_the_app_publishes_a_port_and_on_loopback() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
     assert published.pop("app") == ["${ATHENA_LISTEN:-127.0.0.1:8501}:8501"]
-    for name, ports in published.items():  # what is looked at in a browser, and starts only when asked for
-        assert SERVICES[name]["profiles"] == [name]
-        assert all(port.startswith("127.0.0.1:") for port in ports)
-
-
-def test_each_image_is_built_by_one_service_and_the_others_use_it() -> None:
-    """Two that build and tag the same image fail in parallel builds."""
-    built = [service["image"] for service in SERVICES.values() if "build" in service]
-    assert len(built) == len(set(built))
-    for service in SERVICES.values():
-        if "build" not in service and service["image"] in built:
-            assert service["pull_policy"] == "never"
+    assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
 def test_only_the_app_reaches_the_stores() -> None:
@@ -61,18 +45,6 @@ def test_only_the_app_reaches_the_stores() -> None:
     assert inside == {"app", "mongodb", "weaviate", "neo4j"}
     assert COMPOSE["networks"]["stores"]["internal"] is True
     assert all(SERVICES[name]["networks"] == ["stores"] for name in inside - {"app"})
-
-
-def test_mongodb_lets_the_app_in_by_a_user_of_its_database_only() -> None:
-    mongodb = SERVICES["mongodb"]["environment"]
-    url = SERVICES["app"]["environment"]["ATHENA_MONGODB_URL"]
-    assert mongodb["MONGO_INITDB_ROOT_USERNAME"] != "athena"
-    assert url.endswith(f"/?authSource={mongodb['ATHENA_DATABASE']}")
-    assert SERVICES["app"]["environment"]["ATHENA_MONGODB_DATABASE"] == mongodb["ATHENA_DATABASE"]
-    (script,) = [path for path in SERVICES["mongodb"]["volumes"] if "docker-entrypoint-initdb.d" in path]
-    text = (ROOT / script.partition(":")[0]).read_text()
-    assert re.findall(r'role: "(\w+)", db: (\w+)', text) == [("readWrite", "database")]
-    assert set(re.findall(r"process\.env\.(\w+)", text)) <= set(mongodb)
 
 
 def test_the_containers_set_only_settings_that_there_are() -> None:
@@ -107,8 +79,6 @@ def test_an_env_file_is_made_with_secrets_of_its_own(tmp_path: Path) -> None:
     assert len(secrets) == len(SECRETS)
     assert all(re.fullmatch(r"[0-9a-f]{48}", secret) for secret in secrets)
     assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
-    subprocess.run([script], check=True, capture_output=True)
-    assert env_file((tmp_path / ".env").read_text()) == made
 
 
 def test_the_image_copies_what_is_there_and_runs_as_a_plain_user() -> None:

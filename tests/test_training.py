@@ -14,7 +14,7 @@ from pipeline.models.cross_encoder import OnnxCrossEncoder
 from training.data import Data, Pair, permitted, under
 from training.examples import draw, held_out_examples, hurried, mistyped, with_negatives
 from training.graph import LAYERS, WIDTH, Graph
-from training.train import encoded, learning_rate
+from training.train import encoded
 
 HELD_OUT, TRAINED_ON = "juanfont/headscale", "ory/docs"  # by the hashes of their names
 
@@ -54,11 +54,6 @@ def test_questions_are_typed_in_a_hurry() -> None:
     words = {mistyped("coolant", Random(seed)) for seed in range(50)}
     assert all(word[0] == "c" and word[-1] == "t" and 6 <= len(word) <= 8 for word in words)
     assert under(["Pump", "Speed"], "4200 rpm.") == "Pump > Speed\n4200 rpm."
-
-
-def test_the_rate_rises_and_falls() -> None:
-    assert learning_rate(0.025) == pytest.approx(learning_rate(0.05) / 2)
-    assert learning_rate(0.5) > learning_rate(0.9) > learning_rate(1.0) > 0
 
 
 def random_weights() -> dict[str, NDArray[np.float32]]:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.echo_server import EchoServer, How
+from tests.athena.echo_server import EchoServer, How
 from tests.pipeline.otlp_receiver import OtlpReceiver
 
 pytestmark = pytest.mark.slow

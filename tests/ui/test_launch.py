@@ -15,7 +15,6 @@ from athena import Athena
 from athena.reading import MAX_UPLOAD_MB
 from athena.settings import Settings
 from pipeline.errors import ConfigurationError
-from tests.contrast import LEAST_CONTRAST, channels, contrast
 from tests.server_processes import free_ports
 from ui.launch import OPTIONS_FILE, require_free, serve, streamlit_options, url_of
 from ui.serving import APP_FILE, serving
@@ -87,27 +86,38 @@ TEXTS = ("textColor", "primaryColor", "linkColor", "redTextColor", "greenTextCol
 GROUNDS = ("backgroundColor", "secondaryBackgroundColor")
 
 
+LEAST_CONTRAST = 4.5  # for text
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_has_contrast(theme: str) -> None:
     colours = tomllib.loads(OPTIONS_FILE.read_text(encoding="utf-8"))["theme"][theme]
-    # `--muted` of the components: 72 % text on the ground
-    shown = {name: colours[name] for name in TEXTS}
-    shown["muted"] = mix(colours["textColor"], colours["backgroundColor"], 0.72)
+    shown = {name: channels(colours[name]) for name in (*TEXTS, *GROUNDS)}
+    pairs = zip(shown["textColor"], shown["backgroundColor"], strict=True)
+    shown["muted"] = [0.72 * text + 0.28 * ground for text, ground in pairs]  # the components' `--muted`
     poor = [
         (name, ground)
-        for name, colour in shown.items()
+        for name in (*TEXTS, "muted")
         for ground in GROUNDS
-        if contrast(colour, colours[ground]) < LEAST_CONTRAST
+        if contrast(shown[name], shown[ground]) < LEAST_CONTRAST
     ]
     assert not poor
 
 
-def mix(one: str, other: str, share: float) -> str:
-    mixed = [
-        round(255 * (share * a + (1 - share) * b))
-        for a, b in zip(channels(one), channels(other), strict=True)
-    ]
-    return "#" + "".join(f"{value:02x}" for value in mixed)
+def channels(colour: str) -> list[float]:
+    """Red, green and blue of `#rrggbb`, 0..1."""
+    return [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """WCAG 2.2's contrast ratio of two colours, 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: list[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_streamlit_run_finds_the_guarded_app() -> None:
