@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
@@ -36,7 +36,7 @@ class Secret:
 @cache
 def _rules() -> Mapping[str, Any]:
     """Return the content of `guard.toml`."""
-    return tomllib.loads((files("memory") / "guard.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("guard.toml").read_text(encoding="utf-8"))
 
 
 # -- how a secret looks ------------------------------------------------------------------------------------
