@@ -46,16 +46,13 @@ _ROW = re.compile(r"<tr\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
 
-def parse_markdown(
-    text: str, *, suffix: str = ".md", start: int = 0, masked: str = ""
-) -> tuple[str, list[Item]]:
+def parse_markdown(text: str, *, suffix: str = ".md", start: int = 0) -> tuple[str, list[Item]]:
     """Return `text[start:]` as readers see it, and its headings and non-blank blocks in order.
 
-    The former has the length of `text`, as all offsets count in it; `masked` is its mask, where the caller
-    has that. Also masked are the `>` of quotes in front of a block's later lines. `suffix` is the file's: in
-    MDX an indent means nothing.
+    The former has the length of `text`, as all offsets count in it. Also masked are the `>` of quotes in
+    front of a block's later lines. `suffix` is the file's: in MDX an indent means nothing.
     """
-    masked = masked or " " * start + mask(text[start:], suffix=suffix)
+    masked = " " * start + mask(text[start:], suffix=suffix)
     body = "\n" * start + masked[start:].replace("\r\n", " \n").replace("\r", "\n")
     body, rows = _without_tables(text, body)
     labels = [

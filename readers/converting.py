@@ -18,7 +18,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from readers.formats import INSTALL, Format, limit_of
+from readers.formats import INSTALL, Format
 from readers.source import ReaderError, Source, read_bytes
 
 MEMORY, SECONDS = 1_500_000_000, 60.0
@@ -46,7 +46,7 @@ class FileConverter:
         Raises:
             ReaderError: it cannot be read or converted.
         """
-        data = read_bytes(path, max_bytes=limit_of(path.name, self._most), source=source)
+        data = read_bytes(path, max_bytes=self._most, source=source)
         digest = hashlib.sha256(data + f"\0{kind.name}".encode()).hexdigest()
         return None if digest == known else Source(self.text(data, kind, source=source), digest)
 

@@ -15,8 +15,8 @@ from pathlib import PurePosixPath
 
 from readers.commonmark import parse_markdown
 from readers.dialects import FILL, Span, is_seen
+from readers.language import Cut, sentence_ends
 from readers.levels import Block, Kind, Section, Sentence, build_sentences
-from readers.punkt import Cut, sentence_ends
 
 CHARACTERS_PER_TOKEN = 8
 """A piece's end is looked for so many characters ahead per token; words are shorter."""
@@ -151,7 +151,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 def _parsed(section: Section) -> Section:
     """Return a section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
     suffix = PurePosixPath(section.metadata.get("source", "")).suffix
-    shown, items = parse_markdown(section.text, suffix=suffix, masked=section.metadata.get("shown", ""))
+    shown, items = parse_markdown(section.text, suffix=suffix)
     blocks = [item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end) for item in items]
     base = section.start_char_idx
     placed = tuple(replace(block, start=base + block.start, end=base + block.end) for block in blocks)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from readers.formats import INSTALL, MARKDOWN, format_of, limit_of
+from readers.formats import INSTALL, MARKDOWN, format_of
 from readers.ignore import IGNORE_FILES, IgnoreFile, ignored_by, read_ignore_file
 from readers.source import ReaderError, check_file, unreadable
 
@@ -58,7 +58,7 @@ def find_files(
 ) -> FoundFiles:
     """Return the files at and below `paths`, in the order of the parts of their sources.
 
-    A file of text may have `max_bytes`, one of another format more. Of folders, Markdown files are read, or
+    A file may have `max_bytes`. Of folders, Markdown files are read, or
     those of `all_formats`, and files whose source is `known`: they are indexed, so that one over the limit is
     a problem. A file that `paths` names is read whatever its format. A file reached twice is listed once,
     under the first name.
@@ -120,7 +120,7 @@ class _Search:
 
     def keep(self, path: Path, source: str, *, is_named: bool = False) -> None:
         """Add a file to the found ones, or record why it cannot be read."""
-        limit = limit_of(source, self.max_bytes)
+        limit = self.max_bytes
         try:
             status = path.stat()
             is_new = not is_named and source not in self.known

@@ -41,18 +41,9 @@ FORMATS = (
     Format("xlsx", "XLSX", (".xlsx",)),
     Format("epub", "EPUB", (".epub",)),
 )
-CONVERTED = 5
-"""A file of a format that is converted may be so many times as large as one of text."""
-
 _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
 
 def format_of(name: str) -> Format | None:
     """Return the format of a file by its name; None if it is unknown."""
     return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
-
-
-def limit_of(name: str, max_bytes: int) -> int:
-    """Return the most bytes that a file of that name may have, given those of a file of text."""
-    known = format_of(name)
-    return max_bytes * (1 if known is None or known.is_text else CONVERTED)

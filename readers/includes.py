@@ -7,6 +7,7 @@ a link. A directive whose file cannot be read stays as it is.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
 _ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:end)?region\b")
 
 
+_logger = logging.getLogger(__name__)
+
+
 @dataclass(slots=True)
 class IncludeBudget:
     """The characters that the pages of one ingest may still include."""
@@ -60,7 +64,7 @@ def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBu
     expanded = page.expanded(text, (path,))
     if page.included:
         digest.update("\0".join(["", *page.included]).encode())
-    return Source(expanded, digest.hexdigest(), list(page.not_included))
+    return Source(expanded, digest.hexdigest())
 
 
 @dataclass(slots=True)
@@ -72,7 +76,6 @@ class _Page:
     budget: IncludeBudget
     size: int
     included: list[str] = field(default_factory=list)
-    not_included: dict[str, None] = field(default_factory=dict)
 
     def expanded(self, text: str, above: tuple[Path, ...]) -> str:
         """Return the text with included files in the place of directives; `above` ends with its file."""
@@ -87,20 +90,12 @@ class _Page:
         target = self._target(named[1], above[-1]) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
             return found[0]
-        if self.budget.left < 0:
-            return self._left_out(target, found[0])
-        try:
-            whole = decoded(read_bytes(target, max_bytes=self.most, source=target.name), source=target.name)
-        except ReaderError:
-            return found[0]
         is_code = generator.endswith("code")
-        start = 0 if is_code else read_front_matter(whole, source=target.name)[1]
-        part = _selected(whole[start:], argument[named.end() :], commas=generator == "vitepress")
-        self.budget.left -= len(part) + len(whole) // SHARE_READ + COST
-        self.size += len(part)
-        if self.budget.left < 0 or self.size > self.most:
-            return self._left_out(target, found[0])
-        self.included.append(part)
+        try:
+            part = self._read(target, argument[named.end() :], generator=generator)
+        except ReaderError as error:
+            _logger.warning("%s does not include a file: %s", above[0].name, error)
+            return found[0]
         if is_code:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])
             part = f"{fence}{target.suffix.removeprefix('.')}\n{part}\n{fence}"
@@ -109,10 +104,20 @@ class _Page:
         indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
         return indent + NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
-    def _left_out(self, target: Path, directive: str) -> str:
-        """Note a file that would have been too much, and return the directive."""
-        self.not_included[target.relative_to(self.root).as_posix()] = None
-        return directive
+    def _read(self, target: Path, selection: str, *, generator: str) -> str:
+        """Return the selected part of a file; raises `ReaderError`, also if too much would be included."""
+        too_much = ReaderError(target.name, reason="too much is included", fix="Divide the pages.")
+        if self.budget.left < 0:
+            raise too_much
+        text = decoded(read_bytes(target, max_bytes=self.most, source=target.name), source=target.name)
+        start = 0 if generator.endswith("code") else read_front_matter(text, source=target.name)[1]
+        part = _selected(text[start:], selection, commas=generator == "vitepress")
+        self.budget.left -= len(part) + len(text) // SHARE_READ + COST
+        self.size += len(part)
+        if self.budget.left < 0 or self.size > self.most:
+            raise too_much
+        self.included.append(part)
+        return part
 
     def _target(self, named: str, path: Path) -> Path | None:
         """Return the file of the root that `named` means: relative to the page's folder or one above it."""

@@ -1,11 +1,42 @@
-"""The language of a document: by its script, else by `py3langid`.
+"""The language of a document, and the ends of its sentences.
 
-To add a language: its stemmer belongs into `pipeline/analysis.py`, its sentences into `readers/punkt.py`.
+The language is found by its script, else by `py3langid`. Sentences end by Punkt in the languages of
+`TRAINED`, by Unicode's rules in all others. To add a language, add a row to `TRAINED`: its ISO 639-1 code and
+the name of its model; its stemmer belongs into `pipeline/analysis.py`. The trained models come with
+llama-index. They are read here, because nltk refuses files that an installer hard-linked (uv does).
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+from readers.dialects import FILL, code_spans
+
+Cut = Callable[[str], Sequence[int]]
+"""Takes a text; returns the offsets, rising, where its parts end. The last one is the text's length."""
+_TRAINED = """
+cs:czech da:danish de:german el:greek en:english es:spanish et:estonian fi:finnish fr:french it:italian
+ml:malayalam nb:norwegian nl:dutch no:norwegian pl:polish pt:portuguese ru:russian sl:slovene sv:swedish
+tr:turkish"""
+TRAINED = dict(pair.split(":") for pair in _TRAINED.split())
+"""Names of the trained models by ISO 639-1 code of the language."""
+_ABBREVIATIONS = """
+al approx ca cf ch chap def dept dr e.g eg eq eqs est etc ex fig figs i.e ie incl jr max min misc mr mrs ms
+no nos p.s par pp prof ref refs resp rev sec st vs viz vol"""
+ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
+"""English words whose full stop ends no sentence by itself, in addition to those of the trained model."""
+WINDOW = 20_000
+"""Characters that Punkt sees at once: nltk gives up on a text that takes it five seconds."""
+CACHED_DECISIONS = 1_024
+"""Decisions of Punkt that are kept, by the words around the full stop: repetition takes half the time."""
 
 LETTERS = 4_000
 """Letters of a text that are looked at, of the first `CHARACTERS` characters."""
@@ -28,6 +59,18 @@ _NO_PROSE = re.compile(
     r"|\b\w*(?:[._/\\@=\d]\w*)+",  # file names, code
     re.MULTILINE,
 )
+_CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
+_CLOSES = r"\"')\]}\u2019\u201d\xbb"
+_LOWER_CASE = re.compile(r"\s+[a-z]")
+_CANDIDATE = re.compile(r"[.?!](?:\W|_)")
+_UNICODE_END = re.compile(
+    rf"[。．｡！？]+[{_CLOSES}」』）】〉》〕］]*\s*"
+    rf"|[.?!…।॥؟۔]+[{_CLOSES}]*\s+(?=[^a-z\s])"
+    r"|(?<=[\u0e00-\u0e7f])[ \n]+(?=[\u0e00-\u0e7f])"
+)
+"""After UAX #29: full-width stops need no blank; in Thai, a blank ends a sentence."""
+_MARKUP = re.compile(rf"\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\)|<[A-Za-z/!?][^<>]*>|{FILL}+|\*+|_+")
+_HAS_MARKUP = re.compile(rf"[*_<`{FILL}]|\]\(")
 
 
 def detect(text: str) -> str:
@@ -44,3 +87,91 @@ def detect(text: str) -> str:
     words = " ".join(re.findall(r"[^\W\d_]+", prose)[: LETTERS // 5])
     code = next((code for code, _ in py3langid.rank(words[:LETTERS]) if len(code) == 2), "")
     return str(code)
+
+
+@functools.cache
+def sentence_ends(language: str) -> Cut:
+    """Return the function that finds the ends of sentences in a language (ISO 639-1; "" is English)."""
+    language = language or "en"
+    if language not in TRAINED:
+        return unicode_ends
+    model = _load_model(TRAINED[language])
+    model.abbrev_types |= ABBREVIATIONS if language == "en" else set()
+    tokenizer = PunktSentenceTokenizer(model)
+    decide = functools.lru_cache(CACHED_DECISIONS)(tokenizer.text_contains_sentbreak)
+    tokenizer.text_contains_sentbreak = decide
+    return functools.partial(_punkt_ends, tokenizer)
+
+
+def unicode_ends(text: str) -> Sequence[int]:
+    """Return the ends of sentences by Unicode's rules, for languages without a model."""
+    ends = array("q", (found.end() for found in _UNICODE_END.finditer(mask_markup(text))))
+    if not ends or ends[-1] != len(text):
+        ends.append(len(text))
+    return ends
+
+
+def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
+    """Return the ends of sentences by Punkt; emphasis, code, links and masks are hidden from it."""
+    if not _CANDIDATE.search(text):
+        return [len(text)]
+    masked = mask_markup(text)
+    ends = array("q")
+    while (start := ends[-1] if ends else 0) < len(text):
+        stop = len(text)
+        if stop - start > WINDOW:  # cut behind a blank, if there is one
+            stop = masked.rfind(" ", start, start + WINDOW) + 1 or start + WINDOW
+        window = masked[start:stop]
+        found = [end for _, end in tokenizer.span_tokenize(window)][:-1]
+        ends.extend(start + end for end in found if _is_boundary(window, end))
+        ends.append(stop)
+    return ends
+
+
+def _is_boundary(text: str, end: int) -> bool:
+    """Whether Punkt is right: not within a word, nor at the `!` of `the "Stop!" button`."""
+    if not text[end].isspace():
+        return False
+    tail = text[max(0, end - 10) : end].rstrip(_CLOSING)
+    return not (tail.endswith(("!", "?")) and _LOWER_CASE.match(text, end))
+
+
+def mask_markup(text: str) -> str:
+    """`text`, of the same length, with inline markup replaced by characters of plain text.
+
+    Code becomes one word. Marks that close (of emphasis, of a link's target) become a bracket, which Punkt
+    keeps with the sentence that it ends; marks that open become a space.
+    """
+    if not _HAS_MARKUP.search(text):
+        return text
+    pieces, position = [], 0
+    for start, end in code_spans(text) if "`" in text else ():
+        pieces += [text[position:start], "X" * (end - start)]
+        position = end
+    return _MARKUP.sub(_masked, "".join([*pieces, text[position:]]))
+
+
+def _masked(match: re.Match[str]) -> str:
+    """Return as many characters of plain text for one mark; a mark behind a blank opens, others close."""
+    is_address = match[0].startswith("<") and ("://" in match[0] or "@" in match[0])
+    opens = match.start() == 0 or match.string[match.start() - 1].isspace()
+    return ("X" if is_address else " " if opens else ")") * len(match[0])
+
+
+def _load_model(name: str) -> PunktParameters:
+    """A trained model of nltk's `punkt_tab`; raises `ModuleNotFoundError` without llama-index-core."""
+    package = find_spec("llama_index.core")
+    if package is None or not package.origin:
+        raise ModuleNotFoundError("Sentences need llama-index-core: install it again with pip.")
+    folder = Path(package.origin).parent / "_static" / "nltk_cache" / "tokenizers" / "punkt_tab" / name
+
+    def rows(table: str) -> list[list[str]]:
+        lines = (folder / table).read_text(encoding="utf-8").splitlines()
+        return [line.split("\t") for line in lines if line]
+
+    model = PunktParameters()
+    model.abbrev_types = {row[0] for row in rows("abbrev_types.txt")}
+    model.sent_starters = {row[0] for row in rows("sent_starters.txt")}
+    model.collocations = {(row[0], row[1]) for row in rows("collocations.tab")}
+    model.ortho_context = Counter({row[0]: int(row[1]) for row in rows("ortho_context.tab")})
+    return model

@@ -60,17 +60,9 @@ class Heading:
     end: int
 
 
-class Lines:
-    """Finds the number of a text's line by a character's offset; the first line has the number `first`."""
-
-    def __init__(self, text: str, first: int = 1) -> None:
-        self._starts = array("q", [0])  # a fifth of a list's memory
-        self._starts.extend(newline.end() for newline in NEWLINE.finditer(text))
-        self._before = first - 1
-
-    def number(self, offset: int) -> int:
-        """Return the number of the line at `offset`."""
-        return self._before + bisect_right(self._starts, offset)
+def line_starts(text: str) -> Sequence[int]:
+    """Return the offsets at which the lines of a text begin; `bisect_right` in them gives a line's number."""
+    return array("q", [0, *(newline.end() for newline in NEWLINE.finditer(text))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +70,7 @@ class Section:
     """The text under one heading; offsets count characters of the file after a byte order mark.
 
     `blocks` are those of its text, with offsets in the file; None where nobody has parsed it yet. `lines` are
-    the file's; None where they are counted from the section's first.
+    the starts of the file's lines; None where they are counted from the section's first.
     """
 
     node_id: str
@@ -88,7 +80,7 @@ class Section:
     end_char_idx: int
     document_id: str
     blocks: tuple[Block, ...] | None = None
-    lines: Lines | None = field(default=None, compare=False, repr=False)
+    lines: Sequence[int] | None = field(default=None, compare=False, repr=False)
 
     @property
     def section_id(self) -> str:
@@ -110,15 +102,16 @@ class Sentence:
 
 def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
     """Return a sentence for each leaf, in order; a leaf is a span of the section's own text."""
-    above, lines, base = section.metadata, section.lines, section.start_char_idx
+    above, lines, base, before = section.metadata, section.lines, section.start_char_idx, 0
     if lines is None:
-        lines, base = Lines(section.text, int(above.get("start_line", 1))), 0
+        lines, base, before = line_starts(section.text), 0, int(above.get("start_line", 1)) - 1
     inherited = {key: above[key] for key in INHERITED if key in above}
     sentences = []
     for position, leaf in enumerate(leaves):
         text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
         own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
-        own |= {"start_line": lines.number(base + leaf.start), "end_line": lines.number(base + leaf.end - 1)}
+        own["start_line"] = before + bisect_right(lines, base + leaf.start)
+        own["end_line"] = before + bisect_right(lines, base + leaf.end - 1)
         more = {"header": leaf.header, "shown": shown if shown != text else None}
         metadata = inherited | own | {key: value for key, value in more.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end

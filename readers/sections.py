@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import Any
 from readers.commonmark import MAX_BLOCKS, Item, parse_markdown
 from readers.dialects import title_key
 from readers.front_matter import read_front_matter
-from readers.levels import NEWLINE, Block, Heading, Kind, Lines, Section, document_id, section_id
+from readers.levels import NEWLINE, Block, Heading, Kind, Section, document_id, line_starts, section_id
 from readers.names import page_names
 
 _logger = logging.getLogger(__name__)
@@ -40,12 +41,12 @@ def read_sections(text: str, *, source: str, language: str = "") -> list[Section
     page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
     page |= {"language": language} if language not in ("", "en") else {}
     sections: list[Section] = []
-    lines, document = Lines(text), document_id(source)
+    lines, document = line_starts(text), document_id(source)
     for outline in _outlines(items, page["title"], document, start=start, end=len(text)):
         first, last = _trimmed(text, masked, outline)
         own, shown = text[first:last], masked[first:last]
         metadata = {"source": source, "order": len(sections), **outline.names, **page}
-        metadata |= {"start_line": lines.number(first), "end_line": lines.number(last - 1)}
+        metadata |= {"start_line": bisect_right(lines, first), "end_line": bisect_right(lines, last - 1)}
         metadata["hash"] = _hash(outline.names["heading_path"], page, own, shown)
         metadata |= {"shown": shown} if shown != own else {}
         blocks = tuple(outline.blocks)

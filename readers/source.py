@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,12 +40,11 @@ class ReaderError(Exception):
 class Source:
     """A file's text, and the SHA-256 of its bytes and of what it includes (hexadecimal).
 
-    The byte order mark is not part of the text. `not_included` names files that would have been too much.
+    The byte order mark is not part of the text.
     """
 
     text: str
     hash: str
-    not_included: Sequence[str] = ()
 
 
 def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:

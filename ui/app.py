@@ -14,19 +14,18 @@ from pipeline.answering.persona import Persona
 from pipeline.errors import AthenaError
 from ui.conversation.sidebar import sidebar
 from ui.pages import PAGES, PageEntry
-from ui.shared import brand, components, dialogs, links, messages, process
-from ui.shared.brand import is_the_ships
+from ui.shared import components, dialogs, links, messages, process
 
 log = logging.getLogger(__name__)
 
 
 def show() -> None:
     """Show the page in the address."""
-    called = brand.name()
+    called = process.name_of_assistant()
     # A ":material/…:" page icon would be fetched from another host; a file of our own is not.
-    st.set_page_config(page_title=called, page_icon=str(brand.ICON), layout="wide")
-    logo = brand.LOGO if called == Persona().name else brand.ICON
-    st.logo(str(logo), icon_image=str(brand.ICON), size="large")
+    st.set_page_config(page_title=called, page_icon=str(process.ICON), layout="wide")
+    logo = process.LOGO if called == Persona().name else process.ICON
+    st.logo(str(logo), icon_image=str(process.ICON), size="large")
     pages = offered_pages()
     links.offer(pages)
     st.navigation(list(pages.values())).run()
@@ -52,7 +51,7 @@ def _is_playable() -> bool:
         documents = process.athena().store.documents()
     except AthenaError:  # the page says so
         return True
-    return not documents or is_the_ships(documents)
+    return not documents or process.is_the_ships(documents)
 
 
 def draw(entry: PageEntry) -> None:

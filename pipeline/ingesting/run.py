@@ -147,9 +147,6 @@ class IngestRun:
         metadata = sections[0].metadata if sections else {}
         language = metadata.get("language", ENGLISH)
         self.report.languages[language] = self.report.languages.get(language, 0) + 1
-        if content.not_included:
-            names = ", ".join(f"'{name}'" for name in content.not_included)
-            self.report.warnings.append(f"{source}: not included, too often or too long: {names}.")
         former = source if source in self.indexed else self.by_hash.get(content.hash, "")
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 from pipeline.errors import DiskFull, UploadRefused
-from readers.formats import MARKDOWN, limit_of
+from readers.formats import MARKDOWN
 
 # In a part of a name, on any system.
 UNUSABLE = re.compile(r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$")
@@ -60,9 +60,9 @@ def accept(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits)
                 continue
             if name.casefold() in kept:
                 raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
-            if len(file.content) > (most := limit_of(name, limits.max_file_bytes)):
+            if len(file.content) > limits.max_file_bytes:
                 fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
-                raise UploadRefused(f"'{name}' is larger than {most / 1e6:g} MB.", fix)
+                raise UploadRefused(f"'{name}' is larger than {limits.max_file_bytes / 1e6:g} MB.", fix)
             _write(folder / present.get(name.casefold(), name), file.content, beside=folder.parent)
             kept[name.casefold()] = name
         except UploadRefused as error:

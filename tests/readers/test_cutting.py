@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.cutting import CELLS, CLAUSES, LINES, WORDS, TokenLimit, divide
+from readers.language import ABBREVIATIONS, WINDOW, Cut, mask_markup, sentence_ends
 from readers.levels import document_id, sentence_id
-from readers.punkt import ABBREVIATIONS, WINDOW, Cut, mask_markup, sentence_ends
 from tests.readers.oracle import count_words, leaves_of, read
 
 ends = sentence_ends("en")

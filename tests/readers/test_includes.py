@@ -126,7 +126,6 @@ def test_an_ingest_includes_no_more_than_its_budget_and_names_the_other_files(bo
     pages = [read_page(book / "src/one.md", max_bytes=10_000, source="src/one.md", budget=budget)]
     (book / "src/one.md").write_text("{{#include b.txt}}\n" * 9, encoding="utf-8")
     pages += [read_page(book / "src/one.md", max_bytes=10_000, source="src/one.md", budget=budget)] * 2
-    assert [page.not_included for page in pages] == [[], ["src/b.txt"], ["src/b.txt"]]
     assert 0 < pages[1].text.count("b" * 400) < 4
 
 

@@ -19,7 +19,6 @@ from ui.conversation.runner import runner
 from ui.conversation.scope import scope_bar, take_scope
 from ui.conversation.talk import turns
 from ui.shared import links, messages, process, state
-from ui.shared.brand import is_the_ships
 from ui.shared.jobs import jobs
 from ui.shared.process import answering_model
 from ui.shared.words import plain
@@ -119,7 +118,7 @@ def _welcome(documents: Sequence[DocumentInfo]) -> None:
         if not documents:
             _nothing_indexed()
             return
-        prepared = list(persona.suggestions[:QUESTIONS]) or list(SUGGESTED if is_the_ships(documents) else ())
+        prepared = persona.suggestions[:QUESTIONS] or (SUGGESTED if process.is_the_ships(documents) else ())
         with st.container(key="suggestions"):
             _suggestions(prepared or first_topics(documents, limit=QUESTIONS))
         _what_answers(documents)

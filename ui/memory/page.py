@@ -22,7 +22,6 @@ from ui.shared.words import local_time, one_line, plain, shortened
 
 if TYPE_CHECKING:
     from memory.forgetting import Forgetting
-    from memory.turn_index import FoundTurn
     from memory.user_memory import UserMemory
     from pipeline.stores.memories import Memory
 
@@ -40,7 +39,7 @@ RESTORE = "Restore what it replaced"
 IN_FILES = "You cannot undo this. Backups that you made keep it."
 IN_MONGODB = "You cannot undo this. MongoDB's journal and backups keep it until they are overwritten."
 NOTHING = "There is nothing to forget."
-PREVIEWED = 8  # facts and messages that a preview lists of each kind
+PREVIEWED = 12  # facts and messages that a preview lists
 
 Preview = Callable[["UserMemory"], "Forgetting"]
 
@@ -112,19 +111,12 @@ def _listed(listed: Sequence[Memory]) -> None:
 
 
 def _found(query: str) -> None:
-    """Draw the facts and messages that a search finds."""
-    memory = user_memory()
-    facts = memory.search(query, limit=PAGE)
-    said = memory.find_said(query, limit=PAGE)
-    if not (facts or said):
+    """Draw the facts that a search finds; the search of conversations finds messages."""
+    facts = user_memory().search(query, limit=PAGE)
+    if not facts:
         st.text(NOT_FOUND)
     for found in facts:
         _fact(found.memory)
-    if said:
-        st.subheader("Messages", anchor=False)
-    titles = {info.id: info.title for info in process.athena().conversations.list(user=memory.user)}
-    for item in said:
-        _message(item, title=titles.get(item.turn.session, ""))
 
 
 def _fact(memory: Memory) -> None:
@@ -139,40 +131,30 @@ def _fact(memory: Memory) -> None:
         about.insert(0, ":material/gpp_maybe: reads like an instruction: not followed")
     restore = [RESTORE] if former else []
     acts = [*([OPEN] if turn else []), *restore, EDIT, UNPIN if memory.pinned else PIN, FORGET]
-    _row(memory.id, memory.text, about, acts, turn=turn)
-
-
-def _message(found: FoundTurn, *, title: str) -> None:
-    turn = found.turn
-    who = {"you": "you", "assistant": "the assistant"}.get(turn.who, turn.speaker)
-    about = [who, f"in “{title}”" if title else "", local_time(turn.at) if turn.at is not None else ""]
-    _row(turn.id, turn.text, about, [OPEN, FORGET], turn=turn.id.removesuffix(ANSWER))
-
-
-def _row(known: str, text: str, about: Sequence[str | None], acts: Sequence[str], *, turn: str) -> None:
-    """Draw a fact or message with its menu; `turn` is the id of the turn that it comes from."""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"memory-row-{known}", wrap=False):
+    with st.container(
+        horizontal=True, vertical_alignment="center", key=f"memory-row-{memory.id}", wrap=False
+    ):
         with st.container(gap=None):
-            st.text(shortened(one_line(text), SHOWN))
+            st.text(shortened(one_line(memory.text), SHOWN))
             st.caption(" · ".join(one if one.startswith(":material") else plain(one) for one in about if one))
-        st.menu_button("Manage", acts, key=f"menu-{known}", icon=":material/more_horiz:", type="tertiary",
-                       on_click=_manage, args=(known, text, turn))  # fmt: skip
+        st.menu_button("Manage", acts, key=f"menu-{memory.id}", icon=":material/more_horiz:", type="tertiary",
+                       on_click=_manage, args=(memory, turn))  # fmt: skip
 
 
 @messages.noticed
-def _manage(known: str, text: str, turn: str) -> None:
-    """Handle a choice in the menu of a fact or message."""
-    match entered(f"menu-{known}"):
+def _manage(memory: Memory, turn: str) -> None:
+    """Handle a choice in the menu of a fact, which was said in a turn of this id."""
+    match entered(f"menu-{memory.id}"):
         case "Open the conversation":
             open_dialog(OPEN, partial(open_turn, turn))
         case "Edit …":
-            open_dialog("Edit this memory", partial(edit, known, text))
+            open_dialog("Edit this memory", partial(edit, memory.id, memory.text))
         case "Forget …":
-            ask_to_forget([known])
+            ask_about(lambda known: known.forgetting([memory.id]))
         case "Restore what it replaced":
-            user_memory().undo(known)
+            user_memory().undo(memory.id)
         case "Pin" | "Unpin" as act:
-            user_memory().pin(known, pinned=act == PIN)
+            user_memory().pin(memory.id, pinned=act == PIN)
 
 
 def edit(memory_id: str, text: str) -> None:
@@ -206,11 +188,6 @@ def _undo(memory_id: str, text: str) -> None:
 # -- forgetting --------------------------------------------------------------------------------------------
 
 
-def ask_to_forget(memory_ids: Sequence[str]) -> None:
-    """Open the dialog that forgets memories and messages by their ids."""
-    ask_about(lambda memory: memory.forgetting(memory_ids))
-
-
 def ask_about(preview: Preview) -> None:
     """Open the dialog that forgets the memories and messages of a preview."""
     open_dialog("Forget this?", partial(confirm_forgetting, preview))
@@ -233,21 +210,15 @@ def confirm_forgetting(preview: Preview) -> None:
 def _what_goes(found: Forgetting) -> None:
     """List the memories and messages to be deleted."""
     by_turn = {turn.id.removesuffix(ANSWER): turn for turn in reversed(found.turns)}
-    said = sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))
     facts = [memory.text for memory in found.memories]
+    said = [turn.text for turn in sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))]
     counts = [counted(len(one), word) for one, word in ((facts, "fact"), (said, "message")) if one]
-    st.text(f"You delete {' and '.join(counts)} for good.")
-    _preview(facts)
+    answers = " Messages are deleted with their answers." if said else ""
+    st.text(f"You delete {' and '.join(counts)} for good.{answers}")
+    with st.container(gap="xsmall"):
+        for item in [*facts, *said][:PREVIEWED]:
+            st.text(f"· {shortened(one_line(item), 200)}")
+        if (more := len(facts) + len(said) - PREVIEWED) > 0:
+            st.caption(f"and {more:,} more")
     if found.said_in:
         st.text("The messages in which you said so are deleted, too.")
-    if said:
-        st.text("Messages are deleted with their answers:")
-        _preview([turn.text for turn in said])
-
-
-def _preview(found: Sequence[str]) -> None:
-    with st.container(gap="xsmall"):
-        for item in found[:PREVIEWED]:
-            st.text(f"· {shortened(one_line(item), 200)}")
-        if len(found) > PREVIEWED:
-            st.caption(f"and {len(found) - PREVIEWED:,} more")

@@ -1,19 +1,28 @@
-"""The settings, the Athena, the persona and the language model of this process."""
+"""The settings, the Athena, its name and its language model: what a process has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from athena.settings import Settings
 from pipeline.answering.persona import Persona, load_persona
+from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
     from athena import Athena
     from pipeline.models.base import ModelChoice
+    from pipeline.stores.base import DocumentInfo
 
+log = logging.getLogger(__name__)
+
+ICON = Path(__file__).with_name("icon.svg")
+LOGO = Path(__file__).with_name("logo.svg")
+MANUAL = "systems/atmosphere-supply.md"  # one of the manuals that come with Athena
 PROXY_USER = "athena_user"
 """The key in `st.user` of the name that a proxy's header gives."""
 
@@ -63,6 +72,20 @@ def opened() -> Athena:
 def persona() -> Persona:
     """Return the persona of the chat. Raises ConfigurationError if its file cannot be read."""
     return load_persona(settings().persona)
+
+
+def name_of_assistant() -> str:
+    """Return the assistant's name; the page reports a persona that cannot be read."""
+    try:
+        return persona().name
+    except AthenaError as error:
+        log.warning("the persona cannot be read: %s", error)
+        return Persona().name
+
+
+def is_the_ships(documents: Iterable[DocumentInfo]) -> bool:
+    """Return whether the manuals that come with Athena are among the documents."""
+    return any(info.source.endswith(MANUAL) for info in documents)
 
 
 @st.cache_resource(ttl=MODEL_KEPT_S, show_spinner=False, hash_funcs={"athena.assistant.Athena": id})

@@ -43,10 +43,8 @@ def entered(key: str) -> str:
 
 def submitted(key: str) -> tuple[str, Sequence[Any]]:
     """Return the text and the files of a chat field, for its callback."""
-    value = st.session_state.get(key)
-    if isinstance(value, str) or value is None:
-        return (value or "").strip(), ()
-    return value.text.strip(), value.files
+    value = st.session_state.get(key) or ""
+    return getattr(value, "text", value).strip(), getattr(value, "files", ())
 
 
 def begin_with(key: str, value: str) -> None:

@@ -10,7 +10,7 @@ from athena import Athena
 from athena.settings import Settings
 from pipeline.answering.persona import Persona
 from tests.ui.conftest import use
-from ui.shared import brand, process
+from ui.shared import process
 
 PAGES = "Chat, Documents, Memory, Settings, Mission, Inspector"
 TITLES = """
@@ -22,7 +22,7 @@ st.text(", ".join(page.title for page in app.offered_pages().values()))
 
 def test_a_persona_that_cannot_be_read_leaves_the_usual_name(tmp_path: Path) -> None:
     process.use_settings(Settings(persona=tmp_path / "missing.toml"))
-    assert brand.name() == Persona().name
+    assert process.name_of_assistant() == Persona().name
 
 
 def test_another_corpus_has_no_mission_in_its_navigation(empty_athena: Athena, tmp_path: Path) -> None:
