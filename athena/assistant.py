@@ -15,7 +15,9 @@ from athena.components import (
     Components,
     build_components,
     build_search,
+    manifest_of,
     memory_in_chat,
+    require_index,
     retrieval_options,
     user_memory,
     with_settings,
@@ -24,7 +26,6 @@ from athena.lazy import Lazy, run_ahead, shorten_pauses
 from athena.loading import choices_after, drafted, load_settings, options_of, write_choices
 from athena.models import Given, Models, is_remote
 from athena.settings import Settings
-from athena.stores import manifest_of, require_index
 from pipeline.answering.recollection import filled_in, memories_named
 from pipeline.options import ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.stores.globs import Globs, as_globs, as_scope
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from pipeline.models.base import CrossEncoder, Encoder
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.events import ChatEvent
-    from pipeline.steps.tracing import TurnTracer
     from pipeline.stores.base import Manifest, Store
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.keys import Keys
@@ -161,11 +161,6 @@ class Athena:
         return self.components.persona()
 
     @property
-    def tracer(self) -> TurnTracer | None:
-        """The exporter of finished turns as traces, where there is one."""
-        return self.components.tracer()
-
-    @property
     def options(self) -> RetrievalOptions:
         """The options of a search, as the settings have them."""
         return retrieval_options(self.settings)
@@ -204,6 +199,7 @@ class Athena:
         from pipeline.ingest import ingest
 
         self._ingesting.append(None)
+        folder = self.settings.data_dir / reading.UPLOADS
         try:
             with closing(reading.make_reader(self.settings, lambda: self.encoder)) as reader:
                 report = ingest(
@@ -212,7 +208,7 @@ class Athena:
                     reader=reader,
                     encoder=self.encoder,
                     manifest=self.manifest,
-                    uploads=reading.shared_uploads(self.settings),
+                    uploads=folder if self.settings.store == "server" else None,  # of other machines, too
                     rebuild=rebuild,
                     on_progress=on_progress,
                     should_stop=should_stop,
@@ -275,6 +271,7 @@ class Athena:
         private = asking.get("private", False) or (conversation_id or "") in self.private_conversations
         user = asking.get("user") or self.settings.user
         memory = self.memory_of(user, persona=persona)
+        tracer = self.components.tracer()
         options, paths = asking.get("options") or self.options, _well_formed(asking.get("paths"))
         parts = ChatParts(
             hybrid_search=build_search(self.components),
@@ -284,7 +281,7 @@ class Athena:
             conversations=self.private_conversations if private else self.conversations,
             persona=persona or self.persona,
             limits=options_of(self.settings, ChatOptions),
-            listeners=(self.tracer.record,) if self.tracer and not private else (),
+            listeners=(tracer.record,) if tracer and not private else (),
             user=user,
             memory=memory_in_chat(self.components, memory, self._after_answers(), private=private),
             prices=options_of(self.settings, PriceOptions),

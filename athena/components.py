@@ -14,11 +14,13 @@ from athena.lazy import Lazy
 from athena.loading import options_of
 from athena.models import Given, Models, build_models, is_remote
 from athena.settings import Settings
-from athena.stores import manifest_of, open_store
 from memory.options import MemoryOptions
+from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.answering.persona import Persona, load_persona
-from pipeline.errors import extra_for
+from pipeline.errors import NothingIndexed, extra_for
+from pipeline.models.base import Encoder
 from pipeline.options import PriceOptions, RetrievalOptions
+from pipeline.stores.base import FORMAT, DocumentStore, Manifest, Store
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
@@ -29,11 +31,12 @@ if TYPE_CHECKING:
     from memory.user_memory import UserMemory
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
-    from pipeline.stores.base import Store
 
 MODEL_TIMEOUT_S = 60.0  # for what the memory asks of a language model
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
 NO_BUDGET = 10**9  # tokens, where passages are counted and not measured
+SPLITTER = "punkt-1"
+"""Names how sections are cut into sentences; an index of another one has to be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,40 @@ def _tracer(settings: Settings) -> TurnTracer | None:
     with extra_for("ATHENA_PHOENIX_URL", "tracing"):
         from pipeline.steps.tracing import TurnTracer
     return TurnTracer(settings.phoenix_url)
+
+
+# -- the store ---------------------------------------------------------------------------------------------
+
+
+def open_store(settings: Settings, manifest: Callable[[], Manifest] | None = None) -> Store:
+    """Return the store that the settings choose; the caller closes it.
+
+    A search in an index that was not made with `manifest` raises `ManifestMismatch`. Raises
+    `ConfigurationError` where the drivers of the servers are not installed.
+    """
+    match settings.store:
+        case "embedded":
+            from pipeline.stores.embedded import EmbeddedStore
+
+            return EmbeddedStore(settings.data_dir, manifest=manifest)
+        case "server":
+            with extra_for("ATHENA_STORE=server", "server"):
+                from pipeline.stores.server import ServerAddresses, ServerStore
+            return ServerStore(options_of(settings, ServerAddresses), manifest=manifest)
+
+
+def manifest_of(encoder: Encoder) -> Manifest:
+    """Return the description of an index that is made with an embedding model."""
+    return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
+
+
+def require_index(settings: Settings, store: DocumentStore) -> None:
+    """Raise `NothingIndexed` where nothing was ever indexed."""
+    if store.statistics().manifest is None:
+        where = "the servers" if settings.store == "server" else f"'{settings.data_dir}'"
+        raise NothingIndexed(
+            f"Nothing is indexed in {where} yet.", "Index a folder of Markdown with `athena ingest FOLDER`."
+        )
 
 
 # -- memory -------------------------------------------------------------------------------------------------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from athena.reading import language_warning
@@ -19,7 +16,6 @@ from pipeline.words import counted
 if TYPE_CHECKING:
     from athena.assistant import Athena
 
-LOW_DISK_MB = 200
 RESTORE = "Put back a backup. Without one, index again in a new folder with `athena ingest FOLDER`."
 
 
@@ -46,7 +42,7 @@ def diagnose(athena: Athena) -> Diagnosis:
     models = athena.models
     steps: dict[str, Callable[[], Check]] = {
         "python": lambda: Check("python", True, ".".join(map(str, sys.version_info[:3]))),
-        "data folder": lambda: _data_folder(athena.settings.data_dir),
+        "data folder": lambda: Check("data folder", True, str(athena.settings.data_dir.resolve())),
         "store": lambda: _store(athena),
         "index": lambda: _index(athena),
         "embedding works": lambda: _embedding(athena),
@@ -55,7 +51,8 @@ def diagnose(athena: Athena) -> Diagnosis:
         "language model": lambda: _model(models.language_model()[1]),
     }
     if athena.settings.phoenix_url:
-        steps["tracing"] = lambda: Check("tracing", True, athena.tracer.check() if athena.tracer else "")
+        tracer = athena.components.tracer
+        steps["tracing"] = lambda: Check("tracing", True, found.check() if (found := tracer()) else "")
     checks = tuple(_run(name, step) for name, step in steps.items())
     return Diagnosis(all(check.ok for check in checks), checks)
 
@@ -65,15 +62,6 @@ def _run(name: str, step: Callable[[], Check]) -> Check:
         return step()
     except AthenaError as error:
         return Check(name, False, error.problem, error.fix)
-
-
-def _data_folder(data_dir: Path) -> Check:
-    existing = next(
-        folder for folder in (data_dir, *data_dir.resolve().parents) if os.access(folder, os.F_OK)
-    )
-    free = shutil.disk_usage(existing).free // 1_000_000
-    fix = "" if free >= LOW_DISK_MB else "Free some space, or set ATHENA_DATA_DIR to another disk."
-    return Check("data folder", not fix, f"{data_dir.resolve()}, {free:,} MB free", fix)
 
 
 def _store(athena: Athena) -> Check:

@@ -34,26 +34,8 @@ def watch_folders(
     from watchfiles import watch
 
     data_dir, failure = athena.settings.data_dir.resolve(), ""
-
-    def bring_up_to_date() -> None:
-        nonlocal failure
-        try:
-            report = athena.ingest(paths, should_stop=stop.is_set)
-        except AthenaError as error:
-            if str(error) != failure:
-                on_error(error)
-            failure = str(error)
-            return
-        failure = ""
-        if report.added or report.changed or report.deleted or report.problems:
-            on_report(report)
-
     folders = [path.resolve() for path in map(Path, paths) if path.exists()]
-    if not folders:
-        bring_up_to_date()
-        return
-    first = True
-    for changes in watch(  # it watches before the first ingest, so that no change is missed
+    changes = watch(  # it watches before the first ingest, so that no change is missed
         *folders,
         watch_filter=lambda _, path: _matters(Path(path), folders, data_dir),
         debounce=LONGEST_WAIT_MS,
@@ -62,10 +44,20 @@ def watch_folders(
         rust_timeout=RETRY_MS,
         yield_on_timeout=True,
         ignore_permission_denied=True,
-    ):
-        if first or changes or failure:
-            bring_up_to_date()
-        first = False
+    )
+    for number, changed in enumerate(changes):
+        if number and not changed and not failure:
+            continue
+        try:
+            report = athena.ingest(paths, should_stop=stop.is_set)
+        except AthenaError as error:
+            if str(error) != failure:
+                on_error(error)
+            failure = str(error)
+            continue
+        failure = ""
+        if report.added or report.changed or report.deleted or report.problems:
+            on_report(report)
 
 
 def _matters(path: Path, folders: Sequence[Path], data_dir: Path) -> bool:

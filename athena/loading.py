@@ -108,12 +108,8 @@ def _variables() -> set[str]:
     """Return the names that the environment and `.env` set."""
     try:
         return {*os.environ, *DotEnvSettingsSource(Settings).env_vars}
-    except UnicodeDecodeError as error:
-        where = f"byte 0x{error.object[error.start]:02X} at {error.start:,}"
-        raise ConfigurationError(f"Cannot read '.env': not UTF-8 ({where}).", "Save it as UTF-8.") from error
-    except OSError as error:
-        problem = f"Cannot read '.env': {error.strerror or error}."
-        raise ConfigurationError(problem, "Make it readable, or start elsewhere.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"Cannot read '.env': {error}.", "Make it readable, as UTF-8.") from error
 
 
 def _validated(values: Mapping[str, Any], *, fix: str) -> Settings:
@@ -147,11 +143,8 @@ def read_choices(data_dir: Path) -> dict[str, Any]:
         return {name: value for name, value in values if name in CHANGEABLE}
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except OSError as error:
-        problem = f"Cannot read '{path}': {error.strerror or error}."
-        raise ConfigurationError(problem, "Make it readable for the user of Athena.") from error
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        problem = f"Cannot read '{path}': it is not as the Settings page writes it."
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        problem = f"Cannot read '{path}' as the Settings page writes it."
         raise ConfigurationError(problem, "Correct it, or delete it and choose again.") from error
 
 

@@ -54,11 +54,6 @@ def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
     return folder if info.root in (UPLOAD_ROOT, str(folder.resolve())) else None
 
 
-def shared_uploads(settings: Settings) -> Path | None:
-    """Return the folder of uploads if other machines with the same index may have other files, else None."""
-    return settings.data_dir / UPLOADS if settings.store == "server" else None
-
-
 def upload_limits(settings: Settings) -> UploadLimits:
     """Return the limits of an upload, and the formats that can be read here."""
     from pipeline.ingesting.uploads import UploadLimits

@@ -34,22 +34,16 @@ class UsageRow:
     p95_s: float | None  # of an answer's duration
 
 
-def usage(
-    conversations: Conversations, by: UsageKey, *, user: str | None = None, since: float = 0.0
-) -> dict[str, UsageRow]:
-    """Return the usage of one user or of all by model, local day or user, and in total.
-
-    Only turns since a time in seconds since the epoch count.
-    """
+def usage(conversations: Conversations, by: UsageKey) -> dict[str, UsageRow]:
+    """Return the usage by model, local day or user, and in total."""
     found: dict[str, list[Answer]] = defaultdict(list)
-    for info in conversations.list(user=user):
+    for info in conversations.list():
         with suppress(UnknownConversation):  # deleted since the list was made
             for turn in conversations.get(info.id).turns:
                 used = turn.answer.usage
                 model = (used.model if used else turn.answer.model) or NO_MODEL
                 keys = {"model": model, "day": local_day(turn.created_at), "user": info.user}
-                if turn.created_at >= since:
-                    found[keys[by]].append(turn.answer)
+                found[keys[by]].append(turn.answer)
     rows = {key: _row(found[key]) for key in sorted(found)}
     return rows | {TOTAL: _row([*chain(*found.values())])}
 

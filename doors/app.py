@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from athena.components import open_store
 from athena.settings import Settings
-from athena.stores import open_store
 from doors.access import require_key
 from doors.errors import answer_errors
 from pipeline.stores.keys import Keys

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from athena.assistant import Athena
-from athena.components import build_components
+from athena.components import build_components, open_store
 from athena.lazy import Lazy
-from athena.stores import open_store
 from evals.datasets import Document
 from evals.indexing import index_documents
 from pipeline.answer import Answer

@@ -52,7 +52,7 @@ def _options(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each step to stderr.")] = False,
 ) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[Lines()])
-    show_notices()
+    logging.getLogger(NOTICES).setLevel(logging.INFO)  # what a user should know although nothing failed
 
 
 class Lines(logging.Handler):
@@ -64,13 +64,6 @@ class Lines(logging.Handler):
             err.print(record.getMessage(), style="yellow", markup=False)
         else:
             sys.stderr.write(f"{record.levelname} {record.name}: {harmless(self.format(record))}\n")
-
-
-def show_notices() -> None:
-    """Print what a user should know although nothing failed, whatever else is logged."""
-    logger = logging.getLogger(NOTICES)
-    logger.handlers, logger.propagate = [Lines()], False
-    logger.setLevel(logging.INFO)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Unit
 
 NOTHING_RECALLED: Mapping[str, str] = {}
-REMEMBERED, RELATED = "\N{BRAIN} Remembered:", "\N{BRAIN} Related:"
 WIDEST = 100  # columns of Markdown
 CONSOLE_COLUMNS = 80  # of the mission's console
 
@@ -84,9 +83,8 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
     unsupported = [item for item in answer.support if not item.supported]
     return Group(
         *_read_as(answer),
-        *_memories(REMEMBERED, answer.recalled, recalled),
+        *(Text(f"\N{BRAIN} Remembered: {' '.join(text.split())}", "magenta") for text in recalled.values()),
         *answer_body(answer),
-        *_memories(RELATED, answer.related, recalled),
         *(
             Text(f"Not supported: {_sentence(answer, item.start, item.end)}\n  {item.problem}", "yellow")
             for item in unsupported
@@ -102,10 +100,6 @@ def _read_as(answer: Answer) -> Iterator[Text]:
         yield Text(f"About “{answer.carried}”.\n", "dim")
     if answer.corrected:
         yield Text(f"Showing results for {answer.corrected}.\n", "yellow")
-
-
-def _memories(intro: str, ids: Sequence[str], texts: Mapping[str, str]) -> list[Text]:
-    return [Text(f"{intro} {' '.join(texts[known].split())}", "magenta") for known in ids if known in texts]
 
 
 def _sentence(answer: Answer, start: int, end: int) -> str:

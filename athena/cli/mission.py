@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +42,7 @@ def mission(
             return
         lines = _commands(script) if script else None
         with opened(data_dir) as athena:
-            ask = Assistant(athena).ask
+            ask = partial(_ask, athena)
             wanted = level or terminal.next_level(games.progress())
             code = terminal.play(wanted, games, ask=ask, write=sys.stdout.write, script=lines)
     except MissionError as error:
@@ -50,35 +51,24 @@ def mission(
     raise typer.Exit(code)
 
 
-class Assistant:
-    """The console's `ask`: one conversation a game."""
+def _ask(athena: Athena, game: Game, question: str) -> str:
+    """Return the answer from the manuals, or a line that says why there is none; the game goes on."""
+    from athena.cli.answers import plain_answer
+    from athena.missions import mission_persona
 
-    def __init__(self, athena: Athena) -> None:
-        self._athena = athena
-
-    def ask(self, game: Game, question: str) -> str:
-        """Return the answer from the manuals, or a line that says why there is none; the game goes on."""
-        from athena.cli.answers import plain_answer
-        from athena.missions import mission_persona
-
-        known = self._conversation(game)
+    ask = partial(athena.ask, question, persona=mission_persona())
+    try:
         try:
-            answer = self._athena.ask(question, conversation_id=known, persona=mission_persona())
-        except AthenaError as error:
-            say_error(error)
-            return SILENT
-        except KeyboardInterrupt:
-            return STOPPED
-        game.conversation_id = answer.conversation_id
-        return plain_answer(answer)
-
-    def _conversation(self, game: Game) -> str | None:
-        """Return the id of the game's conversation; None before the first question, or once it is deleted."""
-        wanted = game.conversation_id
-        try:
-            return self._athena.conversations.get(wanted).info.id if wanted else None
-        except UnknownConversation:
-            return None
+            answer = ask(conversation_id=game.conversation_id or None)
+        except UnknownConversation:  # it was deleted meanwhile
+            answer = ask()
+    except AthenaError as error:
+        say_error(error)
+        return SILENT
+    except KeyboardInterrupt:
+        return STOPPED
+    game.conversation_id = answer.conversation_id
+    return plain_answer(answer)
 
 
 def _commands(script: Path) -> list[str]:

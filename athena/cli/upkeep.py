@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,7 +13,6 @@ from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, counter, err, listed, opened, show
 from pipeline.errors import ConfigurationError
-from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.diagnosis import Diagnosis
@@ -72,7 +70,7 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Copy documents, conversations and memories that the other store lacks; nothing is embedded again."""
-    from athena.stores import open_store
+    from athena.components import open_store
     from pipeline.stores import migration
 
     other = "server" if to == "embedded" else "embedded"
@@ -88,17 +86,12 @@ def migrate(
                 ),
                 "users": migration.copy_memories(source.memories, target.memories, report=report),
             }
-    copied = ", ".join(counted(number, name[:-1]) for name, number in done.items())
     use = f"Use them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."
-    show(as_json, done, lambda: f"Copied: {copied} with memories.\n{use}")
+    show(as_json, done, lambda: Group(listed([done], [*done]), use))
 
 
 def usage(
     by: Annotated[Literal["model", "day", "user"], typer.Option(help="What each row is of.")] = "model",
-    since: Annotated[
-        datetime | None, typer.Option("--since", metavar="DATE", help="Only what was asked from then on.")
-    ] = None,
-    user: Annotated[str | None, typer.Option("--user", help="Only of this user.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,6 +99,6 @@ def usage(
     from athena.usage import usage as count
 
     with opened(data_dir) as athena:
-        found = count(athena.conversations, by, user=user, since=since.timestamp() if since else 0.0)
+        found = count(athena.conversations, by)
     rows = [{by: key, **asdict(row)} for key, row in found.items()]
     show(as_json, found, lambda: listed(rows, (by, *COLUMNS)))

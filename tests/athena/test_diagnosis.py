@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,14 +101,6 @@ def test_documents_that_the_bundled_model_cannot_read_are_named(tmp_path: Path) 
         found = check(diagnose(athena), "index")
     assert found.ok
     assert "1 document not in English (ja)" in found.fix
-
-
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=150_000_000))
-    with opened_in(tmp_path) as athena:
-        found = check(diagnose(athena), "data folder")
-    assert not found.ok
-    assert "ATHENA_DATA_DIR" in found.fix
 
 
 def test_tracing_is_checked_where_it_is_switched_on(tmp_path: Path) -> None:

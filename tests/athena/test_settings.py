@@ -112,7 +112,7 @@ def test_there_are_at_most_forty() -> None:
 def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_bytes(b"ATHENA_LLM=none # caf\xe9\n")
-    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': not UTF-8 \(byte 0xE9 at 21\)"):
+    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': .* 0xe9 in position 21"):
         load_settings()
 
 

@@ -95,9 +95,6 @@ def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaS
     assert (none.turns, none.tokens_in, none.tokens_out, none.cost) == (2, None, None, None)
     assert len(usage(athena.conversations, "day")) == 2
     assert usage(athena.conversations, "user")["bob"].tokens_in == 300
-    late = athena.conversations.clock() + 60
-    assert usage(athena.conversations, "day", since=late)["total"].p95_s is None
-    assert usage(athena.conversations, "day", user="bob")["total"].turns == 1
 
 
 def test_the_command_prints_what_is_stored(athena: Athena, server: OllamaServer) -> None:
@@ -109,8 +106,6 @@ def test_the_command_prints_what_is_stored(athena: Athena, server: OllamaServer)
     total = json.loads(done.stdout)["total"]
     assert total["turns"] == 1 and total["cost"] is None and total["estimated"]
     assert "total" in CliRunner().invoke(app, ["usage", "--data-dir", folder, "--by", "day"]).stdout
-    wrong = CliRunner().invoke(app, ["usage", "--data-dir", folder, "--since", "soon"])
-    assert wrong.exit_code == 2
 
 
 def test_a_conversation_that_is_deleted_meanwhile_is_not_counted(

@@ -9,10 +9,10 @@ import logging
 import pytest
 from rich.text import Text
 
-from athena.cli import Lines, show_notices
+from athena.cli import Lines
 from athena.cli.answers import Prose
 from athena.cli.running import Terminal, print_json
-from pipeline.notices import notices
+from pipeline.notices import NOTICES
 from pipeline.words import harmless
 
 TITLE = "\x1b]0;owned\x07"
@@ -48,15 +48,9 @@ def test_the_log_gives_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "INFO readers: skipped ␛]0;owned␇\n"
 
 
-def test_what_a_user_should_know_is_shown_whatever_is_logged(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("handlers", "propagate", "level"):
-        monkeypatch.setattr(notices, name, getattr(notices, name))
-    monkeypatch.setattr(logging.getLogger(), "level", logging.ERROR)
-    show_notices()
-    notices.warning("The index of words was damaged.")
-    assert capsys.readouterr().err == "The index of words was damaged.\n"
+def test_what_a_user_should_know_is_shown_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    Lines().emit(logging.LogRecord(NOTICES, logging.WARNING, "", 0, "A word: %s", ("fan",), None))
+    assert capsys.readouterr().err == "A word: fan\n"
 
 
 def test_json_has_no_control_character_either(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,7 +129,7 @@ def test_the_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "pipeline.steps.tracing", None)
     athena = open_athena(Settings(data_dir=tmp_path, phoenix_url="http://127.0.0.1:9"))
     with pytest.raises(ConfigurationError, match=r"athena-docs\[tracing\]"):
-        athena.tracer  # noqa: B018
+        athena.components.tracer()
 
 
 RUN = """
