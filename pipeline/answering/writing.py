@@ -91,11 +91,8 @@ def write(
             if time.monotonic() - kept >= KEEP_EVERY_S:
                 keep(turn)
                 kept = time.monotonic()
-        step.data |= {"characters": len(turn.text), "thinking": stream.thinking}
-        if stream.generation is not None:
-            ended = asdict(stream.generation)
-            turn.notices += tuple(filter(None, [ended.pop("notice")]))
-            step.data |= ended
+        step.data |= asdict(stream.end) | {"characters": len(turn.text), "thinking": stream.thinking}
+        turn.notices += (stream.notice,) if stream.notice else ()
 
 
 def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:

@@ -5,36 +5,36 @@ To add a kind of server, write a class with `server` and `stream`, and choose it
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.messages import Message
-from pipeline.models.failures import Server
+from pipeline.models.failures import TOO_LONG, Server
 from pipeline.options import LanguageModelOptions
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+    from openai import AsyncOpenAI
 
 Schema = Mapping[str, Any]  # JSON schema
 KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
 CHARACTERS_A_TOKEN = 4.0
 WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
-OPTIONAL = ("max_completion_tokens", "max_tokens", "temperature", "stream_options", "response_format")
-ABOUT_ROLES = re.compile(r"system (role|message|prompt|instruction)|roles? .{0,60}support", re.IGNORECASE)
+REFUSALS = (400, 422, 500)  # HTTP statuses of a refused parameter; 500: of a template without system messages
+NEWER_LIMIT = "max_completion_tokens"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A piece of a reply, or of the thoughts before it; the last ones say how it ended.
 
-    Counts of tokens are None where the server does not report them.
+    Counts of tokens are None where the server does not report them. The reason is "stop", "length", "stopped"
+    (by the user), another word of the server's, or "".
     """
 
     text: str = ""
     thinking: str = ""
-    finish_reason: str = ""  # "stop", "length", another word of the server's; "" in mid-answer
+    finish_reason: str = ""
     prompt_tokens: int | None = None
     answer_tokens: int | None = None
     prompt_truncated: bool = False  # the server did not read the whole prompt
@@ -97,17 +97,17 @@ class OllamaModel:
         return is_full or bool(read and read < WHOLE_PROMPT_SHARE * estimate)  # 0: the prompt was cached
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpenAIModel:
     """A model of OpenAI or of a server that speaks its protocol, as loosely as most do.
 
-    What a server refused once is not sent again: `max_tokens` becomes `max_completion_tokens`, and the
-    system message the beginning of the user's.
+    A server that refuses a request is asked again with the messages alone, the system's text at the
+    beginning of the user's, and from then on so.
     """
 
     server: Server
     options: LanguageModelOptions
-    refused: set[str] = field(default_factory=set, compare=False)  # parts of a request
+    plain_limits: dict[str, int] | None = None  # beside the messages, where the server refuses more
 
     async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
         """Yield the reply as it arrives."""
@@ -132,18 +132,24 @@ class OpenAIModel:
             raise EOFError("the connection ended before the answer did")
 
     async def _asked(self, client: AsyncOpenAI, body: dict[str, Any]) -> Any:
-        """Send the request, and again with less while the server names a part that it refuses."""
+        """Send the request, and again with the messages alone where the server refuses more."""
         from openai import APIStatusError
 
-        sent = accepted_body(body, self.refused)
+        create = client.chat.completions.create
+        if self.plain_limits is not None:
+            return await create(**_plain(body) | self.plain_limits, stream=True)
         try:
-            return await client.chat.completions.create(**sent, stream=True)
+            return await create(**body, stream=True)
         except APIStatusError as error:
-            refused = refused_part(error, sent)
-            if not refused:
+            if error.status_code not in REFUSALS or TOO_LONG.search(error.message):
                 raise
-            self.refused.add(refused)
-        return await self._asked(client, body)
+            limits = {NEWER_LIMIT: body["max_tokens"]} if NEWER_LIMIT in error.message else {}
+            try:
+                chunks = await create(**_plain(body) | limits, stream=True)
+            except APIStatusError:
+                raise error from None
+        self.plain_limits = limits
+        return chunks
 
 
 def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI:
@@ -185,24 +191,9 @@ def _text(content: Any) -> str:
     return content or ""
 
 
-def refused_part(error: APIStatusError, body: Mapping[str, Any]) -> str:
-    """Return what a server's error refuses of a request: a parameter's name or "system"; "" for none."""
-    if error.status_code not in (400, 422, 500) or "context" in error.message.lower():
-        return ""  # a prompt that is too long names `max_tokens`, too
-    named = [name for name in OPTIONAL if name in body and name in error.message]
-    if named and error.status_code != 500:
-        return named[0]
-    roles = {message["role"] for message in body["messages"]}
-    return "system" if "system" in roles and ABOUT_ROLES.search(error.message) else ""  # of a template: 500
-
-
-def accepted_body(body: Mapping[str, Any], refused: set[str]) -> dict[str, Any]:
-    """Return a request's body without the parts that its server refused."""
-    kept = dict(body)
-    if "max_tokens" in refused:
-        kept["max_completion_tokens"] = body["max_tokens"]
-    if "system" in refused:
-        texts = [one["content"] for one in body["messages"] if one["role"] == "system"]
-        first, *others = [one for one in body["messages"] if one["role"] != "system"]
-        kept["messages"] = [first | {"content": "\n\n".join([*texts, first["content"]])}, *others]
-    return {name: value for name, value in kept.items() if name not in refused}
+def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request with its model and its messages alone, none of them the system's."""
+    texts = [one["content"] for one in body["messages"] if one["role"] == "system"]
+    first, *others = [one for one in body["messages"] if one["role"] != "system"]
+    joined = first | {"content": "\n\n".join([*texts, first["content"]])}
+    return {"model": body["model"], "messages": [joined, *others]}

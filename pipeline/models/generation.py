@@ -6,7 +6,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import SimpleQueue
 
 from pipeline.answer import Usage
@@ -30,22 +30,8 @@ ONLY_THOUGHT = "The model thought, and wrote no answer. Ask again, or choose ano
 CUT = "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """How a generation ended; counts are None where the server did not report them.
-
-    `finish_reason` is "stop", "length", "stopped" (by the user), another word of the server's, or "".
-    """
-
-    finish_reason: str
-    prompt_tokens: int | None = None
-    answer_tokens: int | None = None
-    prompt_truncated: bool = False  # the server did not read the whole prompt
-    notice: str = ""  # for the reader of the answer; "" when all is well
-
-
 class ChatStream(Iterator[Piece]):
-    """An answer as it arrives; `text` and `thinking` grow, and `generation` is there at the end.
+    """An answer as it arrives; `text` and `thinking` grow, and `end` says how it ended.
 
     Setting `stop` ends it without an exception, at once where the model is on a server; so does `close`.
     `deadline_s` limits the whole answer. Servers that can keep to `json_schema` do. Raises
@@ -62,11 +48,11 @@ class ChatStream(Iterator[Piece]):
         json_schema: Schema | None = None,
     ) -> None:
         self.text = self.thinking = ""
-        self.generation: Generation | None = None
+        self.end = Piece()
         self._llm, self._messages, self._schema = llm, list(messages), json_schema
         self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
         self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
-        self._closed, self._end, self._waiting = threading.Event(), Piece(), ""
+        self._closed, self._waiting = threading.Event(), ""
         self._pieces = self._run()
 
     def __next__(self) -> Piece:
@@ -120,7 +106,8 @@ class ChatStream(Iterator[Piece]):
                 text, thoughts = splitter.split(found.text)
                 yield from self._added(text, found.thinking + thoughts)
             yield from self._added(*splitter.rest(), is_last=True)
-            self.generation = self._outcome()
+            if self._stop.is_set() and not self.end.finish_reason:
+                self.end = replace(self.end, finish_reason="stopped")
         except Exception as error:
             begun = bool(self.text or self.thinking)
             raise translate(error, server=self._llm.server, begun=begun) from error
@@ -140,28 +127,27 @@ class ChatStream(Iterator[Piece]):
             yield piece
 
     def _note_end(self, piece: Piece) -> None:
-        """Note how the answer ended; the counts may follow the reason."""
+        """Note how the answer ended; counts and reason may come apart."""
+        reason = quoted(piece.finish_reason) or self.end.finish_reason
         if piece.prompt_tokens is None and piece.answer_tokens is None:
-            kept = self._end.prompt_tokens, self._end.answer_tokens
-            piece = replace(piece, prompt_tokens=kept[0], answer_tokens=kept[1])
-        reason = quoted(piece.finish_reason) or self._end.finish_reason
-        self._end = replace(piece, text="", thinking="", finish_reason=reason)
+            self.end = replace(self.end, finish_reason=reason)
+        else:
+            self.end = replace(piece, text="", thinking="", finish_reason=reason)
 
-    def _outcome(self) -> Generation:
-        end, notice = self._end, ""
-        reason = end.finish_reason or ("stopped" if self._stop.is_set() else "")
-        if end.prompt_truncated:
-            notice = TRUNCATED.format(end.prompt_tokens)
-        elif reason == "length":
-            notice = CUT if self.text else ALL_THOUGHT
-        elif self.thinking and not self.text and reason != "stopped":
-            notice = ONLY_THOUGHT
-        return Generation(reason, end.prompt_tokens, end.answer_tokens, end.prompt_truncated, notice)
+    @property
+    def notice(self) -> str:
+        """What the reader of the answer should know about its end; "" where all is well."""
+        if self.end.prompt_truncated:
+            return TRUNCATED.format(self.end.prompt_tokens)
+        if self.end.finish_reason == "length":
+            return CUT if self.text else ALL_THOUGHT
+        is_empty = self.thinking and not self.text and self.end.finish_reason != "stopped"
+        return ONLY_THOUGHT if is_empty else ""
 
     def _note_tokens(self) -> None:
         """Note the tokens for the turn's usage, unless the model failed before the first piece."""
-        if self._account is not None and (self.text or self.thinking or self.generation):
-            read, wrote = self._end.prompt_tokens, self._end.answer_tokens
+        if self._account is not None and (self.text or self.thinking or self.end != Piece()):
+            read, wrote = self.end.prompt_tokens, self.end.answer_tokens
             asked = read or sum(count_tokens(message.text) for message in self._messages)
             written = count_tokens(self.thinking + self.text) if wrote is None else wrote
             estimated = not read or wrote is None

@@ -53,7 +53,7 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice
     try:
         if provider == "auto":
             return _first_listed(options)
-        return _named_ollama(model, options) if provider == "ollama" else _named_openai(model, options)
+        return _named("ollama" if provider == "ollama" else "openai", model, options)
     except ModelError as error:
         return _none(error.problem, error.fix, wrong=True)
 
@@ -140,24 +140,20 @@ def _first_listed(options: LanguageModelOptions) -> Choice:
     return _none(detail, HOW_TO_CONNECT)
 
 
-def _named_ollama(model: str, options: LanguageModelOptions) -> Choice:
-    if not any(model in (one, one.removesuffix(":latest")) for one in list_models("ollama", options)):
-        detail = f"{_place('ollama', options)} does not have the model '{model}'."
-        return _none(detail, f"Get it with `ollama pull {model}`.")
-    return _connected("ollama", model, options)
-
-
-def _named_openai(model: str, options: LanguageModelOptions) -> Choice:
-    """Choose the model, whether or not the server lists it: some servers have no list of models."""
-    if not options.openai_api_key and not options.openai_base_url:
+def _named(kind: ServerKind, model: str, options: LanguageModelOptions) -> Choice:
+    """Choose a model by its name; from OpenAI's protocol also one that is not listed: some list none."""
+    if kind == "openai" and not (options.openai_api_key or options.openai_base_url):
         return _none(f"The language model 'openai/{model}' needs a key.", NEEDS_KEY)
     try:
-        list_models("openai", options)
-    except (ModelUnavailable, ModelTimeout):
-        raise
+        listed = list_models(kind, options)
     except ModelError as error:
-        return _connected("openai", model, options, fix=error.fix)
-    return _connected("openai", model, options)
+        if kind == "ollama" or isinstance(error, ModelUnavailable | ModelTimeout):
+            raise
+        return _connected(kind, model, options, fix=error.fix)
+    if kind == "ollama" and not any(model in (one, one.removesuffix(":latest")) for one in listed):
+        detail = f"{_place(kind, options)} does not have the model '{model}'."
+        return _none(detail, f"Get it with `ollama pull {model}`.")
+    return _connected(kind, model, options)
 
 
 def _none(detail: str, fix: str, *, wrong: bool = False) -> Choice:

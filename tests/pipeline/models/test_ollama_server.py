@@ -55,8 +55,8 @@ def test_a_model_that_is_missing_names_the_command() -> None:
 def test_it_streams_counts_and_keeps_to_the_longest_answer() -> None:
     stream = stream_of(longest=5)
     assert "".join(piece.text for piece in stream) == stream.text
-    ended = stream.generation
-    assert ended is not None and ended.prompt_tokens and not ended.prompt_truncated
+    ended = stream.end
+    assert ended.prompt_tokens and not ended.prompt_truncated
     assert ended.answer_tokens is not None and ended.answer_tokens <= 5
 
 
@@ -71,7 +71,7 @@ def test_a_prompt_that_is_too_long_is_noticed() -> None:
     for window, truncated in ((256, True), (4096, False)):
         stream = stream_of(window=window, words=400)
         list(stream)
-        assert stream.generation is not None and stream.generation.prompt_truncated is truncated
+        assert stream.end.prompt_truncated is truncated
 
 
 def test_it_keeps_to_a_schema() -> None:
