@@ -330,7 +330,7 @@ def calls_tools(model: LanguageModel) -> bool:
     """Return whether a model calls functions; Ollama is asked, others are known by class and address."""
     server = model.server
     if isinstance(model, OllamaModel):
-        with ollama.Client(server.url, **server.http(model.options)) as client:
+        with ollama.Client(server.url, **server.http()) as client:
             return "tools" in (client.show(server.model).capabilities or ())
     calls = llama_index_llm(model).metadata.is_function_calling_model
     return bool(calls) or urlsplit(server.url).hostname == "api.openai.com"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from athena.streams import AnswerStream as AnswerStream
     from pipeline.answer import Answer as Answer
     from pipeline.answer import Citation as Citation
+    from pipeline.answer import Message as Message
     from pipeline.answer import Passage as Passage
     from pipeline.answer import Retrieval as Retrieval
     from pipeline.errors import AthenaError as AthenaError
     from pipeline.ingest import IngestReport as IngestReport
-    from pipeline.messages import Message as Message
     from pipeline.steps.events import AnswerFinished as AnswerFinished
     from pipeline.steps.events import SourcesFound as SourcesFound
     from readers.llamaindex import MarkdownReader as MarkdownReader

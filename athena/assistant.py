@@ -37,13 +37,12 @@ if TYPE_CHECKING:
     from athena.streams import AnswerStream
     from memory.chat import AfterAnswers
     from memory.user_memory import UserMemory
-    from pipeline.answer import Answer, Retrieval
+    from pipeline.answer import Answer, Message, Retrieval
     from pipeline.answering.persona import Persona
     from pipeline.answering.turns import ChatAgent
     from pipeline.chat import ChatRecipe
     from pipeline.ingest import IngestReport, Progress
     from pipeline.llamaindex.retriever import HybridRetriever
-    from pipeline.messages import Message
     from pipeline.models.base import CrossEncoder, Encoder
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.events import ChatEvent

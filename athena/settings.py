@@ -18,7 +18,7 @@ from memory.options import MemorySettings
 from pipeline.options import (
     DEFAULT_USER,
     GenerationOptions,
-    ModelServerSettings,
+    ModelServerOptions,
     Port,
     PriceOptions,
     SearchOptions,
@@ -31,7 +31,7 @@ MANUALS = Path(pipeline.__file__).parents[1] / "docs_corpus"
 
 class Settings(
     ServerOptions,
-    ModelServerSettings,
+    ModelServerOptions,
     GenerationOptions,
     PriceOptions,
     SearchOptions,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.analysis import content_terms
 from pipeline.errors import DatasetError
-from pipeline.terms import content_terms
 from readers.files import find_files
 from readers.includes import read_page
 from readers.levels import Section

@@ -12,7 +12,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from doors.errors import NoKey
 from pipeline.errors import ConfigurationError, NotAllowed
-from pipeline.models.connections import is_loopback
+from pipeline.models.failures import is_loopback
 from pipeline.stores.keys import PREFIX, RIGHTS, Keys
 
 if TYPE_CHECKING:

@@ -24,10 +24,9 @@ from athena.shapes import AnswerOut
 from doors.access import Reads, RequestContext
 from doors.answering import MODEL, MODELS, answer_out, asking_of
 from doors.errors import ERRORS, BadRequest, error_out
-from pipeline.answer import Answer, Citation
+from pipeline.answer import Answer, Citation, Message
 from pipeline.answering.citations import CODE, MARKER
 from pipeline.errors import AthenaError
-from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, RunFailed, SentencesCited
 from pipeline.steps.records import data_of
 

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.datasets import Part, Question, Span
-from pipeline.answer import Answer, Retrieval, Verdict
+from pipeline.analysis import content_terms, share, text_terms
+from pipeline.answer import Answer, Message, Retrieval, Verdict
 from pipeline.answering.citations import without_markers
 from pipeline.answering.literals import literals_of, missing_numbers
 from pipeline.answering.quotes import choose_quotes
-from pipeline.messages import Message
 from pipeline.models.embedding import OnnxEncoder
 from pipeline.options import ChatOptions
 from pipeline.steps.events import SourcesFound
-from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
     from athena import Athena

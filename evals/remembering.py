@@ -12,7 +12,7 @@ from evals.indexing import Bars, progress
 from evals.metrics import mean, recall_at
 from evals.playing import Moment, Reply, played, playing
 from evals.talks import Step, Talk, Words
-from pipeline.terms import content_terms, share, text_terms
+from pipeline.analysis import content_terms, share, text_terms
 
 if TYPE_CHECKING:
     from athena import Athena

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from evals.datasets import Question, load_qrels, load_queries
 from evals.indexing import Bars, dataset_name, indexed_corpus, progress
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
-from pipeline.answer import Retrieval
-from pipeline.asking.follow_ups import earlier_leads, earlier_question
+from pipeline.answer import Message, Retrieval
+from pipeline.asking.questions import earlier_leads, earlier_question
 from pipeline.errors import DatasetError
-from pipeline.messages import Message
 
 if TYPE_CHECKING:
     from athena import Athena

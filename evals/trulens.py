@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from evals.datasets import Question
 from evals.judging import Heard, text_seen
 from evals.metrics import mean
+from pipeline.answer import Message
 from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.errors import ConfigurationError, ModelUnavailable
-from pipeline.messages import Message
 from pipeline.models.generation import complete
 
 if TYPE_CHECKING:

@@ -26,13 +26,12 @@ from evals.datasets import Question, load_qrels, load_queries, read_text
 from evals.indexing import indexed_corpus
 from evals.judging import NOBODY, problem_of
 from evals.metrics import mean
-from pipeline.answer import Answer
+from pipeline.analysis import content_terms, share, text_terms
+from pipeline.answer import Answer, Message
 from pipeline.answering.citations import sentences_of, without_markers
 from pipeline.answering.literals import literals_of, missing_names, missing_numbers
 from pipeline.answering.verification import states_something
-from pipeline.messages import Message
 from pipeline.steps.events import AnswerFinished, RunFailed, SentencesCited, SourcesFound, TokenArrived
-from pipeline.terms import content_terms, share, text_terms
 
 if TYPE_CHECKING:
     from athena import Athena

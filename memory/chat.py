@@ -32,8 +32,7 @@ from pipeline.stores.memories import MemorySource
 
 if TYPE_CHECKING:
     from memory.user_memory import UserMemory
-    from pipeline.answer import Answer, Passage
-    from pipeline.messages import Message
+    from pipeline.answer import Answer, Message, Passage
     from pipeline.options import PriceOptions
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.turns import Turn

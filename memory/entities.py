@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from pipeline.analysis import analyse
-from pipeline.terms import stop_terms
+from pipeline.analysis import analyse, stop_terms
 
 EntityKind = Literal["id", "place", "name"]
 

@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 from memory.entities import Stated, normalised
 from memory.guard import reads_as_instruction, secrets_in
-from pipeline.analysis import analyse
-from pipeline.terms import content_terms, share
+from pipeline.analysis import analyse, content_terms, share
 
 USER = "user"  # the subject of a statement about the user
 LONGEST_OUTPUT = 20_000  # characters of a model's output that are read

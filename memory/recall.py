@@ -11,9 +11,9 @@ import numpy as np
 from memory.entities import entities_in, normalised
 from memory.graph import Neighbourhood, neighbourhood
 from memory.options import MemoryOptions, Preset
+from pipeline.analysis import content_terms
 from pipeline.answering.recollection import Recalled
 from pipeline.models.tokens import count_tokens
-from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:

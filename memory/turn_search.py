@@ -15,7 +15,7 @@ import numpy as np
 
 from memory.questions import is_of_answers, is_of_talk
 from memory.turn_index import NONE, FoundTurn, Layout, TurnIndex
-from pipeline.terms import content_terms
+from pipeline.analysis import content_terms
 
 if TYPE_CHECKING:
     from memory.texts import Scores

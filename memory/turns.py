@@ -16,8 +16,7 @@ import numpy as np
 from memory.guard import without_secrets
 from memory.turn_index import ANSWER, FoundTurn, Spoken, Turn, TurnIndex, stated_in
 from memory.turn_search import FoundTurns, look_up
-from pipeline.analysis import analyse
-from pipeline.terms import content_terms
+from pipeline.analysis import analyse, content_terms
 
 if TYPE_CHECKING:
     from pipeline.models.base import Encoder

@@ -14,8 +14,17 @@ Mode = Literal["quote", "generate", "reply", "memory"]
 """A "reply" is the fixed one to a greeting or thanks; "memory" is what the memory answers about itself."""
 
 Verdict = Literal["answered", "closest", "not in the documents"]
+Role = Literal["system", "user", "assistant"]
 UnitKind = Literal["sentence", "paragraph", "list", "steps", "table", "code"]
 TurnStatus = Literal["complete", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to or from a language model, in no library's types."""
+
+    role: Role
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

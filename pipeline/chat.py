@@ -13,18 +13,23 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer, Retrieval, Verdict
+from pipeline.answer import Answer, Message, Retrieval, Verdict
 from pipeline.answering import replies
 from pipeline.answering.kept_conversation import KeptConversation, conversation_of, history_of, messages_of
 from pipeline.answering.prompts import Source, fitting_history
 from pipeline.answering.recollection import recalled_data
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.answering.writing import cited_answer, finish, prompt_for, write
-from pipeline.asking.follow_ups import earlier_leads, earlier_question
-from pipeline.asking.questions import asked_in, check_length, is_pasted, small_talk
+from pipeline.asking.questions import (
+    asked_in,
+    check_length,
+    earlier_leads,
+    earlier_question,
+    is_pasted,
+    small_talk,
+)
 from pipeline.errors import AthenaError, ModelError
 from pipeline.finding.passages import merge_retrievals
-from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
 from pipeline.steps.events import (
@@ -34,11 +39,11 @@ from pipeline.steps.events import (
     RunFailed,
     SourcesFound,
     StepFinished,
+    Trace,
     streamed,
 )
 from pipeline.steps.records import STOPPED, last_step
 from pipeline.steps.spending import spending
-from pipeline.steps.trace import Trace
 from pipeline.stores.globs import as_globs, as_scope, matches, only_in
 from pipeline.words import well_formed
 

@@ -78,19 +78,13 @@ class ServerOptions(Options):
     )
 
 
-class ModelServerSettings(Options):
+class ModelServerOptions(Options):
     """Where the servers of models are, and how long they may be silent."""
 
     ollama_url: str = Field(OLLAMA_URL, description="where Ollama answers", repr=False)
     openai_api_key: Key = Field("", description="key of OpenAI or of a compatible server", repr=False)
     openai_base_url: str = Field("", description="base URL of an OpenAI-compatible server", repr=False)
     request_timeout_s: Seconds = Field(120.0, description="seconds without a token before giving up")
-
-
-class ModelServerOptions(ModelServerSettings):
-    """The same with what is no setting."""
-
-    connect_timeout_s: Seconds = 3.0  # to reach a model's server
 
     @property
     def openai_url(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.analysis import content_terms
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
 from pipeline.finding.fusion import LISTS
@@ -29,10 +30,8 @@ from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.models.onnx import CORES
 from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
-from pipeline.steps.events import Emit
-from pipeline.steps.trace import KEPT_RANKS, Trace
+from pipeline.steps.events import KEPT_RANKS, Emit, Trace
 from pipeline.stores.base import DocumentStore, Ranking, SearchRequest, SearchResponse, Vector
-from pipeline.terms import content_terms
 from pipeline.words import well_formed
 
 LONGEST = 10_000  # characters of a question; a longer one is searched for by its beginning

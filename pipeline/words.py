@@ -7,10 +7,15 @@ What would move a terminal's cursor or change its title is shown there, not obey
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+NOTICES = "athena.notices"
+
+notices = logging.getLogger(NOTICES)
+"""Takes what a user should know although nothing failed, a line each; the command line shows them."""
 CLOSEST = "The documents may not answer this. Closest:"
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}

@@ -14,9 +14,8 @@ from athena.cli import ask, ingest, mission, search, serving, upkeep
 from athena.cli.memory import app as memory
 from athena.cli.running import err
 from athena.lazy import shorten_pauses
-from pipeline.notices import NOTICES
 from pipeline.redaction import guard_output
-from pipeline.words import harmless
+from pipeline.words import NOTICES, harmless
 
 app = typer.Typer(
     help="Ask your Markdown documentation, and get answers that cite the exact sentence.",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Message
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import looked_up
 from pipeline.answering.turns import ChatParts, RunningTurn
 from pipeline.errors import StoreError
-from pipeline.messages import Message
 from pipeline.steps.spending import usage_of
 from pipeline.stores.conversations import Conversation, not_of
 from pipeline.stores.globs import as_scope

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Passage
+from pipeline.answer import Message, Passage
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.recollection import Recalled, Recollection, named
 from pipeline.finding.passages import place_of, prompt_text
-from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens, cut_to
 
 if TYPE_CHECKING:

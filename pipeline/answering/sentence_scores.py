@@ -13,9 +13,9 @@ from itertools import accumulate, chain
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.analysis import content_terms, leaf_terms, text_terms
 from pipeline.answering.blocks import PassageLeaves, blocks_of
 from pipeline.stores.base import Vector
-from pipeline.terms import content_terms, leaf_terms, text_terms
 
 Floats = NDArray[np.float64]
 Terms = frozenset[str]

@@ -7,13 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pipeline.answer import Answer, Passage, Retrieval, Usage
+from pipeline.answer import Answer, Message, Passage, Retrieval, Usage
 from pipeline.answering.recollection import MemoryReply, Recollection
-from pipeline.messages import Message
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
-from pipeline.steps.events import Emit
+from pipeline.steps.events import Emit, Trace
 from pipeline.steps.records import Step, last_step
-from pipeline.steps.trace import Trace
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona

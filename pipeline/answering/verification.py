@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.analysis import analyse
+from pipeline.analysis import analyse, content_terms, leaf_terms
 from pipeline.answer import Citation, Passage, Support
 from pipeline.answering.citations import (
     citation_of,
@@ -30,7 +30,6 @@ from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector
-from pipeline.terms import content_terms, leaf_terms
 
 # Fitted at b1ae31b2 on the development half of the labelled sentences and on three other collections.
 WEIGHTS = {"numbers": -4.6, "names": -5.0, "uncovered": -3.2, "far": -2.8}

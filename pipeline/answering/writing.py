@@ -8,9 +8,8 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Message
 from pipeline.answering.prompts import Budget, Prompt, Source, build_prompt
-from pipeline.messages import Message
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Emit, SentencesCited, ThoughtArrived, TokenArrived
 

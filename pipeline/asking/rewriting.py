@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
+from pipeline.answer import Message
 from pipeline.errors import ModelError
-from pipeline.messages import Message
 
 if TYPE_CHECKING:
     from pipeline.models.clients import LanguageModel

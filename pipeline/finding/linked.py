@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.analysis import content_terms, leaf_terms, share
 from pipeline.answer import Passage
 from pipeline.finding.names import bears_names, names, opening_names
 from pipeline.stores.base import DocumentStore, SearchRequest
 from pipeline.stores.globs import Globs
-from pipeline.terms import content_terms, leaf_terms, share
 
 READ_PASSAGES = 5  # passages whose sentences are read for codes
 LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names a code

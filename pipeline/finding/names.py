@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
+from pipeline.analysis import text_terms
 from pipeline.nodes import Node
-from pipeline.terms import text_terms
 from readers.dialects import title_key
 
 Item = TypeVar("Item")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pipeline.analysis import analyse
+from pipeline.analysis import analyse, stop_terms
 from pipeline.stores.base import DocumentStore
-from pipeline.terms import stop_terms
 
 ANY_EDIT = 6  # letters; shorter words are often right where another is one edit away (spot, slot)
 # Four letters or more, and no part of a path, an id or an option; shorter words have too many neighbours.

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.analysis import content_terms, share, text_terms
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.names import is_named, is_title, names
 from pipeline.stores.base import SearchResponse
-from pipeline.terms import content_terms, share, text_terms
 
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
 BY_WORDS = 20  # sentences that the words find first; with 5 or 10 strange questions look less strange

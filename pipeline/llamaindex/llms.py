@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from pipeline.messages import Message
+from pipeline.answer import Message
 from pipeline.models.clients import KEEP_ALIVE, LanguageModel, OllamaModel, OpenAIModel, Piece, Schema
 from pipeline.models.failures import Server
 
@@ -51,7 +51,7 @@ def llama_index_llm(model: LanguageModel) -> LLM:
             temperature=options.temperature,
             context_window=options.context_window,  # so metadata never asks the server
             request_timeout=options.request_timeout_s,
-            async_client=ollama.AsyncClient(server.url, **server.http(options)),
+            async_client=ollama.AsyncClient(server.url, **server.http()),
             is_function_calling_model=False,
             keep_alive=KEEP_ALIVE,
             thinking=options.think,
@@ -71,7 +71,7 @@ def llama_index_llm(model: LanguageModel) -> LLM:
             temperature=options.temperature,
             timeout=options.request_timeout_s,
             max_retries=1,
-            async_http_client=httpx.AsyncClient(**server.http(options)),
+            async_http_client=httpx.AsyncClient(**server.http()),
             is_chat_model=True,
             additional_kwargs={"stream_options": {"include_usage": True}},
         )

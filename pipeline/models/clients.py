@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pipeline.messages import Message
+from pipeline.answer import Message
 from pipeline.models.failures import TOO_LONG, Server
 from pipeline.options import LanguageModelOptions
 
@@ -67,7 +67,7 @@ class OllamaModel:
 
         options, is_done = self.options, False
         limits = {"num_ctx": options.context_window, "num_predict": options.max_answer_tokens}
-        async with ollama.AsyncClient(self.server.url, **self.server.http(options)) as client:
+        async with ollama.AsyncClient(self.server.url, **self.server.http()) as client:
             parts = await client.chat(
                 self.server.model,
                 [{"role": one.role, "content": one.text} for one in messages],
@@ -167,7 +167,7 @@ def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI
         def _make_sse_decoder(self) -> SSEDecoder:
             return Decoder()
 
-    http = httpx.AsyncClient(**server.http(options))
+    http = httpx.AsyncClient(**server.http())
     key = options.openai_api_key or "none"  # the client insists on one
     return Client(api_key=key, base_url=server.url, max_retries=1, http_client=http)
 

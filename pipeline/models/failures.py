@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
-from pipeline.options import ModelServerOptions
 from pipeline.redaction import redacted, without_password
 
 Provider = Literal["ollama", "openai", "local"]
+CONNECT_S = 3.0  # to reach a server
 MOST_SHOWN = 300  # characters of a server's own words
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
 KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
@@ -59,12 +63,23 @@ class Server:
         lacks = self.provider == "openai" and "/" not in self.url.partition("//")[2].rstrip("/")
         return " Should ATHENA_OPENAI_BASE_URL end with '/v1'?" if lacks else ""
 
-    def http(self, options: ModelServerOptions) -> dict[str, Any]:
-        """Return the arguments of an httpx client for this server."""
-        from pipeline.models.connections import client_options
+    def http(self) -> dict[str, Any]:
+        """Return the arguments of an httpx client for this server, which may be silent for `timeout_s`.
 
-        connect_s = options.connect_timeout_s
-        return client_options(self.url, connect_timeout_s=connect_s, read_timeout_s=self.timeout_s)
+        No proxy is used for this machine, and no redirect is followed: it could send questions elsewhere.
+        """
+        import httpx
+
+        try:
+            host = urlsplit(self.url).hostname or ""
+        except ValueError:  # no address: the client says so
+            host = ""
+        return {
+            "timeout": httpx.Timeout(self.timeout_s, connect=CONNECT_S),
+            "verify": _certificates(),
+            "follow_redirects": False,
+            "trust_env": not is_loopback(host),
+        }
 
     def unreachable(self, reason: str) -> ModelUnavailable:
         """Return the error for a server that does not answer."""
@@ -72,6 +87,22 @@ class Server:
         if self.provider == "ollama":
             fix = "Start it with `ollama serve`, or correct ATHENA_OLLAMA_URL."
         return ModelUnavailable(f"Cannot reach {self.place}: {reason or 'no connection'}.", fix)
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()  # each reading of the certificates takes 30 ms
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a name or address is that of this machine alone: localhost, 127.0.0.0/8, ::1."""
+    name = host.strip("[]").lower().rstrip(".")
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:

@@ -9,9 +9,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
 
-from pipeline.answer import Usage
+from pipeline.answer import Message, Usage
 from pipeline.errors import ModelTimeout
-from pipeline.messages import Message
 from pipeline.models.clients import LanguageModel, Piece, Schema
 from pipeline.models.failures import quoted, translate
 from pipeline.models.tokens import count_tokens

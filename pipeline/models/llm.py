@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.models import failures
 from pipeline.models.base import ModelChoice, Pulling
 from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel
 from pipeline.models.failures import Server, quoted, translate
-from pipeline.options import OLLAMA_URL, LanguageModelOptions, ModelServerOptions
+from pipeline.options import OLLAMA_URL, LanguageModelOptions
 from pipeline.redaction import hide, without_password
 
 if TYPE_CHECKING:
@@ -95,15 +96,15 @@ def list_models(kind: ServerKind, options: LanguageModelOptions) -> list[str]:
     if kind == "openai" and not options.openai_base_url:
         return [DEFAULT_OPENAI_MODEL] if options.openai_api_key else []
     url, key = _url(kind, options), "" if kind == "ollama" else options.openai_api_key
-    server = Server(kind, url, "", options.connect_timeout_s)
+    server = Server(kind, url, "", failures.CONNECT_S)
     path, rows, name = ("/api/tags", "models", "name") if kind == "ollama" else ("/models", "data", "id")
-    if _is_refused(url, options.connect_timeout_s):
+    if _is_refused(url):
         raise server.unreachable("connection refused")
     import httpx
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        with httpx.Client(**server.http(options)) as client:
+        with httpx.Client(**server.http()) as client:
             found = client.get(url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows] or []
             names = [row[name] for row in found[:MOST_MODELS]]
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, LookupError) as error:  # or other JSON
@@ -112,12 +113,12 @@ def list_models(kind: ServerKind, options: LanguageModelOptions) -> list[str]:
     return [one for one in plain if not OTHER_MODEL.search(one)]
 
 
-def _is_refused(url: str, timeout_s: float) -> bool:
+def _is_refused(url: str) -> bool:
     """Return True where nothing listens at a port of this machine; all else httpx finds out."""
     try:
         address = urlsplit(url)
         if address.hostname in ("127.0.0.1", "localhost", "::1") and address.port:
-            socket.create_connection((address.hostname, address.port), timeout=timeout_s).close()
+            socket.create_connection((address.hostname, address.port), timeout=failures.CONNECT_S).close()
     except (OSError, ValueError) as error:
         return isinstance(error, ConnectionRefusedError)
     return False
@@ -177,7 +178,7 @@ def _url(kind: ServerKind, options: LanguageModelOptions) -> str:
     return options.ollama_url if kind == "ollama" else options.openai_url
 
 
-def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pulling]:
+def pull_model(model: str, *, url: str) -> Iterator[Pulling]:
     """Let the Ollama at `url` download a model; yields the progress, and ends when it can be used.
 
     Ollama keeps what was downloaded before an error: the next call goes on from there. Raises `ModelError`
@@ -187,10 +188,9 @@ def pull_model(model: str, *, url: str, connect_timeout_s: float) -> Iterator[Pu
     import ollama
 
     server = Server("ollama", url, model, PULL_SILENCE_S)
-    http = server.http(ModelServerOptions(connect_timeout_s=connect_timeout_s))
     parts = dict[str, tuple[int, int]]()
     try:
-        for progress in ollama.Client(url, **http).pull(model, stream=True):
+        for progress in ollama.Client(url, **server.http()).pull(model, stream=True):
             if progress.digest:
                 parts[progress.digest] = (progress.completed or 0, progress.total or 0)
             done, total = (sum(part[i] for part in parts.values()) for i in (0, 1))

@@ -14,7 +14,6 @@ import ollama
 
 from pipeline.errors import ModelUnavailable
 from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder
-from pipeline.models.connections import client_options
 from pipeline.models.failures import Provider, Server, translate
 from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
 from pipeline.options import ModelServerOptions
@@ -53,8 +52,7 @@ class RemoteEncoder(Encoder):
         self._server = Server(provider, self.url, model, options.request_timeout_s)
         super().__init__(self._server.name)
         self._query_prefix, self.fingerprint = prefixes(model)
-        times = {"connect_timeout_s": options.connect_timeout_s, "read_timeout_s": options.request_timeout_s}
-        http, self._failures = client_options(self.url, **times), FAILURES
+        http, self._failures = self._server.http(), FAILURES
         self._client: Any
         with self._translated():
             httpx.URL(self.url)

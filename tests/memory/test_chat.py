@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.messages import Message
+from pipeline.answer import Message
 from pipeline.steps.records import data_of, last_step
 from tests.memory.fake_memories import FakeModel
 from tests.memory.talks import Talk

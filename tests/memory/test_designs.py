@@ -13,11 +13,11 @@ from memory import graph, upkeep
 from memory.options import PRESETS
 from memory.recall import recallable, weighed, within
 from memory.user_memory import UserMemory
+from pipeline.answer import Message
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import Budget, build_prompt
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.messages import Message
 from pipeline.stores.memories import Memory
 from tests.contracts.memories import adding, memory
 from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset

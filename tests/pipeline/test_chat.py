@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Message, Role
 from pipeline.answering.kept_conversation import NOT_STORED
 from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
@@ -23,7 +23,6 @@ from pipeline.errors import (
     StoreError,
     UnknownConversation,
 )
-from pipeline.messages import Message, Role
 from pipeline.models.clients import Piece
 from pipeline.models.failures import Server
 from pipeline.models.tokens import count_tokens

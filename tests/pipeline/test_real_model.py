@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from athena import load_settings, open_athena
+from pipeline.answer import Message
 from pipeline.asking.rewriting import rewrite
-from pipeline.messages import Message
 from pipeline.models.llm import choose_language_model
 from pipeline.steps.events import AnswerFinished, SentencesCited, SourcesFound
 from tests.real_model import MODEL, URL, require_model

@@ -14,7 +14,7 @@ from ui.shared.process import look_for_models
 from ui.shared.state import entered
 from ui.shared.words import plain
 
-CONNECT_S, LIST_S = 3.0, 5.0  # time limits for the connection to Ollama, and for its list of models
+LIST_S = 5.0  # that Ollama may take for its list of models
 GIGABYTE = 1e9
 FIELD, PULLING = "pull-name", "pulling"
 
@@ -32,9 +32,9 @@ def installed_models(url: str) -> list[Installed] | None:
     import httpx
     import ollama
 
-    from pipeline.models.connections import client_options
+    from pipeline.models.failures import Server
 
-    options = client_options(url, connect_timeout_s=CONNECT_S, read_timeout_s=LIST_S)
+    options = Server("ollama", url, "", LIST_S).http()
     try:
         found = ollama.Client(url, **options).list().models
     except (ollama.ResponseError, OSError, httpx.HTTPError, httpx.InvalidURL, ValueError):
@@ -72,7 +72,7 @@ def _start(url: str) -> None:
 
 def _pull(url: str, job: Job) -> None:
     """Pull a model until it is there or the job is stopped; raises `AthenaError`."""
-    for now in pull_model(job.title, url=url, connect_timeout_s=CONNECT_S):
+    for now in pull_model(job.title, url=url):
         share = min(1.0, now.done / now.total) if now.total else 0.0
         size = f" {now.done / GIGABYTE:.2f} of {now.total / GIGABYTE:.2f} GB" if now.total else ""
         job.bars["pull"] = share, f"Pulling {job.title}: {now.status}{size}"

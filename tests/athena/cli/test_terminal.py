@@ -12,8 +12,7 @@ from rich.text import Text
 from athena.cli import Lines
 from athena.cli.answers import Prose
 from athena.cli.running import Terminal, print_json
-from pipeline.notices import NOTICES
-from pipeline.words import harmless
+from pipeline.words import NOTICES, harmless
 
 TITLE = "\x1b]0;owned\x07"
 ERASE = "\x9b2J\x1b[2J"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Message
 from pipeline.answering.kept_conversation import history_of
-from pipeline.messages import Message
 from pipeline.stores.conversations import Conversation, ConversationInfo
 from pipeline.stores.turns import Turn
 

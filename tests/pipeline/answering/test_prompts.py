@@ -8,6 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.answer import Message, Role
 from pipeline.answering.citations import sentences_of
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import (
@@ -22,7 +23,6 @@ from pipeline.answering.prompts import (
     source_block,
 )
 from pipeline.answering.recollection import Recalled, Recollection
-from pipeline.messages import Message, Role
 from pipeline.models.tokens import count_tokens
 from tests.pipeline.passages import make_passage
 

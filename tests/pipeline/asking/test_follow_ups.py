@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.answer import Answerability, Retrieval
-from pipeline.asking.follow_ups import LONGEST_EARLIER, earlier_leads, earlier_question
-from pipeline.messages import Message
+from pipeline.answer import Answerability, Message, Retrieval
+from pipeline.asking.questions import LONGEST_EARLIER, earlier_leads, earlier_question
 from tests.pipeline.passages import make_passage
 
 HISTORY = [

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
+from pipeline.answer import Message
 from pipeline.asking.rewriting import LAST_MESSAGES, rewrite, rewrite_prompt
 from pipeline.errors import ModelError
 from pipeline.llamaindex.llms import GivenModel
-from pipeline.messages import Message
 from tests.fake_llm import FakeLLM
 
 HISTORY = [Message("user", "How do I replace the fan?"), Message("assistant", "Open the panel {x}.")]

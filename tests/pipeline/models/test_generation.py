@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.answer import Message
 from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.llamaindex.llms import GivenModel
-from pipeline.messages import Message
 from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece
 from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, ThinkingSplitter, complete

@@ -41,7 +41,7 @@ def models(*names: str) -> Sent:
 
 
 def options(**given: Any) -> LanguageModelOptions:
-    return LanguageModelOptions(**{"ollama_url": NOWHERE, "connect_timeout_s": 1.0, **given})
+    return LanguageModelOptions(**{"ollama_url": NOWHERE, **given})
 
 
 def test_auto_takes_ollamas_first_chat_model_also_where_there_is_a_key() -> None:
@@ -136,7 +136,10 @@ def test_a_missing_server_is_a_reason_and_a_command(
     assert KEY not in repr(choice)
 
 
-def test_a_missing_model_a_wrong_key_and_a_silent_server_have_their_reasons() -> None:
+def test_a_missing_model_a_wrong_key_and_a_silent_server_have_their_reasons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.models.failures.CONNECT_S", 0.3)
     with ScriptedServer(tags("llama3.2")) as server:
         _, choice = choose_language_model("ollama/mistral", options=options(ollama_url=server.url))
         assert choice.fix == "Get it with `ollama pull mistral`."
@@ -144,7 +147,7 @@ def test_a_missing_model_a_wrong_key_and_a_silent_server_have_their_reasons() ->
         given = options(openai_base_url=f"{server.url}/v1", openai_api_key=KEY)
         assert "ATHENA_OPENAI_API_KEY" in choose_language_model("openai/m", options=given)[1].fix
     with ScriptedServer(Sent(before_headers=3.0)) as server:
-        given = options(ollama_url=server.url, connect_timeout_s=0.3)
+        given = options(ollama_url=server.url)
         assert "sent nothing" in choose_language_model("ollama/m", options=given)[1].detail
 
 
@@ -175,7 +178,7 @@ def test_making_options_and_listing_have_no_side_effects() -> None:
 
 
 def pulled(server: ScriptedServer) -> list[Pulling]:
-    return list(pull_model("tiny", url=server.url, connect_timeout_s=1.0))
+    return list(pull_model("tiny", url=server.url))
 
 
 def test_a_pull_yields_the_sum_of_its_parts() -> None:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pipeline.answer import Message
 from pipeline.errors import ModelUnavailable
-from pipeline.messages import Message
 from pipeline.models.clients import OllamaModel
 from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete

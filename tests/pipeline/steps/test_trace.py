@@ -11,9 +11,8 @@ import pytest
 
 from pipeline.answer import Answerability
 from pipeline.errors import StoreError
-from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted, TokenArrived, streamed
+from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted, TokenArrived, Trace, streamed
 from pipeline.steps.records import Step, call_line, data_of, last_step
-from pipeline.steps.trace import Trace
 from pipeline.stores.base import Hit
 
 
