@@ -19,7 +19,6 @@ from pipeline import redaction
 from tests import attacks
 
 KEPT = (
-    "ATHENA_TEST_DATA",
     "ATHENA_TEST_MONGODB_URL",
     "ATHENA_TEST_WEAVIATE_URL",
     "ATHENA_TEST_WEAVIATE_GRPC",

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Opener
 from tests.browser.pages import box
@@ -25,8 +25,6 @@ SIZES = ((1280, 800), (390, 844))
 GROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(18, 22, 27)"}
 FINGER = 40  # px
 SERIOUS = ("serious", "critical")
-STREAMLITS: dict[str, tuple[str, ...]] = {}
-"""By rule, the beginnings of selectors of what Streamlit draws, and we cannot mend."""
 
 
 def problems(page: Page) -> list[str]:
@@ -46,9 +44,8 @@ def problems(page: Page) -> list[str]:
 def _told(rule: dict[str, Any]) -> list[str]:
     if rule["impact"] not in SERIOUS:
         return []
-    nodes = [(_selector(node), node["failureSummary"]) for node in rule["nodes"]]
-    ours = [(place, why) for place, why in nodes if not place.startswith(STREAMLITS.get(rule["id"], ()))]
-    return [f"{rule['id']} ({rule['impact']}) at {place}: {why}" for place, why in ours]
+    about = f"{rule['id']} ({rule['impact']})"
+    return [f"{about} at {_selector(node)}: {node['failureSummary']}" for node in rule["nodes"]]
 
 
 def _selector(node: dict[str, Any]) -> str:
@@ -74,19 +71,6 @@ def test_no_page_has_a_serious_problem(quoting: str, open_app: Opener, path: str
     assert not problems(app.page)
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_the_tree_of_the_scope_stays_in_the_window(
-    quoting: str, open_app: Opener, width: int, height: int
-) -> None:
-    app = open_app(quoting, width=width, height=height)
-    app.press("Only …")
-    body = app.page.get_by_test_id("stPopoverBody")
-    expect(body.locator(".tree .row").first).to_be_visible()
-    app.until(lambda: _inside(box(body), app.page.viewport_size))
-    app.escape()
-    expect(body).to_have_count(0)
-
-
 def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting, width=390, height=844)
     finger = app.page.context.new_cdp_session(app.page)
@@ -100,9 +84,3 @@ def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_
 def _can_be_touched(*parts: Locator) -> None:
     sizes = [box(part) for part in parts]
     assert [size for size in sizes if min(size["width"], size["height"]) < FINGER] == []
-
-
-def _inside(part: dict[str, float], window: ViewportSize | None) -> bool:
-    assert window is not None
-    right, bottom = part["x"] + part["width"], part["y"] + part["height"]
-    return part["x"] >= 0 and part["y"] >= 0 and right <= window["width"] and bottom <= window["height"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,6 @@ from readers.levels import Section, Sentence
 from readers.sections import read_sections
 
 ROOT = Path(__file__).resolve().parents[2]
-TEST_DATA = Path(os.environ.get("ATHENA_TEST_DATA", ROOT / ".." / "shared" / "data"))
 _NUMBERS = re.compile(r"^[\s>*+-]*(?:\d{1,9}[.)](?:[\s>*+-]+|$))+")
 _INFO_BEFORE = re.compile(r"^[\s>*+\-\d.)]*[`~]{3,}")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.cutting import CELLS, CLAUSES, LINES, WORDS, TokenLimit, divide
-from readers.language import ABBREVIATIONS, WINDOW, Cut, mask_markup, sentence_ends
+from readers.language import ABBREVIATIONS, Cut, mask_markup, sentence_ends
 from readers.levels import document_id, sentence_id
 from tests.readers.oracle import count_words, leaves_of, read
 
@@ -20,14 +20,6 @@ def test_abbreviations_are_those_of_the_trained_model_and_ours() -> None:
     assert {"dr", "jan", *ABBREVIATIONS} <= model.abbrev_types
     assert len(model.ortho_context) == 20_366
     assert all(len(pair) == 2 for pair in model.collocations)
-
-
-def test_a_long_text_is_looked_at_in_windows_cut_between_words() -> None:
-    text = "word " * WINDOW
-    found = ends(text + "End. Now")
-    assert all(text[end - 1] == " " for end in found[:-2])
-    assert found[-1] == len(text) + 8
-    assert list(ends("x" * (3 * WINDOW) + ". ")) == [WINDOW, 2 * WINDOW, 3 * WINDOW, 3 * WINDOW + 2]
 
 
 @given(st.text(alphabet=".!?*_`[](){}<>:/\"' \n\tabAB1é\u2028”", max_size=200))
@@ -46,22 +38,6 @@ def pieces(text: str, max_tokens: int, *cuts: Cut) -> list[str]:
 def test_the_coarsest_cut_that_does_comes_first() -> None:
     text = "one two three, four five; six seven eight nine ten"
     assert pieces(text, 5, CLAUSES, WORDS) == ["one two three, ", "four five; ", "six seven eight nine ten"]
-
-
-def test_counting_is_spared_where_it_is_not_needed() -> None:
-    counted: list[int] = []
-
-    def count(text: str) -> int:
-        counted.append(len(text))
-        return len(text.split())
-
-    limit = TokenLimit(count, 100)
-    assert limit.allows("x" * 100)
-    assert not limit.allows("x" * 100_000)
-    assert counted == []
-    divide("some words " * 5_000, limit=limit, cuts=(WORDS,))
-    assert max(counted) <= limit.reach
-    assert len(counted) < 100 * 10
 
 
 @given(

@@ -57,9 +57,3 @@ def test_nodes_from_elsewhere_are_parsed_by_their_text() -> None:
     assert [leaf.start_char_idx for leaf in leaves] == [100, 109, 114, 122]
     assert [leaf.metadata["start_line"] for leaf in leaves] == [1, 3, 3, 5]
     assert leaves[0].ref_doc_id is None
-
-
-def test_tokens_are_counted_as_the_caller_wishes() -> None:
-    assert PunktSentenceParser().count_tokens("The cabin fan hums.") == 6
-    assert "count_tokens" not in parser().to_dict()
-    assert PunktSentenceParser.class_name() == "PunktSentenceParser"

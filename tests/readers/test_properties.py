@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -10,13 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from readers.files import find_files
 from readers.includes import read_page
 from tests.attack.constructs import GENERATORS
-from tests.readers.oracle import ROOT, TEST_DATA, check_properties
-
-EVERY = 1 if os.environ.get("ATHENA_TEST_FULL") else 15
-"""Of the large corpus, each so-manieth file; ATHENA_TEST_FULL=1 takes them all."""
+from tests.readers.oracle import ROOT, check_properties
 
 LINES = st.sampled_from(
     [
@@ -32,35 +27,10 @@ ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n", ""])
 MARKDOWN = st.lists(st.tuples(LINES, ENDS).map("".join), max_size=25).map("".join)
 
 
-def corpus(folder: Path, every: int = 1) -> list[Path]:
-    found = find_files([folder] if folder.is_dir() else [], max_bytes=10**8)
-    return [file.path for file in found.files][::every]
-
-
-def check_files(files: list[Path]) -> None:
-    for path in files:
-        text = read_page(path, max_bytes=10**8).text
-        try:
-            check_properties(text)
-        except AssertionError as error:
-            raise AssertionError(f"{path}: {error}") from error
-
-
 @pytest.mark.slow
-def test_the_manuals() -> None:
-    files = corpus(ROOT / "docs_corpus")
-    if not files:
-        pytest.skip("docs_corpus holds no Markdown")
-    check_files(files)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "every"), [("rust-book", min(EVERY, 3)), ("opensearch-docs", EVERY)])
-def test_documentation_written_by_others(name: str, every: int) -> None:
-    files = corpus(TEST_DATA / "docs" / name, every)
-    if not files:
-        pytest.skip(f"no {name} in ATHENA_TEST_DATA ({TEST_DATA})")
-    check_files(files)
+@pytest.mark.parametrize("path", sorted((ROOT / "docs_corpus").rglob("*.md")), ids=lambda path: path.stem)
+def test_the_manuals(path: Path) -> None:
+    check_properties(read_page(path, max_bytes=10**8).text)
 
 
 @pytest.mark.slow

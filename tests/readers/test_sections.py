@@ -72,7 +72,3 @@ def test_ids_are_those_of_every_earlier_index() -> None:
     assert document == str(uuid5(NAMESPACE, '["systems/ecs.md"]'))
     assert section == str(uuid5(UUID(document), '[["ECS", "Cabin fan"], 0]'))
     assert sentence_id(section, 3) == str(uuid5(UUID(section), "[3]"))
-
-
-def test_ids_of_nodes_made_elsewhere_need_not_be_uuids() -> None:
-    assert sentence_id("node-1", 0) != sentence_id("node-2", 0)

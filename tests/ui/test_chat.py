@@ -13,7 +13,7 @@ from athena import Athena
 from pipeline.answer import Answer
 from pipeline.errors import StoreError
 from pipeline.steps.records import Step
-from tests.ui.conftest import VALVES, answered, asked, component_data, quoted, texts, use, words
+from tests.ui.conftest import answered, asked, component_data, texts, words
 from ui.conversation import whose
 from ui.conversation.runner import runner
 from ui.shared.process import PROXY_USER
@@ -69,18 +69,6 @@ def test_a_question_is_answered_stored_and_in_the_address(athena: Athena, run_ap
     assert "quotes, no model" in words(app) and titles(app) == ["Why is the LN2 tank OFFLINE?"]
 
 
-def test_a_heading_near_the_last_answer_is_asked_with_a_click(athena: Athena, run_app: Run) -> None:
-    athena.settings.corpus.mkdir(exist_ok=True)
-    answer = answered(verdict="answered", citations=(quoted(VALVES, "Close CB-4 first.", path=("Valves",)),))
-    conversation, turn = store(athena, answer)
-    app = run_app(athena, c=conversation)
-    pills = app.button_group(key=f"next-{turn}-0")
-    assert [*pills.options] == ["Valves\\: LN2 tank"]
-    pills.set_value("Valves: LN2 tank").run()
-    run = runner().of(conversation)
-    assert run is not None and run.wait(60) and run.question == "Valves: LN2 tank"
-
-
 def test_a_failed_start_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
     app = run_app(empty_athena)
     app.chat_input[0].set_value("Why?").run()
@@ -91,29 +79,6 @@ def test_a_question_that_is_too_long_stays_in_the_field(athena: Athena, run_app:
     app = run_app(athena)
     app.chat_input[0].set_value("why " * 30_000).run()
     assert app.toast and not athena.conversations.list()
-
-
-def test_a_dropped_file_is_indexed_and_asked_alone(athena: Athena, run_app: Run) -> None:
-    conversation = athena.conversations.create("Pump").info.id
-    files = 'files=[UploadedFile("pump.md", b"# Pump\\n\\nThe pump runs on 12 V.\\n")]'
-    _run_alone(athena, ASKING.format(conversation=conversation, given=files))
-    run = runner().of(conversation)
-    assert run is not None and run.wait(60)
-    stored = athena.conversations.get(conversation)
-    assert "12 V" in stored.turns[-1].answer.text and stored.info.scope == ("pump.md",)
-
-
-ASKING = """
-from ui.conversation.asking import start_answer
-from pipeline.ingesting.uploads import UploadedFile
-start_answer("What does the tnak run on?", conversation_id="{conversation}", {given})
-"""
-
-
-def _run_alone(athena: Athena, code: str) -> None:
-    app = AppTest.from_string(code, default_timeout=60)
-    use(athena)
-    assert not app.run().exception
 
 
 # -- under an answer ---------------------------------------------------------------------------------------
@@ -192,34 +157,6 @@ def test_conversations_are_listed_by_day_and_found_by_their_words(athena: Athena
     assert [caption.value for caption in app.sidebar.caption][:2] == ["Today", "Yesterday"]
     app.text_input(key="search-conversations").set_value("tank empty").run()
     assert [button.key for button in app.button if button.key.startswith("open-")] == [f"open-{tank}"]
-
-
-def test_only_the_latest_conversations_are_listed(
-    athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.conversation.sidebar.PAGE", 1)
-    for number in range(3):
-        athena.conversations.create(f"Number {number}")
-    app = run_app(athena)
-    assert len(titles(app)) == 1 and "Search for older" in words(app)
-
-
-def test_a_conversation_is_renamed(athena: Athena, run_app: Run) -> None:
-    conversation, _ = store(athena, answered())
-    app = chosen_in(run_app(athena, c=conversation), f"menu-{conversation}", "Rename …")
-    app.text_input(key=f"title-{conversation}").set_value("Other")
-    next(button for button in app.button if button.label == "Rename").click().run()
-    assert athena.conversations.list()[0].title == "Other"
-
-
-def test_a_deletion_asks_and_can_be_undone(athena: Athena, run_app: Run) -> None:
-    conversation, _ = store(athena, answered())
-    other = athena.conversations.create("Sleep").info.id
-    app = chosen_in(run_app(athena, c=other), f"menu-{conversation}", "Delete …")
-    app.button(key="discard-conversation").click().run()
-    assert [info.id for info in athena.conversations.list()] == [other]
-    app.button(key="undo-deletion").click().run()
-    assert len(athena.conversations.get(conversation).turns) == 1 and not app.exception
 
 
 def test_an_unknown_conversation_says_so(athena: Athena, run_app: Run) -> None:

@@ -1,10 +1,9 @@
-"""The repository's configuration and the installed package's are one; colours have contrast."""
+"""The repository's configuration and the installed package's are one; what cannot start says why."""
 
 from __future__ import annotations
 
 import socket
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -80,44 +79,6 @@ def test_the_api_answers_beside_the_pages(empty_athena: Athena, monkeypatch: pyt
     assert client.get("/api/documents").json() == []
     assert client.get("/api/documents/%00").json()["error"]["message"]
     assert client.get("/nowhere").status_code == 404
-
-
-TEXTS = ("textColor", "primaryColor", "linkColor", "redTextColor", "greenTextColor", "yellowTextColor")
-GROUNDS = ("backgroundColor", "secondaryBackgroundColor")
-
-
-LEAST_CONTRAST = 4.5  # for text
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_has_contrast(theme: str) -> None:
-    colours = tomllib.loads(OPTIONS_FILE.read_text(encoding="utf-8"))["theme"][theme]
-    shown = {name: channels(colours[name]) for name in (*TEXTS, *GROUNDS)}
-    pairs = zip(shown["textColor"], shown["backgroundColor"], strict=True)
-    shown["muted"] = [0.72 * text + 0.28 * ground for text, ground in pairs]  # the components' `--muted`
-    poor = [
-        (name, ground)
-        for name in (*TEXTS, "muted")
-        for ground in GROUNDS
-        if contrast(shown[name], shown[ground]) < LEAST_CONTRAST
-    ]
-    assert not poor
-
-
-def channels(colour: str) -> list[float]:
-    """Red, green and blue of `#rrggbb`, 0..1."""
-    return [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-
-
-def contrast(one: list[float], other: list[float]) -> float:
-    """WCAG 2.2's contrast ratio of two colours, 1 to 21."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: list[float]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_streamlit_run_finds_the_guarded_app() -> None:

@@ -22,6 +22,7 @@ from ui.shared.state import kept
 from ui.shared.words import LABELS, in_labels, plain, with_code
 
 AUTO, NONE = "auto", "none"
+FORM_PX = 736
 FOR_EVERYBODY = "These settings are for everybody who uses this server. They apply to the next question."
 KEY_HELP = (
     "The key is sent with every request to OpenAI, or to the server above. It is stored in the data folder, "
@@ -45,7 +46,7 @@ def page() -> None:
     """Draw the page."""
     settings = process.settings()
     open_to_change = changeable(settings)
-    with st.container(key="page"), st.container(key="settings"):
+    with st.container(key="page"), st.container(key="settings", width=FORM_PX):
         st.header("Settings", anchor=False)
         st.subheader("Language model", anchor=False)
         _what_answers()

@@ -8,7 +8,6 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from athena import Athena
-from tests.made_files import notebook
 from tests.ui.conftest import component_data, use, words
 from ui.documents import page
 from ui.shared.jobs import jobs
@@ -61,22 +60,6 @@ def test_a_citations_address_opens_the_document_at_its_span(athena: Athena, run_
     assert not component_data(run_app(athena, page="documents", source="gone.md"), "document")
 
 
-def test_a_file_is_added_and_its_result_can_be_closed(athena: Athena, run_app: Run) -> None:
-    app = added(run_app(athena, page="documents"), "pump.md", b"# Pump\n\nThe pump runs.\n")
-    assert "1 document added" in words(app) and "pump.md" in sources(athena)
-    app.button(key="close-indexing").click().run()
-    assert "1 document added" not in words(app)
-
-
-def test_a_notebook_is_converted(athena: Athena, run_app: Run) -> None:
-    added(
-        run_app(athena, page="documents"),
-        "plan.ipynb",
-        notebook(("markdown", "# Beans\n\nWater them.")),
-    )
-    assert "plan.ipynb" in sources(athena)
-
-
 def test_a_file_that_cannot_be_read_is_named_once_and_not_kept(athena: Athena, run_app: Run) -> None:
     app = added(run_app(athena, page="documents"), "bad.md", b"\xff\xfe broken")
     assert words(app).count("bad.md") == 1
@@ -101,8 +84,3 @@ def test_changes_are_looked_for_in_the_known_folders(athena: Athena, run_app: Ru
     app.button(key="reindex").click().run()
     job = jobs().current
     assert job is not None and job.wait(60) and "new.md" in sources(athena)
-
-
-def test_nothing_indexed_says_how_to_add(empty_athena: Athena, run_app: Run) -> None:
-    app = run_app(empty_athena, page="documents")
-    assert "athena ingest" in words(app) and not component_data(app, "tree")

@@ -12,7 +12,6 @@ from pipeline.errors import StoreError
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, applied, memory
 from tests.ui.conftest import answered, words
-from ui.memory import page
 from ui.memory.graph import dot
 
 Run = Callable[..., AppTest]
@@ -93,14 +92,6 @@ def test_a_fact_shows_what_it_replaced_and_restores_it(athena: Athena, run_app: 
 def test_one_user_never_sees_anothers(athena: Athena, run_app: Run) -> None:
     athena.memory_of("ann").add(PORT)
     assert PORT not in words(run_app(athena, page="memory"))
-
-
-def test_only_the_latest_are_listed(athena: Athena, run_app: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "PAGE", 1)
-    for number in range(3):
-        athena.memory.add(f"Room {number} of the old station has a piano.")
-    app = run_app(athena, page="memory")
-    assert words(app).count("has a piano") == 1 and "latest of 3 facts" in words(app)
 
 
 def test_the_switch_changes_what_is_remembered(

@@ -82,16 +82,6 @@ def test_a_level_begins_with_its_story(athena: Athena, games: Games, run_app: Ru
     assert {alarm["code"] for alarm in strip["alarms"]} >= {"C-011", "C-112"}
 
 
-def test_a_saved_game_goes_on(athena: Athena, games: Games, run_app: RunApp) -> None:
-    saved(games, "list systems")
-    app = run_app(athena, page="mission", level="ln2-tank")
-    (console,) = component_data(app, "console")
-    assert console["lines"][0]["kind"] == "command"
-    assert console["history"] == ["list systems"]
-    (ship,) = component_data(app, "ship")
-    assert {row["id"]: row["status"] for row in ship["systems"]}["ATM"] == "MALFUNC"
-
-
 def test_hints_come_in_steps(athena: Athena, games: Games, run_app: RunApp) -> None:
     game = saved(games)
     app = run_app(athena, page="mission", level="ln2-tank")

@@ -9,11 +9,9 @@ from mission.game import Game
 from mission.levels import all_levels
 from mission.parts import Quantity
 from mission.ship import the_ship
-from mission.text import HOW_TO_BEGIN
 from mission.views import Gauge
 from ui.mission.view import (
     completions,
-    console_view,
     gauge_view,
     line_view,
     ship_view,
@@ -51,13 +49,6 @@ def test_lines_are_what_they_are(text: str, kind: str) -> None:
 def test_spans_are_places_in_the_line() -> None:
     view = line_view("ECS-LN2-T1 is now NOMINAL", "halcyon>")
     assert view["spans"] == [[18, 25, "NOMINAL"]]
-
-
-def test_a_new_game_says_how_to_begin() -> None:
-    game = Game.start("ln2-tank")
-    assert console_view(game, acknowledged=0)["intro"][-1] == f"09:12  {HOW_TO_BEGIN}"
-    game.run("help")
-    assert "Type help" not in console_view(game, acknowledged=0)["intro"][-1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 PAGE = """
@@ -20,25 +19,15 @@ dialogs.show_dialog(messages.shown)
 """
 
 
-@pytest.fixture
-def asked() -> AppTest:
-    """A page on which the button was clicked that opens a dialog."""
+def test_a_dialog_stays_until_its_end_or_another_page() -> None:
     app = AppTest.from_string(PAGE).run()
     assert not app.text
-    return app.button(key="delete").click().run()
-
-
-def test_a_run_of_the_page_that_knows_of_no_click_leaves_it_open(asked: AppTest) -> None:
-    assert [text.value for text in asked.text] == ["Sure?"]
-    assert [text.value for text in asked.run().text] == ["Sure?"]
-
-
-def test_its_end_closes_it(asked: AppTest) -> None:
+    asked = app.button(key="delete").click().run()
+    for _ in range(2):  # a run of the page that knows of no click leaves it open
+        assert [text.value for text in asked.text] == ["Sure?"]
+        asked.run()
     assert not asked.button(key="yes").click().run().text
-    assert not asked.run().text
-
-
-def test_another_page_does_not_show_it_and_coming_back_neither(asked: AppTest) -> None:
+    asked.button(key="delete").click().run()
     for page in ("chat", "documents"):
         asked.session_state["page"] = page
         assert not asked.run().text
