@@ -13,7 +13,6 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from athena.models import Models
-    from pipeline.ingesting.uploads import UploadLimits
     from pipeline.stores.base import DocumentInfo
     from readers.corpus import MarkdownCorpus
     from readers.cutting import SentenceCutter
@@ -52,17 +51,6 @@ def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
 
     folder = settings.data_dir / UPLOADS
     return folder if info.root in (UPLOAD_ROOT, str(folder.resolve())) else None
-
-
-def upload_limits(settings: Settings) -> UploadLimits:
-    """Return the limits of an upload, and the formats that can be read here."""
-    from pipeline.ingesting.uploads import UploadLimits
-    from readers.formats import FORMATS
-
-    return UploadLimits(
-        max_file_bytes=int(settings.max_file_mb * MEGABYTE),
-        suffixes=frozenset(suffix for known in FORMATS if known.installed for suffix in known.suffixes),
-    )
 
 
 def language_warning(languages: Mapping[str, int], models: Models) -> tuple[str, ...]:

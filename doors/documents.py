@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
+from athena.reading import MEGABYTE, UPLOADS, changing_files, kept_in
 from athena.shapes import AnswerOut, SearchOut, Shape
 from doors.access import Reads, Writes
 from doors.answering import MODEL, answer_out, asking_of
@@ -127,7 +127,7 @@ def put(source: Source, body: DocumentText, context: Writes) -> DocumentInfo:
                 problem = f"'{name}' would replace '{info.source}', which was not uploaded so."
                 raise BadRequest(problem, "Change that file, or use another name.", status=409)
         upload = uploads.UploadedFile(name, well_formed(body.text).encode())
-        uploads.accept([upload], folder, limits=upload_limits(athena.settings))
+        uploads.accept([upload], folder, max_bytes=int(athena.settings.max_file_mb * MEGABYTE))
         for wrong in athena.ingest([folder]).problems:
             if wrong.source == name:
                 raise UploadRefused(f"'{name}' cannot be indexed: {wrong.reason}.", wrong.fix)

@@ -234,11 +234,6 @@ class Answer:
     usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
 
     @property
-    def used_tools(self) -> bool:
-        """Whether an agent wrote it."""
-        return any(step.name == "tool" for step in self.steps)
-
-    @property
     def unsupported(self) -> str:
         """How many of its sentences lack support, in a few words; "" where none does."""
         lacking = sum(not item.supported for item in self.support)

@@ -1,27 +1,5 @@
 """Every error that Athena raises on purpose.
 
-AthenaError
-├── ConfigurationError        a setting that cannot work, with the setting's name
-├── StoreError                the store cannot be read or written
-│   ├── StoreDamaged          what is stored cannot be read, or is not what was written
-│   ├── StoreUnavailable      a server of the store does not answer, or does not let us in
-│   ├── DiskFull              no room is left where something was to be written
-│   ├── NothingIndexed        no document was ever indexed
-│   ├── ManifestMismatch      the index was made with another model, splitter or version
-│   ├── MemoriesChanged       somebody else wrote to a user's memories meanwhile
-│   ├── TurnChanged           a turn is gone, or its words are, of which something was to be kept
-│   ├── ErasureIncomplete     it is forgotten, but bytes of it may still be in a file
-│   └── UnknownDocument       no document of that source is indexed
-├── ModelError                a model cannot be loaded or answered with an error
-│   ├── ModelUnavailable      not on disk, not installed, not reachable
-│   ├── ModelTimeout          no answer in time
-│   └── AnswerInterrupted     the stream broke off in mid-answer
-├── UnknownConversation       no conversation of that id is stored
-├── UnknownMemory             no memory of that id is kept of a user
-├── NotAllowed                a key that lacks the right for what was asked
-├── DatasetError              an evaluation folder that cannot be read
-└── UploadRefused             an upload that breaks a rule, with the rule
-
 A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`` show it; a chat stores it.
 """
 

@@ -190,6 +190,7 @@ def _inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 Status = Literal["same", "moved", "changed", "gone"]
+LINE_SENTENCE = re.compile(r"\S(?:[^\n]*?[.!?](?=\s|\Z)|[^\n]*)")  # a sentence, or the rest of its line
 ALIKE = 0.6  # a passage with this share of words in common, in order, is changed and not gone
 
 
@@ -233,28 +234,11 @@ def _changed(citation: Citation, text: str) -> Provenance:
     """The sentences that are most like the quote, about as many as it has."""
     from rapidfuzz.distance import Indel  # on words: 2 * LCS / (both lengths)
 
-    wanted, best = citation.quote.split(), (0.0, 0, (0, 0))
-    for start, end in _runs(_pieces(text), longest=len(_pieces(citation.quote)) + 1):
-        alike = Indel.normalized_similarity(wanted, text[start:end].split(), score_cutoff=ALIKE)
-        best = max(best, (alike, -abs(start - citation.start), (start, end)))
+    wanted, longest = citation.quote.split(), len(LINE_SENTENCE.findall(citation.quote)) + 1
+    spans, best = [found.span() for found in LINE_SENTENCE.finditer(text)], (0.0, 0, (0, 0))
+    for place, (start, _) in enumerate(spans):
+        for _, end in spans[place : place + longest]:
+            alike = Indel.normalized_similarity(wanted, text[start:end].split(), score_cutoff=ALIKE)
+            best = max(best, (alike, -abs(start - citation.start), (start, end)))
     alike, _, span = best
     return Provenance("changed", *span, text[slice(*span)]) if alike else Provenance("gone")
-
-
-def _pieces(text: str) -> list[tuple[int, int]]:
-    """Spans of sentences and lines, without the white space around them."""
-    pieces, start = [], 0
-    for match in re.finditer(r"(?<=[.!?])\s+|\s*\n\s*|\Z", text):
-        if text[start : match.start()].strip():
-            pieces.append((start, match.start()))
-        start = match.end()
-    return pieces
-
-
-def _runs(pieces: list[tuple[int, int]], *, longest: int) -> list[tuple[int, int]]:
-    """Spans of one piece and of several in a row."""
-    return [
-        (pieces[first][0], pieces[last][1])
-        for first in range(len(pieces))
-        for last in range(first, min(first + longest, len(pieces)))
-    ]

@@ -15,11 +15,10 @@ BM25_SECTIONS, DENSE_SECTIONS = 0.75, 0.375  # the sections' share of each half;
 
 
 class Fused(NamedTuple):
-    """One section after fusion: its score and the part of it that each list gave."""
+    """One section or sentence after fusion, and its score."""
 
     id: str
     score: float
-    contributions: Mapping[str, float]
 
 
 def alpha_for(alpha: float, documents: Mapping[str, int], languages: frozenset[str] | None) -> float:
@@ -77,10 +76,9 @@ def _fuse(
 
     An id's best score in a list counts; an id that is not in a list gets 0 from it.
     """
-    contributions: dict[str, dict[str, float]] = {}
+    scores: dict[str, float] = {}
     for name in lists:
         worst_first = sorted(getattr(response, name) if weights[name] else (), key=attrgetter("score"))
         for node_id, relative in relative_scores({by(hit): hit.score for hit in worst_first}).items():
-            contributions.setdefault(node_id, {})[name] = weights[name] * relative
-    fused = [Fused(node_id, sum(parts.values()), parts) for node_id, parts in contributions.items()]
-    return sorted(fused, key=lambda item: (-item.score, item.id))
+            scores[node_id] = scores.get(node_id, 0.0) + weights[name] * relative
+    return sorted(map(Fused._make, scores.items()), key=lambda item: (-item.score, item.id))

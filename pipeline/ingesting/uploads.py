@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 from pipeline.errors import DiskFull, UploadRefused
-from readers.formats import MARKDOWN
+from readers.formats import FORMATS
 
 # In a part of a name, on any system.
 UNUSABLE = re.compile(r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$")
@@ -27,14 +27,6 @@ class UploadedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadLimits:
-    """The largest file of text, and the endings of files that are kept."""
-
-    max_file_bytes: int
-    suffixes: frozenset[str] = frozenset(MARKDOWN.suffixes)
-
-
-@dataclass(frozen=True, slots=True)
 class Accepted:
     """The paths kept, those ignored for their ending, and a message for each file that was refused."""
 
@@ -43,33 +35,34 @@ class Accepted:
     refused: tuple[str, ...] = ()
 
 
-def accept(files: Sequence[UploadedFile], folder: Path, *, limits: UploadLimits) -> Accepted:
-    """Write the documents among uploaded files into `folder`, and return what was kept.
+def accept(files: Sequence[UploadedFile], folder: Path, *, max_bytes: int) -> Accepted:
+    """Write the uploaded files that can be read here into `folder`, and return what was kept.
 
-    A file takes the place of one that was uploaded before under its name, whatever its case. Raises
-    `UploadRefused` if nothing is kept, and `DiskFull`.
+    A file of text may have `max_bytes`. It takes the place of one that was uploaded before under its name,
+    whatever the case. Raises `UploadRefused` if nothing is kept, and `DiskFull`.
     """
+    suffixes = {suffix for known in FORMATS if known.installed for suffix in known.suffixes}
     present = {path.casefold(): path for path in uploaded(folder)}
     kept, ignored, refused = dict[str, str](), list[str](), list[str]()  # kept names without case
     for file in files:
         try:
             name = name_of(file.name)
             is_hidden = any(part.startswith(".") for part in name.split("/"))
-            if is_hidden or PurePosixPath(name).suffix.lower() not in limits.suffixes:
+            if is_hidden or PurePosixPath(name).suffix.lower() not in suffixes:
                 ignored.append(name)
                 continue
             if name.casefold() in kept:
                 raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
-            if len(file.content) > limits.max_file_bytes:
+            if len(file.content) > max_bytes:
                 fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
-                raise UploadRefused(f"'{name}' is larger than {limits.max_file_bytes / 1e6:g} MB.", fix)
+                raise UploadRefused(f"'{name}' is larger than {max_bytes / 1e6:g} MB.", fix)
             _write(folder / present.get(name.casefold(), name), file.content, beside=folder.parent)
             kept[name.casefold()] = name
         except UploadRefused as error:
             refused.append(str(error))
     if not kept:
         problem = " ".join(["The upload has no file that can be kept.", *refused[:1]])
-        raise UploadRefused(problem, f"Upload {', '.join(sorted(limits.suffixes))} files.")
+        raise UploadRefused(problem, f"Upload {', '.join(sorted(suffixes))} files.")
     return Accepted(tuple(sorted(kept.values())), tuple(ignored), tuple(refused))
 
 

@@ -23,6 +23,7 @@ from pipeline.redaction import redacted, without_password
 from pipeline.steps.records import Step
 
 PATH = "/v1/traces"
+NS = 1_000_000_000  # nanoseconds of a second
 LIMIT = 20_000  # characters of one attribute
 TIMEOUT_S = 3.0  # of one export: the longest that a dead server delays the end of a process
 KINDS = {
@@ -58,11 +59,11 @@ class TurnTracer:
     def record(self, answer: Answer, passages: Sequence[Passage]) -> None:
         """Queue a span for a turn that has just ended, and below it one for each of its steps."""
         tracer, start = self._provider.get_tracer("athena"), time.time() - answer.seconds
-        root = tracer.start_span("chat", Context(), start_time=_ns(start), attributes=_of_turn(answer))
+        root = tracer.start_span("chat", Context(), start_time=round(start * NS), attributes=_of_turn(answer))
         below = set_span_in_context(root, Context())
         for step in answer.steps:
             at, attributes = max(start, step.started_at), _of_step(step, passages)
-            span = tracer.start_span(step.name, below, start_time=_ns(at), attributes=attributes)
+            span = tracer.start_span(step.name, below, start_time=round(at * NS), attributes=attributes)
             _end(span, step.status, step.detail, at=at + step.ms / 1000)
         _end(root, answer.status, " ".join(answer.notices[-1:]), at=start + answer.seconds)
 
@@ -80,13 +81,9 @@ class TurnTracer:
         self._provider.shutdown()
 
 
-def _ns(seconds: float) -> int:
-    return round(seconds * 1_000_000_000)
-
-
 def _end(span: Span, status: str, why: str, *, at: float) -> None:
     span.set_status(Status(StatusCode.ERROR, redacted(why)) if status == "failed" else Status(StatusCode.OK))
-    span.end(_ns(at))
+    span.end(round(at * NS))
 
 
 def _of_turn(answer: Answer) -> Attributes:
@@ -95,7 +92,6 @@ def _of_turn(answer: Answer) -> Attributes:
         SpanAttributes.INPUT_VALUE: _cut(answer.question),
         SpanAttributes.OUTPUT_VALUE: _cut(answer.text),
         SpanAttributes.SESSION_ID: answer.conversation_id,
-        SpanAttributes.METADATA: _json({"verdict": answer.verdict, "settings": answer.settings}),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -17,7 +16,6 @@ class ReceivedSpan:
     """One span, decoded; times in nanoseconds."""
 
     name: str
-    trace_id: str
     span_id: str
     parent_id: str  # "" for a root
     start: int
@@ -37,7 +35,6 @@ class Received:
 
     spans: list[ReceivedSpan] = field(default_factory=list)
     resources: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
 
     @property
@@ -49,19 +46,17 @@ class Received:
         (found,) = self.roots
         return found
 
-    def steps(self, root: ReceivedSpan | None = None) -> dict[str, ReceivedSpan]:
-        """The spans below a root, by name, in the order of their beginning."""
-        parent = (root or self.root).span_id
-        below = [span for span in self.spans if span.parent_id == parent]
+    def steps(self) -> dict[str, ReceivedSpan]:
+        """The spans below the root, by name, in the order of their beginning."""
+        below = [span for span in self.spans if span.parent_id == self.root.span_id]
         return {span.name: span for span in sorted(below, key=lambda span: span.start)}
 
 
 class OtlpReceiver(LoopbackServer):
-    """Serves `/v1/traces` until the block ends; `status` is what it answers, after `delay_s`."""
+    """Serves `/v1/traces` until the block ends; `status` is what it answers."""
 
-    def __init__(self, *, status: int = 200, delay_s: float = 0.0) -> None:
-        self.status = status
-        self.delay_s = delay_s
+    def __init__(self) -> None:
+        self.status = 200
         self.received = Received()
         receiver = self
 
@@ -74,8 +69,6 @@ class OtlpReceiver(LoopbackServer):
     def _take(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers["content-length"]))
         self.received.paths.append(request.path)
-        self.received.headers.append({name.lower(): value for name, value in request.headers.items()})
-        time.sleep(self.delay_s)
         if self.status == 200:
             self._decode(body)
         request.send_response(self.status)
@@ -94,7 +87,6 @@ class OtlpReceiver(LoopbackServer):
 def _span(span: Any) -> ReceivedSpan:
     return ReceivedSpan(
         span.name,
-        span.trace_id.hex(),
         span.span_id.hex(),
         span.parent_span_id.hex(),
         span.start_time_unix_nano,

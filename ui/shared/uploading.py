@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from athena.reading import UPLOADS, changing_files, kept_in, upload_limits
+from athena.reading import MEGABYTE, UPLOADS, changing_files, kept_in
 from pipeline.errors import AthenaError
 from pipeline.ingesting import uploads
 from pipeline.ingesting.documents import paths_of
@@ -40,8 +40,8 @@ def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Accepted:
     Raises `AthenaError` if none of them can be read.
     """
     with changing_files:
-        limits = upload_limits(athena.settings)
-        return uploads.accept(files, uploads_folder(athena), limits=limits)
+        most = int(athena.settings.max_file_mb * MEGABYTE)
+        return uploads.accept(files, uploads_folder(athena), max_bytes=most)
 
 
 def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> IngestReport:

@@ -55,7 +55,6 @@ def test_fusing_by_hand() -> None:
     # a: 1 * .4 + 0 * .2 + 0 * .3; b: (4 - 2) / 8 * .4 + 1 * .2; c: 0 * .4 + 0 * .2 + 1 * .3
     assert [item.id for item in fused] == ["a", "b", "c"]
     assert [item.score for item in fused] == pytest.approx([0.4, 0.3, 0.3])
-    assert fused[1].contributions == pytest.approx({"bm25_sections": 0.1, "bm25_sentences": 0.2})
     assert sentence_scores(response, weights=weights) == {
         "a": {"a0": 0.0}, "b": {"b0": 0.1, "b1": 0.2}, "c": {"c0": 0.0, "c2": 0.3}
     }  # fmt: skip
