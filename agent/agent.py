@@ -16,12 +16,11 @@ from urllib.parse import urlsplit
 import ollama
 from llama_index.core.agent.workflow import AgentStream, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.callbacks import CallbackManager, TokenCountingHandler
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
 
-from agent.tools import AgentTool, Consent, McpServers, function_tool, read_servers, result_text
-from pipeline.answer import Answerability, Passage, Retrieval, Usage
+from agent.tools import AgentTool, Consent, McpServer, connect, function_tool, read_servers, result_text
+from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.answering import prompts
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.recollection import Recalled
@@ -69,9 +68,10 @@ class Agent:
     """
 
     athena: Athena
-    servers: McpServers
+    servers: Mapping[str, McpServer]
     consent: Consent | None = None
     functions: dict[str, AgentTool] = field(default_factory=dict)
+    server_tools: dict[str, list[AgentTool]] = field(default_factory=dict)  # of those that answered
 
     def add_tool(self, function: Callable[..., Any], *, reads: bool = False) -> None:
         """Add a function as a tool; the user is asked before each call unless the function only `reads`."""
@@ -125,8 +125,6 @@ def _why_it_ended(run: AgentRun) -> str:
     match future.exception():
         case None:
             return "" if run.turn.text else "its model wrote no answer"
-        case TimeoutError():
-            return f"its {run.parts.limits.answer_timeout_s:.0f} s were over"
         case AthenaError() as error:
             return str(error).rstrip(".")
         case Exception() as error:
@@ -209,32 +207,28 @@ class AgentRun:
     async def answer(self) -> None:
         """Search for the question, and let the agent write `turn.text`.
 
-        Raises `TimeoutError`, `AthenaError`, and whatever the model's client raises.
+        Raises `AthenaError`, and whatever LlamaIndex and the model's client raise.
         """
         limits, turn = self.parts.limits, self.turn
         tools = await self._tools()
-        counter = TokenCountingHandler()
-        async with asyncio.timeout(limits.answer_timeout_s):
-            searches = [await self._call(tools["search"], query=query) for query in turn.queries]
-            agent = await asyncio.to_thread(self._agent, [*tools.values()], counter)
-            history = prompts.fitting_history(turn.history, budget=limits.history_tokens)
-            with turn.trace.step("generate", model=self.parts.choice.name):
-                handler = agent.run(
-                    user_msg=self._message(searches),
-                    chat_history=[ChatMessage(said.text, role=said.role) for said in history],
-                    memory=ChatMemoryBuffer.from_defaults(token_limit=4 * limits.context_window),
-                    max_iterations=MOST_STEPS,
-                    early_stopping_method="generate",
-                )
-                try:
-                    async for event in handler.stream_events():
-                        if isinstance(event, AgentStream):
-                            self.emit(ThoughtArrived(event.thinking_delta or event.delta))
-                    reply: str = (await handler).response.content or ""  # type: ignore[attr-defined]
-                finally:
-                    await handler.cancel_run()
-                    read, wrote = counter.prompt_llm_token_count, counter.completion_llm_token_count
-                    turn.spent.append(Usage(read, wrote, estimated=True, model=self.parts.choice.name))
+        searches = [await self._call(tools["search"], query=query) for query in turn.queries]
+        agent = await asyncio.to_thread(self._agent, [*tools.values()])
+        history = prompts.fitting_history(turn.history, budget=limits.history_tokens)
+        with turn.trace.step("generate", model=self.parts.choice.name):
+            handler = agent.run(
+                user_msg=self._message(searches),
+                chat_history=[ChatMessage(said.text, role=said.role) for said in history],
+                memory=ChatMemoryBuffer.from_defaults(token_limit=4 * limits.context_window),
+                max_iterations=MOST_STEPS,
+                early_stopping_method="generate",
+            )
+            try:
+                async for event in handler.stream_events():
+                    if isinstance(event, AgentStream):
+                        self.emit(ThoughtArrived(event.thinking_delta or event.delta))
+                reply: str = (await handler).response.content or ""  # type: ignore[attr-defined]
+            finally:
+                await handler.cancel_run()
         text = redacted(well_formed(without_thoughts(reply)))
         if isinstance(agent, ReActAgent):
             text = text.partition("Answer:")[2] or text
@@ -242,32 +236,35 @@ class AgentRun:
 
     async def _tools(self) -> Mapping[str, AgentTool]:
         """Return the tools by name; Athena's own keep their names."""
-        servers = self.agent.servers
-        self.turn.notices += tuple(await servers.connect())
-        found = (tool for tools in servers.tools.values() for tool in tools)
-        return {tool.name: tool for tool in (*found, *self.agent.functions.values(), *self.own_tools())}
+        agent = self.agent
+        self.turn.notices += tuple(await connect(agent.servers, agent.server_tools))
+        found = (tool for tools in agent.server_tools.values() for tool in tools)
+        return {tool.name: tool for tool in (*found, *agent.functions.values(), *self.own_tools())}
 
     def _message(self, searches: Sequence[str]) -> str:
         """Return the user's message: what is recalled, the first sources, and the question."""
-        known = prompts.memory_text(self.turn.recollection)
         intro = f"Documentation, quoted between lines with {self.word}:"
         asked = f"Question: {escaped_markers(self.turn.message)}"
-        return "\n\n".join([*([known] if known else []), intro, *searches, asked])
+        return "\n\n".join([prompts.memory_text(self.turn.recollection), intro, *searches, asked]).strip()
 
-    def _agent(self, tools: Sequence[AgentTool], counter: TokenCountingHandler) -> FunctionAgent | ReActAgent:
+    def _agent(self, tools: Sequence[AgentTool]) -> FunctionAgent | ReActAgent:
         """Return LlamaIndex's agent for a model that calls functions, or for one that writes its calls."""
         persona, rules = self.parts.persona, f"{prompts.RULES}\n{TOOL_RULES}"
-        system = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), rules])
-        offered = [
-            FunctionTool.from_defaults(async_fn=partial(self._call, one), tool_metadata=one.function.metadata)
-            for one in tools
-        ]
-        llm = llama_index_llm(self.model).model_copy()
-        llm.callback_manager = CallbackManager([counter])
+        shared: dict[str, Any] = {
+            "system_prompt": "\n\n".join([persona.system_header.strip(), persona.tone.strip(), rules]),
+            "tools": [
+                FunctionTool.from_defaults(
+                    async_fn=partial(self._call, one), tool_metadata=one.function.metadata
+                )
+                for one in tools
+            ],
+            "timeout": self.parts.limits.answer_timeout_s,
+        }
+        llm = llama_index_llm(self.model)
         if not calls_tools(self.model):
-            return ReActAgent(llm=llm, tools=offered, system_prompt=system)
+            return ReActAgent(llm=llm, **shared)
         llm = llm.model_copy(update={"is_function_calling_model": True})
-        return FunctionAgent(llm=llm, tools=offered, system_prompt=system, allow_parallel_tool_calls=False)
+        return FunctionAgent(llm=llm, allow_parallel_tool_calls=False, **shared)
 
     async def _call(self, tool: AgentTool, **arguments: Any) -> str:
         """Call a tool as a step of the turn, and return its result as the model reads it.
@@ -275,7 +272,7 @@ class AgentRun:
         LlamaIndex tells the model the text of an exception.
         """
         given = {"tool": tool.name, "kind": tool.kind, "arguments": arguments}
-        with self.turn.trace.step("tool", **given, tokens=0) as step:
+        with self.turn.trace.step("tool", **given) as step:
             if self.tokens_left < LEAST_TOKENS:
                 step.skip(NO_ROOM)
                 return NO_ROOM
@@ -287,8 +284,7 @@ class AgentRun:
             names = checked.model_fields_set if checked else ()
             result = await tool.function.async_fn(**{name: getattr(checked, name) for name in names})
             text = self._read(step.data, tool, result)
-            step.data["tokens"] = count_tokens(text)
-            self.tokens_left -= step.data["tokens"]
+            self.tokens_left -= count_tokens(text)
         return text
 
     def _is_allowed(self, tool: AgentTool, arguments: Mapping[str, Any]) -> bool:
@@ -311,18 +307,15 @@ class AgentRun:
         return f"<result {self.word}>\n{body}\n</result {self.word}>"
 
     def _numbered(self, passages: Sequence[Passage]) -> list[str]:
-        """Return sections as sources, each under one number in the run, as many as there is room for."""
-        blocks, left = list[str](), self.tokens_left
+        """Return sections as sources, each under one number in the run; they share the room that is left."""
+        blocks, budget = list[str](), self.tokens_left // max(1, len(passages))
         for passage in passages:
             known, id_ = self.sources.get(passage.section.node_id), passage.section.node_id
             number = known.number if known else len(self.sources) + 1
             place = escaped_markers(f"{place_of(passage)} (id {id_})")
-            body = prompts.fitting_message(escaped_markers(prompt_text(passage)), budget=left)
+            body = prompts.fitting_message(escaped_markers(prompt_text(passage)), budget=budget)
             blocks.append(prompts.source_block(number, place, body, word=self.word))
             self.sources[id_] = prompts.Source(number, passage, blocks[-1])
-            left -= count_tokens(blocks[-1])
-            if left < LEAST_TOKENS:
-                break
         return blocks
 
 

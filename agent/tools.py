@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 20_000  # of a result
 CONNECT_S = 10  # that a run waits for servers that did not answer before
-MOST_TOOLS = 30  # of a server: a model reads each tool's description before every step
-EXAMPLE = '{"mcpServers": {"weather": {"command": "weather-mcp"}, "shop": {"url": "https://…/mcp"}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +73,16 @@ class McpServersFile(BaseModel):
     servers: dict[str, McpServer] = Field(alias="mcpServers")
 
 
-@dataclass(frozen=True, slots=True)
-class McpServers:
-    """The servers by name, and the tools of those that answered."""
-
-    given: Mapping[str, McpServer] = field(default_factory=dict)
-    tools: dict[str, list[AgentTool]] = field(default_factory=dict)
-
-    async def connect(self) -> list[str]:
-        """Ask the servers without tools for them; return a notice for each one that cannot be used."""
-        problems, missing = list[str](), [name for name in self.given if name not in self.tools]
-        asked = (_tools_of(name, self.given[name]) for name in missing)
-        for name, found in zip(missing, await asyncio.gather(*asked, return_exceptions=True), strict=True):
-            if isinstance(found, BaseException):
-                why = f"{_reason(found):.300}"
-                problems.append(f"The MCP server '{name}' cannot be used: {why}. Check its entry.")
-            else:
-                self.tools[name] = found
-        return problems
+async def connect(servers: Mapping[str, McpServer], tools: dict[str, list[AgentTool]]) -> list[str]:
+    """Ask the servers without tools for theirs; return a notice for each one that cannot be used."""
+    problems, missing = list[str](), [name for name in servers if name not in tools]
+    asked = (_tools_of(name, servers[name]) for name in missing)
+    for name, found in zip(missing, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+        if isinstance(found, BaseException):
+            problems.append(f"The MCP server '{name}' cannot be used: {_reason(found):.300}.")
+        else:
+            tools[name] = found
+    return problems
 
 
 def _reason(error: BaseException) -> str:
@@ -101,20 +91,20 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def read_servers(path: Path | None) -> McpServers:
+def read_servers(path: Path | None) -> dict[str, McpServer]:
     """Return the servers of a file, if one is set; raises `ConfigurationError` for another form."""
     if path is None:
-        return McpServers()
+        return {}
     try:
         servers = McpServersFile.model_validate_json(path.read_text(encoding="utf-8")).servers
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         problem = f"ATHENA_MCP_SERVERS names '{path}', which has no servers in JSON."
-        raise ConfigurationError(problem, f"Write it like this: {EXAMPLE}") from error
+        raise ConfigurationError(problem, "Write it as docs/agent.md shows.") from error
     for server in servers.values():
         sent = ((server.env or {}) | server.headers).items()
         hide({f"{name} key": value.split()[-1] for name, value in sent if value.split()})
         hide({"url": server.url})
-    return McpServers(servers)
+    return servers
 
 
 def _client_of(server: McpServer) -> Any:
@@ -133,13 +123,12 @@ async def _tools_of(server_name: str, server: McpServer) -> list[AgentTool]:
         from llama_index.tools.mcp import McpToolSpec
 
         tools = await McpToolSpec(client).to_tool_list_async()
-    return [_tool_of(server_name, server, tool.metadata) for tool in tools[:MOST_TOOLS]]
+    return [_tool_of(server_name, server, tool.metadata) for tool in tools]
 
 
 def _tool_of(server_name: str, server: McpServer, given: ToolMetadata) -> AgentTool:
     """Return a server's tool under a name of its own; the user is asked before each call."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server_name}_{given.name}")[:64]
-    description = " ".join((given.description or name).split())[:500]
 
     async def call(**arguments: Any) -> str:
         client = _client_of(server)
@@ -150,5 +139,5 @@ def _tool_of(server_name: str, server: McpServer, given: ToolMetadata) -> AgentT
             raise AthenaError(text[:500] or "The tool failed.")
         return text
 
-    metadata = ToolMetadata(description, name, given.fn_schema)
+    metadata = ToolMetadata(given.description or name, name, given.fn_schema)
     return AgentTool(FunctionTool.from_defaults(async_fn=call, tool_metadata=metadata))

@@ -232,7 +232,7 @@ def _call(step: Step) -> str:
     result = shortened("\n".join(filter(None, parts)), SHOWN)
     given = json.dumps(data["arguments"], ensure_ascii=False, default=str)
     texts_shown = (tag("pre", escape(text), tabindex="0") for text in (given, result) if text)
-    time = tag("p", f"{step.ms / 1000:.1f} s, {counted(data['tokens'], 'token')}", class_="meta")
+    time = tag("p", f"{step.ms / 1000:.1f} s", class_="meta")
     label = icon(ICONS[data["kind"]]) + tag("span", escape(call_line(step)), class_=step.status)
     return _fold(call_line(step), label, *texts_shown, time)
 
