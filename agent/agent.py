@@ -11,10 +11,8 @@ from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-import ollama
-from llama_index.core.agent.workflow import AgentStream, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
@@ -28,12 +26,11 @@ from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.errors import AthenaError, UnknownDocument
 from pipeline.finding.passages import place_of, prompt_text
 from pipeline.llamaindex.llms import llama_index_llm
-from pipeline.models.clients import LanguageModel, OllamaModel
+from pipeline.models.clients import LanguageModel
 from pipeline.models.failures import translate
 from pipeline.models.generation import without_thoughts
 from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
-from pipeline.steps.events import ThoughtArrived
 from pipeline.stores.globs import as_scope, matches
 from pipeline.stores.private import PrivateConversations
 from pipeline.words import counted, well_formed
@@ -41,7 +38,6 @@ from pipeline.words import counted, well_formed
 if TYPE_CHECKING:
     from athena import Athena
     from pipeline.answering.turns import ChatParts, RunningTurn
-    from pipeline.steps.events import Emit
 
 STOP_POLL_S = 0.1
 GAVE_UP = "The agent gave up, and this is the answer without it: {why}."
@@ -78,12 +74,12 @@ class Agent:
         added = function_tool(function, reads=reads)
         self.functions[added.name] = added
 
-    def work(self, turn: RunningTurn, parts: ChatParts, *, emit: Emit) -> Sequence[prompts.Source] | None:
+    def work(self, turn: RunningTurn, parts: ChatParts) -> Sequence[prompts.Source] | None:
         """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
 
         A notice says why it gave up, and which MCP servers cannot be used.
         """
-        run = AgentRun(self, turn, parts, emit)
+        run = AgentRun(self, turn, parts)
         if why := _why_it_ended(run):
             turn.notices += (GAVE_UP.format(why=why),)
             return None
@@ -101,9 +97,6 @@ def open_agent(athena: Athena, *, consent: Consent | None = None) -> Agent:
 
 agent_of = lru_cache(maxsize=4)(open_agent)
 """Returns the agent of a process that serves: one, so that its servers are reached once."""
-
-
-# -- one run ------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -125,11 +118,10 @@ def _why_it_ended(run: AgentRun) -> str:
     match future.exception():
         case None:
             return "" if run.turn.text else "its model wrote no answer"
-        case AthenaError() as error:
-            return str(error).rstrip(".")
         case Exception() as error:
             logger.warning("the agent failed", exc_info=error)
-            return str(translate(error, server=run.model.server, begun=False)).rstrip(".")
+            known = isinstance(error, AthenaError)
+            return str(error if known else translate(error, server=run.model.server, begun=False)).rstrip(".")
         case error:
             raise error
 
@@ -141,7 +133,6 @@ class AgentRun:
     agent: Agent
     turn: RunningTurn
     parts: ChatParts
-    emit: Emit
     sources: dict[str, prompts.Source] = field(default_factory=dict)  # by id of the section
     judged: Answerability | None = None  # the most probable verdict of a search
 
@@ -223,9 +214,6 @@ class AgentRun:
                 early_stopping_method="generate",
             )
             try:
-                async for event in handler.stream_events():
-                    if isinstance(event, AgentStream):
-                        self.emit(ThoughtArrived(event.thinking_delta or event.delta))
                 reply: str = (await handler).response.content or ""  # type: ignore[attr-defined]
             finally:
                 await handler.cancel_run()
@@ -261,10 +249,9 @@ class AgentRun:
             "timeout": self.parts.limits.answer_timeout_s,
         }
         llm = llama_index_llm(self.model)
-        if not calls_tools(self.model):
-            return ReActAgent(llm=llm, **shared)
-        llm = llm.model_copy(update={"is_function_calling_model": True})
-        return FunctionAgent(llm=llm, allow_parallel_tool_calls=False, **shared)
+        if llm.metadata.is_function_calling_model:
+            return FunctionAgent(llm=llm, allow_parallel_tool_calls=False, **shared)
+        return ReActAgent(llm=llm, **shared)
 
     async def _call(self, tool: AgentTool, **arguments: Any) -> str:
         """Call a tool as a step of the turn, and return its result as the model reads it.
@@ -317,13 +304,3 @@ class AgentRun:
             blocks.append(prompts.source_block(number, place, body, word=self.word))
             self.sources[id_] = prompts.Source(number, passage, blocks[-1])
         return blocks
-
-
-def calls_tools(model: LanguageModel) -> bool:
-    """Return whether a model calls functions; Ollama is asked, others are known by class and address."""
-    server = model.server
-    if isinstance(model, OllamaModel):
-        with ollama.Client(server.url, **server.http()) as client:
-            return "tools" in (client.show(server.model).capabilities or ())
-    calls = llama_index_llm(model).metadata.is_function_calling_model
-    return bool(calls) or urlsplit(server.url).hostname == "api.openai.com"

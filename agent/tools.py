@@ -54,9 +54,6 @@ def result_text(value: Any) -> str:
     return redacted(well_formed(text[: 2 * MOST_CHARACTERS]))[:MOST_CHARACTERS]
 
 
-# -- MCP servers ----------------------------------------------------------------------------------------
-
-
 class McpServer(BaseModel):
     """One server of the file: a command with arguments, or a URL with headers."""
 

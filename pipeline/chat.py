@@ -94,7 +94,7 @@ class ChatRecipe:
         if memory is not None:
             self._recall(turn)
         if llm is not None and self.parts.agent is not None:
-            sources = self.parts.agent.work(turn, self.parts, emit=emit)
+            sources = self.parts.agent.work(turn, self.parts)
             turn.file_hashes = self._file_hashes()
             if sources is not None:
                 return self._cite_whole(turn, sources, emit)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pipeline.answer import Answer, Message, Passage, Retrieval, Usage
 from pipeline.answering.recollection import MemoryReply, Recollection
 from pipeline.options import DEFAULT_USER, ChatOptions, PriceOptions, RetrievalOptions
-from pipeline.steps.events import Emit, Trace
+from pipeline.steps.events import Trace
 from pipeline.steps.records import Step, last_step
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ChatMemory(Protocol):
 class ChatAgent(Protocol):
     """An agent that chooses its tools before it answers."""
 
-    def work(self, turn: RunningTurn, parts: ChatParts, *, emit: Emit) -> Sequence[Source] | None:
+    def work(self, turn: RunningTurn, parts: ChatParts) -> Sequence[Source] | None:
         """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
 
         A notice says why it gave up. Where the turn is stopped, the sources read by then are returned.

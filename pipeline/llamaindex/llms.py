@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pipeline.answer import Message
 from pipeline.models.clients import KEEP_ALIVE, LanguageModel, OllamaModel, OpenAIModel, Piece, Schema
@@ -39,7 +40,10 @@ class GivenModel:
 
 
 def llama_index_llm(model: LanguageModel) -> LLM:
-    """Return a language model as LlamaIndex's class for it, whose calls are asynchronous."""
+    """Return a language model as LlamaIndex's class for it, whose calls are asynchronous.
+
+    Its metadata says whether it calls functions: Ollama is asked, compatible servers are not trusted to.
+    """
     if isinstance(model, OllamaModel):
         import ollama
         from llama_index.llms.ollama import Ollama
@@ -52,7 +56,7 @@ def llama_index_llm(model: LanguageModel) -> LLM:
             context_window=options.context_window,  # so metadata never asks the server
             request_timeout=options.request_timeout_s,
             async_client=ollama.AsyncClient(server.url, **server.http()),
-            is_function_calling_model=False,
+            is_function_calling_model=_calls_tools(model),
             keep_alive=KEEP_ALIVE,
             thinking=options.think,
             additional_kwargs={"num_predict": options.max_answer_tokens},
@@ -73,7 +77,15 @@ def llama_index_llm(model: LanguageModel) -> LLM:
             max_retries=1,
             async_http_client=httpx.AsyncClient(**server.http()),
             is_chat_model=True,
+            is_function_calling_model=urlsplit(server.url).hostname == "api.openai.com",
             additional_kwargs={"stream_options": {"include_usage": True}},
         )
     assert isinstance(model, GivenModel), model  # noqa: S101  (there are three)
     return model.llm
+
+
+def _calls_tools(model: OllamaModel) -> bool:
+    import ollama
+
+    with ollama.Client(model.server.url, **model.server.http()) as client:
+        return "tools" in (client.show(model.server.model).capabilities or ())

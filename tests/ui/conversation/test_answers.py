@@ -13,7 +13,7 @@ from tests.ui.conftest import VALVES, answered, quoted
 from ui.conversation.answers import answer_markdown, meta, running_html, stored_html
 from ui.conversation.runner import RunSnapshot
 
-ORDERED = {"tool": "order", "arguments": {"part": "<fan>"}, "kind": "tool", "tokens": 12, "result": "done"}
+ORDERED = {"tool": "order", "arguments": {"part": "<fan>"}, "kind": "tool", "result": "done"}
 FAN = Step("tool", 1200.0, data=ORDERED)
 
 
@@ -78,7 +78,7 @@ def test_a_running_turn_shows_what_it_found_and_can_be_stopped() -> None:
     now = RunSnapshot("Why?", step="Searching 4 sentences", thoughts="Hmm <b>", steps=(FAN,))
     html = running_html(now)
     assert "Searching 4 sentences" in html and 'data-act="stop"' in html and "Hmm &lt;b&gt;" in html
-    assert "&lt;fan&gt;" in html and "1.2 s, 12 tokens" in html
+    assert "&lt;fan&gt;" in html and "1.2 s" in html
     stopping = running_html(replace(now, stopping=True))
     assert "Stopping" in stopping and "disabled" in stopping
     ended = running_html(replace(now, working=False, failure=RunFailed("Broken.", "Ask again.")))
