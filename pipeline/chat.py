@@ -25,7 +25,6 @@ from pipeline.asking.questions import (
     check_length,
     earlier_leads,
     earlier_question,
-    is_pasted,
     small_talk,
 )
 from pipeline.errors import AthenaError, ModelError
@@ -57,7 +56,6 @@ NOTED = "Noted: I find it again when you ask about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 AS_TYPED = "Your message was searched for as you typed it: {why}."
-PASTED = "The message is long: searched for its beginning and its end."
 
 
 class ChatRecipe:
@@ -303,7 +301,6 @@ class ChatRecipe:
             instead_of=instead_of,
         )
         turn.notices += (NOT_KEPT,) if not (parts.kept or history) else ()
-        turn.notices += (PASTED,) if is_pasted(message) else ()
         last: ChatEvent
         try:
             with spending() as turn.spent:

@@ -50,12 +50,9 @@ class Excerpt:
 
 def shown(unit: Unit, citation: Citation) -> Excerpt:
     """Return a citation's quote as its unit shows it."""
-    return _excerpt(unit.lead, citation.start, citation.start + len(citation.quote), citation)
-
-
-def text_before(citation: Citation, start: int) -> str:
-    """Return the text of the citation's section before an offset of the file."""
-    return citation.section_text[: max(0, start - citation.section_start)]
+    before = citation.section_text[: max(0, citation.start - citation.section_start)]
+    masked = _outdented(CUT_ROW.sub("", _masked(citation)), before)
+    return Excerpt(masked, citation.start, display(mask(unit.lead.strip())), _opening(masked, before))
 
 
 def in_code(before: str) -> bool:
@@ -74,19 +71,12 @@ def table_header(before: str) -> str:
     return ""
 
 
-def _excerpt(lead: str, start: int, end: int, citation: Citation) -> Excerpt:
-    """Return a span of the file after a lead."""
-    before = text_before(citation, start)
-    masked = _outdented(CUT_ROW.sub("", _masked(citation, start, end)), before)
-    return Excerpt(masked, start, display(mask(lead.strip())), _opening(masked, before))
-
-
-def _masked(citation: Citation, start: int, end: int) -> str:
-    """Mask a span of the file by all of its section, where the citation has that."""
-    base, text = citation.section_start, citation.section_text
-    if not text.startswith(citation.quote, max(0, citation.start - base)):
-        base, text = citation.start, citation.quote
-    return _mask(text, suffix=PurePosixPath(citation.source).suffix)[start - base : end - base]
+def _masked(citation: Citation) -> str:
+    """Mask a quote by all of its section, where the citation has that."""
+    start, text = citation.start - citation.section_start, citation.section_text
+    if not text.startswith(citation.quote, max(0, start)):
+        start, text = 0, citation.quote
+    return _mask(text, suffix=PurePosixPath(citation.source).suffix)[start : start + len(citation.quote)]
 
 
 def _opening(quote: str, before: str) -> str:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ConfigurationError
-
-
-def _as_several(given: Any) -> Any:
-    return (given,) if isinstance(given, str) else given
-
-
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_several)]
-"""One text or several."""
 
 
 class Persona(BaseModel):
@@ -36,10 +27,10 @@ class Persona(BaseModel):
         "You answer questions from the documentation that is given to you.",
         description="how the system prompt begins",
     )
-    identity: Texts = Field((), description="static memory: who the assistant is")
-    goals: Texts = Field((), description="static memory: what it is for")
-    rules: Texts = Field((), description="static memory: what it keeps to")
-    environment: Texts = Field((), description="static memory: where it is, and with whom")
+    identity: tuple[str, ...] = Field((), description="static memory: who the assistant is")
+    goals: tuple[str, ...] = Field((), description="static memory: what it is for")
+    rules: tuple[str, ...] = Field((), description="static memory: what it keeps to")
+    environment: tuple[str, ...] = Field((), description="static memory: where it is, and with whom")
     suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
 
 

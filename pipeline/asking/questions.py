@@ -45,18 +45,13 @@ def check_length(message: str) -> None:
         raise AthenaError(problem, SHORTEN)
 
 
-def is_pasted(message: str) -> bool:
-    """Tell whether a message is so long that only a part of it is searched for."""
-    return len(message) > LONG
-
-
 def asked_in(message: str) -> str:
     """Return what is searched for: a short message whole, of a pasted one its beginning and its end.
 
     There people ask; between stand the lines of a log or of code. It has at most `LONG` characters.
     """
     half = LONG // 2 - 1
-    return f"{message[:half]}\n{message[-half:]}" if is_pasted(message) else message
+    return f"{message[:half]}\n{message[-half:]}" if len(message) > LONG else message
 
 
 def small_talk(message: str, *, greeting: str = "") -> str:

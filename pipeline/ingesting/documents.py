@@ -20,8 +20,6 @@ from readers.files import FoundFiles, LeftOut
 from readers.source import ReaderError, Source
 
 UPLOAD_ROOT = "upload"
-LONGEST_PATH = 4_096
-"""Characters of a path that are shown."""
 
 
 class Reader(Protocol):
@@ -87,8 +85,7 @@ def find_documents(
             found = reader.find(path, known=known)
         except (OSError, ValueError) as error:  # a NUL in it, or the working folder was deleted
             reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
-            name = f"{str(path)!r:.{LONGEST_PATH}}".strip("'")
-            problems.append(ReaderError(name, reason=reason, fix="Check the path."))
+            problems.append(ReaderError(repr(str(path)).strip("'"), reason=reason, fix="Check the path."))
             continue
         problems += found.problems
         left_out |= {folder / one.source: one for one in found.left_out}

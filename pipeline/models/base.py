@@ -137,12 +137,3 @@ class ModelChoice:
     detail: str
     fix: str = ""
     wrong: bool = False  # a setting names a server, and that does not answer
-
-
-@dataclass(frozen=True, slots=True)
-class Pulling:
-    """Progress of a download: the current step, and bytes over all parts that are known so far."""
-
-    status: str
-    done: int
-    total: int

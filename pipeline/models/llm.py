@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.models import failures
-from pipeline.models.base import ModelChoice, Pulling
+from pipeline.models.base import ModelChoice
 from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel
 from pipeline.models.failures import Server, quoted, translate
 from pipeline.options import OLLAMA_URL, LanguageModelOptions
@@ -178,11 +178,12 @@ def _url(kind: ServerKind, options: LanguageModelOptions) -> str:
     return options.ollama_url if kind == "ollama" else options.openai_url
 
 
-def pull_model(model: str, *, url: str) -> Iterator[Pulling]:
-    """Let the Ollama at `url` download a model; yields the progress, and ends when it can be used.
+def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
+    """Let the Ollama at `url` download a model; ends when it can be used.
 
-    Ollama keeps what was downloaded before an error: the next call goes on from there. Raises `ModelError`
-    where Ollama is not there, breaks off, or cannot get the model.
+    Yields the current step, and how many bytes are there and in all, of all parts known so far. Ollama keeps
+    what was downloaded before an error: the next call goes on from there. Raises `ModelError` where Ollama is
+    not there, breaks off, or cannot get the model.
     """
     import httpx
     import ollama
@@ -194,7 +195,7 @@ def pull_model(model: str, *, url: str) -> Iterator[Pulling]:
             if progress.digest:
                 parts[progress.digest] = (progress.completed or 0, progress.total or 0)
             done, total = (sum(part[i] for part in parts.values()) for i in (0, 1))
-            yield Pulling(quoted(progress.status or ""), done, total)
+            yield quoted(progress.status or ""), done, total
             if progress.status == "success":
                 return
         raise EOFError("it ended before the model was there")

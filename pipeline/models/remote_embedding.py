@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from types import ModuleType
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -58,12 +58,18 @@ class RemoteEncoder(Encoder):
             httpx.URL(self.url)
             if provider == "ollama":
                 self._client = ollama.Client(self.url, **http)
-            else:
-                openai = _openai(self._server, options=options)
-                self._failures = (*FAILURES, openai.OpenAIError)
-                given = {"timeout": http["timeout"], "http_client": httpx.Client(**http)}
-                key = options.openai_api_key or "none"  # the client insists on one
-                self._client = openai.OpenAI(api_key=key, base_url=self.url, **given)
+                return
+            if not options.openai_api_key and not options.openai_base_url:
+                raise ModelUnavailable(f"The embedding model '{self.name}' needs a key.", NEEDS_KEY)
+            if find_spec("openai") is None:
+                problem = f"The model '{self.name}' needs the package openai, which is not installed."
+                raise ModelUnavailable(problem, INSTALL_OPENAI)
+            import openai
+
+            self._failures = (*FAILURES, openai.OpenAIError)
+            key = options.openai_api_key or "none"  # the client insists on one
+            client = httpx.Client(**http)
+            self._client = openai.OpenAI(api_key=key, base_url=self.url, http_client=client)
 
     @cached_property
     def max_tokens(self) -> int:
@@ -91,15 +97,3 @@ class RemoteEncoder(Encoder):
             yield
         except self._failures as error:
             raise translate(error, server=self._server, begun=False) from error
-
-
-def _openai(server: Server, *, options: ModelServerOptions) -> ModuleType:
-    """Return OpenAI's package; raises `ModelUnavailable` without it, and for OpenAI itself without a key."""
-    if not options.openai_api_key and not options.openai_base_url:
-        raise ModelUnavailable(f"The embedding model '{server.name}' needs a key.", NEEDS_KEY)
-    try:
-        import openai
-    except ImportError as error:
-        problem = f"The model '{server.name}' needs the package openai, which is not installed."
-        raise ModelUnavailable(problem, INSTALL_OPENAI) from error
-    return openai

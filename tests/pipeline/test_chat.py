@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -17,7 +16,7 @@ from pipeline.answering.kept_conversation import NOT_STORED
 from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.writing import MESSAGE_CUT
-from pipeline.chat import NOT_KEPT, PASTED
+from pipeline.chat import NOT_KEPT
 from pipeline.errors import (
     AthenaError,
     StoreError,
@@ -119,19 +118,6 @@ def test_the_events_of_a_run_without_a_model(new_chat: NewChat) -> None:
     assert list(events[-1].answer.steps) == steps_of(events)
 
 
-def test_what_is_stored_is_what_was_answered(new_chat: NewChat, conversations: Conversations) -> None:
-    chat = new_chat()
-    answer = chat.answer(QUESTION)
-    (turn,) = chat.turns
-    assert turn.question == QUESTION
-    assert turn.id == answer.turn_id
-    assert (turn.answer.text, turn.answer.citations) == (answer.text, answer.citations)
-    assert [step.name for step in turn.answer.steps] == [step.name for step in answer.steps]
-    assert turn.answer.settings["top_k"] == chat.recipe.parts.options.top_k
-    assert answer.conversation_id == chat.recipe.conversation_id
-    assert conversations.list()[0].title == QUESTION
-
-
 # -- not in the documents -------------------------------------------------------------------------------
 
 
@@ -167,12 +153,6 @@ def test_no_message_but_a_greeting_is_answered_without_a_search(
     assert "search" in [step.name for step in steps_of(events)]
     assert isinstance(events[-1], AnswerFinished)
     assert events[-1].answer.mode != "reply"
-
-
-def test_a_semicolon_does_not_cut_a_message_in_two(new_chat: NewChat) -> None:
-    code = "What does `let fan = 1; set(fan);` do in the cabin fan?"
-    answer = new_chat().answer(code)
-    assert answer.condensed_question == code
 
 
 # -- with a language model ------------------------------------------------------------------------------
@@ -253,12 +233,6 @@ def test_every_selected_passage_stands_in_the_prompt(new_chat: NewChat) -> None:
     assert len(steps["select"]["selected"]) == steps["prompt"]["sources"] > 1
 
 
-def test_a_first_message_costs_no_call_but_the_answer(new_chat: NewChat) -> None:
-    llm = FakeLLM([REPLY])
-    new_chat(llm=llm).answer(QUESTION)
-    assert len(llm.messages) == 1
-
-
 def test_thoughts_are_no_part_of_the_answer(new_chat: NewChat) -> None:
     events = new_chat(llm=FakeLLM(["<think>Bananas are yellow all year.</think>It hums at 4000 rpm."])).ask(
         QUESTION
@@ -316,15 +290,6 @@ def test_with_hyde_the_first_message_is_searched_for_with_a_hypothesis(
     assert (answer.condensed_question, len(llm.messages)) == ("cabin fan", 2)
 
 
-def test_an_empty_turn_is_left_out_of_the_next_prompt(new_chat: NewChat) -> None:
-    stop = threading.Event()
-    stop.set()
-    chat = new_chat(llm=FakeLLM([REPLY], repeat=True))
-    assert chat.answer(QUESTION, stop=stop).text == ""
-    again = new_chat(conversation_id=chat.recipe.conversation_id)
-    assert chat.recipe.history == again.recipe.history == []
-
-
 def test_a_long_history_loses_its_oldest_turns(new_chat: NewChat) -> None:
     history = [Message(role, f"{role} {number} " + "word " * 100) for number in range(20) for role in ROLES]
     llm = FakeLLM([QUERY, REPLY])
@@ -358,13 +323,6 @@ def test_a_model_that_fails_before_the_first_word_is_replaced_by_quotes(new_chat
     assert "These are quotes from the documents instead." in notice
     assert the_step(answer, "generate").status == "failed"
     assert [turn.answer.mode for turn in chat.turns] == ["quote"]
-
-
-def test_a_model_that_answers_nothing_is_replaced_by_quotes(new_chat: NewChat) -> None:
-    answer = new_chat(llm=FakeLLM([" \n"])).answer(QUESTION)
-    assert answer.mode == "quote"
-    assert answer.citations
-    assert "answered nothing" in answer.notices[0]
 
 
 def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(new_chat: NewChat) -> None:
@@ -437,10 +395,8 @@ def test_where_nothing_is_kept_that_is_said_once(new_chat: NewChat) -> None:
 
 def test_a_paste_is_searched_for_by_its_beginning_and_its_end(new_chat: NewChat) -> None:
     answer = new_chat().answer(f"{'A line of a log. ' * 200}{QUESTION}")
-    assert PASTED in answer.notices
     assert answer.condensed_question.endswith(QUESTION)
     assert answer.citations
-    assert PASTED not in new_chat().answer(QUESTION).notices
 
 
 def test_a_message_that_is_too_long_is_refused_with_its_length(new_chat: NewChat) -> None:
@@ -475,31 +431,6 @@ def test_a_stop_in_mid_answer_keeps_the_partial_text(new_chat: NewChat) -> None:
     assert chat.turns[0].answer.text == answer.text
 
 
-def test_a_stop_before_the_first_word_is_a_stopped_turn_without_text(new_chat: NewChat) -> None:
-    chat = new_chat(llm=FakeLLM([LONG], pause_s=0.2))
-    events = stop_after(chat.recipe, QUESTION, SourcesFound)
-    assert isinstance(events[-1], AnswerFinished)
-    assert (events[-1].answer.status, events[-1].answer.text) == ("stopped", "")
-    assert [turn.answer.status for turn in chat.turns] == ["stopped"]
-    assert chat.recipe.history == [], "a question without an answer is left out"
-
-
-def test_a_stop_while_the_model_condenses_takes_effect_at_once(new_chat: NewChat) -> None:
-    chat = new_chat(llm=FakeLLM(["word " * 1000], pause_s=0.1, repeat=True))
-    history = [Message("user", QUESTION), Message("assistant", "4000")]
-    stop = threading.Event()
-    threading.Timer(0.3, stop.set).start()
-    started = time.monotonic()
-    answer = chat.answer("does it hum?", stop=stop, history=history)
-    assert time.monotonic() - started < 30, "1,000 words take 100 s"
-    assert answer.status == "stopped"
-    assert "word word" not in answer.condensed_question
-    assert (the_step(answer, "condense").status, the_step(answer, "condense").detail) == (
-        "skipped",
-        "stopped",
-    )
-
-
 @pytest.mark.parametrize("interrupt", [False, True], ids=["closed", "Ctrl-C"])
 def test_leaving_the_events_stops_the_run_and_keeps_what_there_was(
     new_chat: NewChat, interrupt: bool
@@ -512,17 +443,6 @@ def test_leaving_the_events_stops_the_run_and_keeps_what_there_was(
     (turn,) = chat.turns
     assert turn.answer.status == "stopped"
     assert 0 < len(turn.answer.text) < len(LONG) / 2
-
-
-def test_nothing_is_done_before_it_is_asked_for_and_no_thread_is_left(new_chat: NewChat) -> None:
-    threads = set(threading.enumerate())
-    chat = new_chat()
-    events = chat.recipe.run(QUESTION)
-    assert chat.turns == ()
-    assert set(threading.enumerate()) <= threads
-    assert next(events) == StepStarted("correct", "Reading the question")
-    assert list(events)
-    assert set(threading.enumerate()) <= threads
 
 
 def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -611,16 +531,6 @@ def test_a_scope_is_kept_with_its_conversation_and_used_by_the_next_question(
     conversations.set_scope(first.recipe.conversation_id, ())
     whole = new_chat(conversation_id=first.recipe.conversation_id)
     assert whole.answer("What does the cabin fan do?").citations[0].source == "systems/ecs.md"
-
-
-def test_a_question_may_have_another_scope_than_its_conversation(
-    new_chat: NewChat, conversations: Conversations
-) -> None:
-    kept = conversations.create("Fans").info.id
-    conversations.set_scope(kept, ("comms.md",))
-    once = new_chat(conversation_id=kept, options=RetrievalOptions(paths="systems"))
-    assert once.answer("What does the cabin fan do?").citations[0].source == "systems/ecs.md"
-    assert conversations.get(kept).info.scope == ("comms.md",)
 
 
 def test_a_scope_in_which_nothing_is_says_so(new_chat: NewChat, conversations: Conversations) -> None:

@@ -71,16 +71,6 @@ def test_everything_is_stored_with_its_vectors(library: Library) -> None:
     assert [node.text for node in best.values()] == ["The valve opens at 5 bar."]
 
 
-def test_documents_are_embedded_together_and_each_text_once(library: Library) -> None:
-    encoder = FakeEncoder()
-    (library.folder / "copy.md").write_text(FAN)
-    report = library.ingest(encoder=encoder)
-    assert len(encoder.calls) == 1
-    assert len(encoder.texts) == len(set(encoder.texts)) == report.embedded
-    ids = [section.node_id for section in library.store.document("copy.md").sections]
-    assert len(library.store.vectors(ids)) == 1
-
-
 def test_progress_counts_documents_and_texts(library: Library) -> None:
     told: list[Progress] = []
     library.ingest(on_progress=told.append, encoder=FakeEncoder(batch=4))

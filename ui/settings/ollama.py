@@ -72,10 +72,10 @@ def _start(url: str) -> None:
 
 def _pull(url: str, job: Job) -> None:
     """Pull a model until it is there or the job is stopped; raises `AthenaError`."""
-    for now in pull_model(job.title, url=url):
-        share = min(1.0, now.done / now.total) if now.total else 0.0
-        size = f" {now.done / GIGABYTE:.2f} of {now.total / GIGABYTE:.2f} GB" if now.total else ""
-        job.bars["pull"] = share, f"Pulling {job.title}: {now.status}{size}"
+    for status, done, total in pull_model(job.title, url=url):
+        share = min(1.0, done / total) if total else 0.0
+        size = f" {done / GIGABYTE:.2f} of {total / GIGABYTE:.2f} GB" if total else ""
+        job.bars["pull"] = share, f"Pulling {job.title}: {status}{size}"
         if job.stop.is_set():
             return
     look_for_models()

@@ -8,7 +8,7 @@ from typing import Never
 
 import pytest
 
-from pipeline.ingesting.documents import find_documents, paths_of
+from pipeline.ingesting.documents import find_documents
 from pipeline.stores.base import DocumentInfo
 from readers.files import FoundFiles, find_files
 from readers.source import ReaderError
@@ -56,13 +56,6 @@ def test_a_label_tells_both_roots_apart(tmp_path: Path) -> None:
     assert found(c, indexed=[info("index.md", a), info("b/docs/index.md", b), info(other, c)]) == [other]
 
 
-def test_the_same_root_and_path_keep_their_source(tmp_path: Path) -> None:
-    a, b = write(tmp_path / "a/docs", "index.md"), write(tmp_path / "b/docs", "index.md")
-    both = [info("index.md", a), info("b/docs/index.md", b)]
-    assert found(b, a, indexed=both) == ["b/docs/index.md", "index.md"]
-    assert found(b, indexed=both[1:]) == ["b/docs/index.md"]  # the other one is gone
-
-
 def test_a_label_never_takes_the_name_of_another_file_of_the_root(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a", "x.md"), write(tmp_path / "b", "x.md", "b/x.md")
     sources = found(a, b)
@@ -101,12 +94,3 @@ def test_what_cannot_be_read_is_not_gone(tmp_path: Path) -> None:
     assert find_documents([a], reader=Finding(*closed), indexed=indexed).gone == ["z.md"]
     whole = ReaderError("a", reason="Permission denied", fix="Mend it.")
     assert find_documents([a], reader=Finding(whole), indexed=indexed).gone == []
-
-
-def test_a_path_that_is_none_is_a_problem() -> None:
-    (problem,) = find_documents(["a\0b"], reader=Finding(), indexed=[]).problems
-    assert problem.source == "a\\x00b" and "embedded null" in problem.reason
-
-
-def test_the_paths_of_a_document() -> None:
-    assert list(paths_of(info("b/docs/x.md", "/p/b/docs"))) == ["b/docs/x.md", "x.md"]

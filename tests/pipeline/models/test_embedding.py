@@ -67,20 +67,6 @@ def test_same_text_same_vector_whatever_the_company(
         np.testing.assert_array_equal(vectors, [alone[index] for index in call])
 
 
-def test_the_last_queries_are_cached_and_cannot_be_changed(encoder: OnnxEncoder) -> None:
-    vector = encoder.encode_query("Where is the tank?")
-    assert encoder.encode_query("Where is the tank?") is vector
-    with pytest.raises(ValueError, match="read-only"):
-        vector[0] = 1
-
-
-def test_tokens_are_counted_without_the_special_ones_and_256_are_read(encoder: OnnxEncoder) -> None:
-    assert encoder.count_tokens("") == 0
-    assert encoder.count_tokens("the valve " * 400) == 800
-    head = "valve " * 254  # 256 tokens with the special ones
-    np.testing.assert_array_equal(encoder.encode_query(head), encoder.encode_query(head + "other words"))
-
-
 LONG = "Tanks > LN2: " + "The LN2 tank feeds the cabin. " * 40
 
 

@@ -80,15 +80,6 @@ def test_an_answer_streams_and_is_counted(kind: str) -> None:
     assert stream.notice == ""
 
 
-@KINDS
-def test_the_first_piece_comes_while_the_server_is_still_sending(kind: str) -> None:
-    with ScriptedServer(Sent((ANSWERS[kind][0], HANG))) as server:
-        stream = stream_of(model(kind, server))
-        assert next(stream) == Piece("Close ")
-        stream.close()
-        assert server.hung_up.wait(10)
-
-
 ALLOWED: dict[str, tuple[object, ...]] = {
     "lines that are no data": (b": hi\n\nid: 4\n: x\n\nretry: 9\n\nx-odd: 1\n\n", chunk({"content": "B7"})),
     "an event of another name": (b"event: ping\ndata: {}\n\n", chunk({"content": "B7"})),
@@ -199,10 +190,6 @@ def test_a_truncated_prompt_is_noticed(characters: int, counted: int | None, tru
     assert ("ATHENA_CONTEXT_WINDOW" in stream.notice) is truncated
 
 
-def test_half_a_character_is_no_text_that_a_store_refuses() -> None:
-    assert read("openai", sse(chunk({"content": "a\ud83d"}))).text == "a?"
-
-
 @KINDS
 @pytest.mark.parametrize("silence", ["before", "within"])
 def test_a_stop_ends_a_silent_answer_within_a_second(kind: str, silence: str) -> None:
@@ -247,12 +234,6 @@ def test_an_error_within_the_answer_is_told_in_the_servers_words(kind: str) -> N
         "openai": sse({"error": {"message": "out of memory"}})[0],
     }
     assert "out of memory" in str(error_of(kind, Sent((ANSWERS[kind][0], failed[kind]))))
-
-
-@pytest.mark.parametrize("failed", [refusal(503, "busy"), refusal(429, "slow down")])
-def test_openai_is_asked_again_for_what_may_pass(failed: Sent) -> None:
-    with ScriptedServer(failed, Sent(ANSWERS["openai"])) as server:
-        assert complete(model("openai", server), "say it", timeout_s=20) == "Close B7."
 
 
 LONG = "This model's maximum context length is 4096 tokens. Please reduce the length of the messages."
@@ -324,11 +305,6 @@ def test_complete_gives_the_reply_alone_and_sends_the_schema(kind: str) -> None:
         body = server.requests[0].body
     sent = body["format"] if kind == "ollama" else body["response_format"]["json_schema"]["schema"]
     assert sent == SCHEMA
-
-
-def test_a_server_without_json_mode_is_asked_without() -> None:
-    with ScriptedServer(refusal(400, "response_format is not supported"), Sent(said("{}"))) as server:
-        assert complete(model("openai", server), "x", timeout_s=20, json_schema=SCHEMA) == "{}"
 
 
 @KINDS

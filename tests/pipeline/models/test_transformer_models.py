@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.errors import ModelUnavailable
 from pipeline.models.base import CrossEncoder
 from pipeline.models.cross_encoder import find_cross_encoder
 from pipeline.models.embedding import SentenceTransformerEncoder, choose_encoder
@@ -99,9 +99,3 @@ def test_a_named_cross_encoder_gives_its_logits(monkeypatch: pytest.MonkeyPatch)
     scores = named_cross_encoder().score("question", ["four", "fiver"])
     assert (scores.tolist(), scores.dtype) == ([4.0, 5.0], np.float32)
     assert named_cross_encoder().score("question", []).shape == (0,)
-
-
-def test_a_classifier_is_no_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, FakeTransformer(labels=3))
-    with pytest.raises(ModelError, match=r"does not give one score .*ATHENA_CROSS_ENCODER"):
-        named_cross_encoder().score("question", ["passage"])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from contextvars import ContextVar
 
 import pytest
 
-from pipeline.answer import Answerability
 from pipeline.errors import StoreError
 from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted, TokenArrived, Trace, streamed
-from pipeline.steps.records import Step, call_line, data_of, last_step
+from pipeline.steps.records import Step, call_line
 from pipeline.stores.base import Hit
 
 
@@ -27,19 +25,6 @@ def test_a_step_is_timed_and_has_what_it_began_with_and_what_the_block_found() -
     assert done.data == {"sentences": 4210, "alpha": 0.5, "hits": 3}
     assert 20 <= done.ms < 2000
     assert events == [StepStarted("search", "Searching 4,210 sentences"), StepFinished(done)]
-
-
-def test_steps_begin_one_after_the_other_though_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, trace = time.time(), Trace()
-    with monkeypatch.context() as patch:
-        patch.setattr(time, "time", lambda: 0.0)
-        for name in ("embed", "fuse"):
-            with trace.step(name):
-                time.sleep(0.01)
-    first, second = trace.steps
-    assert before <= trace.started_at <= first.started_at
-    assert first.started_at + first.ms / 1000 - 1e-5 <= second.started_at <= time.time()
-    assert trace.seconds >= 0.02
 
 
 def test_a_step_that_is_skipped_or_fails_says_why() -> None:
@@ -78,21 +63,6 @@ def test_of_a_ranking_the_first_ranks_are_kept_and_of_other_lists_all() -> None:
             step.data |= {"dense_sections": hits, "paths": ["*.md"] * 50}
         assert len(trace.steps[0].data["dense_sections"]) == kept
         assert len(trace.steps[0].data["paths"]) == 50
-
-
-def test_data_is_json_already_so_that_it_reads_back_equal() -> None:
-    trace = Trace()
-    with trace.step("answerable") as step:
-        step.data |= {"words": frozenset({"a"}), "verdict": Answerability(0.5, 0.4), "n": None}
-    (kept,) = trace.steps
-    assert kept.data["words"] == ["a"] and kept.data["verdict"]["probability"] == 0.5
-    assert kept.data == json.loads(json.dumps(kept.data))
-
-
-def test_the_last_step_of_a_name_is_read() -> None:
-    steps = (Step("tool", data={"tool": "a"}), Step("tool", data={"tool": "b"}))
-    assert data_of(steps, "tool") == {"tool": "b"}
-    assert (data_of(steps, "embed"), last_step(steps, "embed")) == ({}, None)
 
 
 @pytest.mark.parametrize(
