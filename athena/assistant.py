@@ -16,7 +16,6 @@ from athena.components import (
     build_components,
     build_search,
     manifest_of,
-    memory_in_chat,
     require_index,
     retrieval_options,
     user_memory,
@@ -261,6 +260,7 @@ class Athena:
 
     def chat(self, **asking: Unpack[Asking]) -> ChatRecipe:
         """Return a chat bound to one conversation, or to a new one."""
+        from memory.chat import PRIVATE, RememberingChat
         from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
 
@@ -269,7 +269,8 @@ class Athena:
         conversation_id, persona = asking.get("conversation_id"), asking.get("persona")
         private = asking.get("private", False) or (conversation_id or "") in self.private_conversations
         user = asking.get("user") or self.settings.user
-        memory = self.memory_of(user, persona=persona)
+        memory, prices = self.memory_of(user, persona=persona), options_of(self.settings, PriceOptions)
+        why_private = PRIVATE if private else ""
         tracer = self.components.tracer()
         options, paths = asking.get("options") or self.options, _well_formed(asking.get("paths"))
         parts = ChatParts(
@@ -282,8 +283,10 @@ class Athena:
             limits=options_of(self.settings, ChatOptions),
             listeners=(tracer.record,) if tracer and not private else (),
             user=user,
-            memory=memory_in_chat(self.components, memory, self._after_answers(), private=private),
-            prices=options_of(self.settings, PriceOptions),
+            memory=RememberingChat(
+                memory, self.store.conversations, self._after_answers(), prices, why_private=why_private
+            ),
+            prices=prices,
             agent=asking.get("agent"),
         )
         return ChatRecipe(parts, conversation_id)

@@ -19,12 +19,11 @@ from pipeline.analysis import EMBEDDING_RECIPE
 from pipeline.answering.persona import Persona, load_persona
 from pipeline.errors import NothingIndexed, extra_for
 from pipeline.models.base import Encoder
-from pipeline.options import PriceOptions, RetrievalOptions
+from pipeline.options import RetrievalOptions
 from pipeline.stores.base import FORMAT, DocumentStore, Manifest, Store
 from pipeline.stores.private import PrivateConversations
 
 if TYPE_CHECKING:
-    from memory.chat import AfterAnswers, RememberingChat
     from memory.facts import Complete
     from memory.index import Indexes
     from memory.turns import UserTurns
@@ -193,21 +192,6 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
         find_model=lambda: _complete(components),
         hashes=lambda: {info.source: info.hash for info in components.store().documents()},
         clock=lambda: round(conversations.clock(), 6),
-    )
-
-
-def memory_in_chat(
-    components: Components, memory: UserMemory, after: AfterAnswers, *, private: bool
-) -> RememberingChat:
-    """Return a user's memory for a chat; a `private` chat remembers nothing."""
-    from memory.chat import PRIVATE, RememberingChat
-
-    return RememberingChat(
-        memory,
-        components.store().conversations,
-        after,
-        options_of(components.settings, PriceOptions),
-        why_private=PRIVATE if private else "",
     )
 
 

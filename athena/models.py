@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,7 +75,7 @@ def build_models(settings: Settings, given: Given) -> Models:
 
 
 def try_connection(settings: Settings) -> str:
-    """Ask the language model for one word; return its name and how soon it answered, or raise why not.
+    """Ask the language model for one word; return its name and place, or raise why it does not answer.
 
     A list of the server's models would not show that the key is right.
     """
@@ -85,10 +84,9 @@ def try_connection(settings: Settings) -> str:
     llm, choice = build_models(settings, Given()).language_model()
     if llm is None:
         raise ModelError(choice.detail, choice.fix)
-    begun = time.monotonic()
     if not complete(llm, WORD, timeout_s=WORD_TIMEOUT_S).strip():
         raise ModelError(f"{choice.name} answered nothing.", "Choose another model.")
-    return f"{choice.name} answers, {choice.detail}, in {time.monotonic() - begun:.1f} s."
+    return f"{choice.name} answers, {choice.detail}."
 
 
 def is_remote(settings: Settings) -> bool:

@@ -70,9 +70,6 @@ class Prose:
         yield from console.render(Markdown(self.text, code_theme="ansi_dark"), narrow)
 
 
-# -- an answer ----------------------------------------------------------------------------------------------
-
-
 def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> Group:
     """Return the answer with citations, recalled memories, unsupported sentences, notices, and its model.
 
@@ -80,14 +77,15 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
     """
     if answer.mode in ("reply", "memory"):
         return Group(Prose(answer.text))
-    unsupported = [item for item in answer.support if not item.supported]
+    doubted = [item for item in answer.support if not item.supported]
+    unsupported = [(answer.text[item.start : item.end], item.problem) for item in doubted]
     return Group(
         *_read_as(answer),
         *(Text(f"\N{BRAIN} Remembered: {' '.join(text.split())}", "magenta") for text in recalled.values()),
         *answer_body(answer),
         *(
-            Text(f"Not supported: {_sentence(answer, item.start, item.end)}\n  {item.problem}", "yellow")
-            for item in unsupported
+            Text(f"Not supported: {without_markers(said).strip()}\n  {problem}", "yellow")
+            for said, problem in unsupported
         ),
         *map(Prose, answer.notices),
         Text(_answered_by(answer), "dim"),
@@ -102,10 +100,6 @@ def _read_as(answer: Answer) -> Iterator[Text]:
         yield Text(f"Showing results for {answer.corrected}.\n", "yellow")
 
 
-def _sentence(answer: Answer, start: int, end: int) -> str:
-    return without_markers(answer.text[start:end]).strip()
-
-
 def _answered_by(answer: Answer) -> str:
     closest = answer.verdict == "closest" and answer.mode == "quote"
     by = "closest passages" if closest else answer.model or "no model: quotes"
@@ -116,7 +110,8 @@ def _answered_by(answer: Answer) -> str:
 def answer_body(answer: Answer) -> Iterator[RenderableType]:
     """Yield the answer alone: its text with footnotes, or its quotes, the folded ones as footnotes."""
     cited = {citation.marker: citation for citation in answer.citations}
-    units = [unit for unit in answer.units if unit.marker in cited] if _quotes(answer) else []
+    are_quotes = answer.mode == "quote" and not answer.abstained
+    units = [unit for unit in answer.units if are_quotes and unit.marker in cited]
     if not units:
         yield from (Prose(answer.text), Text())
     elif answer.verdict == "closest":
@@ -132,10 +127,6 @@ def answer_body(answer: Answer) -> Iterator[RenderableType]:
     if answer.nearest:
         yield Text("Nearest sections:", "dim")
         yield from map(_footnote, answer.nearest)
-
-
-def _quotes(answer: Answer) -> bool:
-    return answer.mode == "quote" and not answer.abstained
 
 
 def _quote(unit: Unit, citation: Citation) -> Iterator[RenderableType]:

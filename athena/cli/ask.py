@@ -19,7 +19,6 @@ from athena.cli.running import (
     PathGlobs,
     Private,
     User,
-    check_private,
     err,
     opened,
     out,
@@ -51,7 +50,6 @@ def ask(
 ) -> None:
     """Answer one question, with citations."""
     require_words(question, "ask")
-    check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
         _ask(athena, question, as_json, conversation_id=conversation, paths=as_globs(path), private=private)
 
@@ -81,7 +79,6 @@ def chat(
     from athena.cli.answers import answer_of, answer_text
     from pipeline.answering.replies import without_model_note
 
-    check_private(private, conversation)
     with opened(data_dir, llm=llm, user=user) as athena:
         recipe = athena.chat(conversation_id=conversation, private=private)
         while question := _read_question():

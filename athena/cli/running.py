@@ -100,12 +100,6 @@ def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
     return load_settings(**given)
 
 
-def check_private(private: bool, conversation: str | None) -> None:
-    """Refuse to continue a stored conversation privately."""
-    if private and conversation:
-        raise typer.BadParameter("a private conversation is a new one: leave out --conversation or --private")
-
-
 def require_words(text: str, purpose: str) -> None:
     """Refuse a text without a letter or a digit."""
     if not any(map(str.isalnum, text)):
@@ -163,14 +157,9 @@ def listed(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
 
 
 def _cell(value: object) -> str:
-    match value:
-        case None:
-            return "-"
-        case bool():
-            return "✓" if value else ""
-        case float():
-            return f"{value:,.3f}".rstrip("0").rstrip(".")
-        case int():
-            return f"{value:,}"
+    if isinstance(value, bool) or value is None:
+        return {True: "✓", False: "", None: "-"}[value]
+    if isinstance(value, int | float):
+        return f"{round(value, 3):,}"
     text = " ".join(str(value).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
