@@ -33,10 +33,9 @@ _NAMES = {
     "athena.loading": ("load_settings",),
     "athena.settings": ("Settings",),
     "athena.streams": ("AnswerStream",),
-    "pipeline.answer": ("Answer", "Citation", "Passage", "Retrieval"),
+    "pipeline.answer": ("Answer", "Citation", "Message", "Passage", "Retrieval"),
     "pipeline.errors": ("AthenaError",),
     "pipeline.ingest": ("IngestReport",),
-    "pipeline.messages": ("Message",),
     "pipeline.steps.events": ("AnswerFinished", "SourcesFound"),
     "readers.llamaindex": ("MarkdownReader", "PunktSentenceParser"),
 }
