@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,7 +12,7 @@ import httpx
 import ollama
 
 from pipeline.errors import ModelUnavailable
-from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder
+from pipeline.models.base import Encoder
 from pipeline.models.failures import Provider, Server, translate
 from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
 from pipeline.options import ModelServerOptions
@@ -70,16 +69,6 @@ class RemoteEncoder(Encoder):
             key = options.openai_api_key or "none"  # the client insists on one
             client = httpx.Client(**http)
             self._client = openai.OpenAI(api_key=key, base_url=self.url, http_client=client)
-
-    @cached_property
-    def max_tokens(self) -> int:
-        """The server's limit for the model, at most `MOST_TOKENS`; OpenAI's models read 8,191."""
-        if self._server.provider == "openai":
-            return MOST_TOKENS
-        with self._translated():
-            described = self._client.show(self._server.model).modelinfo or {}
-            lengths = (value for name, value in described.items() if name.endswith(".context_length"))
-            return min(int(next(lengths, USUAL_TOKENS)), MOST_TOKENS)
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prefix, model = self._query_prefix if is_query else self.fingerprint, self._server.model

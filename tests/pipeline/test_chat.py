@@ -11,11 +11,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from pipeline.answer import Answer, Message, Role
+from pipeline.answer import Answer, Role
 from pipeline.answering.kept_conversation import NOT_STORED
 from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
-from pipeline.answering.writing import MESSAGE_CUT
 from pipeline.chat import NOT_KEPT
 from pipeline.errors import (
     AthenaError,
@@ -24,7 +23,6 @@ from pipeline.errors import (
 )
 from pipeline.models.clients import Piece
 from pipeline.models.failures import Server
-from pipeline.models.tokens import count_tokens
 from pipeline.retrieve import RetrievalOptions
 from pipeline.steps.events import (
     AnswerFinished,
@@ -188,16 +186,6 @@ def test_sentences_are_cited_while_the_answer_arrives(new_chat: NewChat) -> None
     assert events[-1].answer.citations[:1] == cited[0].citations
 
 
-def test_invented_markers_go_and_what_the_passages_say_is_supported_all_the_same(new_chat: NewChat) -> None:
-    said = "It hums at 4000 rpm{0}. Bananas are yellow all year{0}. The fan hums at 5000 rpm{0}."
-    answer = new_chat(llm=FakeLLM([said.format(" [77]")])).answer(QUESTION)
-    assert answer.text == said.format("").replace("4000 rpm", "4000 rpm [1]")
-    assert [(support.supported, support.markers, support.missing) for support in answer.support] == [
-        (True, (1,), ()), (False, (), ()), (False, (), ("5000",))
-    ]  # fmt: skip
-    assert answer.text[answer.support[-1].start :] == "The fan hums at 5000 rpm."
-
-
 @pytest.mark.parametrize(("reason", "checked"), [("stop", 2), ("length", 1)])
 def test_an_answer_that_was_cut_off_is_said_and_its_last_sentence_is_not_checked(
     new_chat: NewChat, reason: str, checked: int
@@ -288,26 +276,6 @@ def test_with_hyde_the_first_message_is_searched_for_with_a_hypothesis(
     answer = new_chat(llm=llm, options=make_search(manual, hyde=True).options).answer(QUESTION)
     assert the_step(answer, "embed").data["hypothesis"] == "The antenna points at Earth."
     assert (answer.condensed_question, len(llm.messages)) == ("cabin fan", 2)
-
-
-def test_a_long_history_loses_its_oldest_turns(new_chat: NewChat) -> None:
-    history = [Message(role, f"{role} {number} " + "word " * 100) for number in range(20) for role in ROLES]
-    llm = FakeLLM([QUERY, REPLY])
-    chat = new_chat(llm=llm, history_tokens=500)
-    answer = chat.answer(QUESTION, history=history)
-    sent = llm.messages[-1]
-    assert [message.content for message in sent[1:-1]] == [said.text for said in history[-4:]]
-    assert the_step(answer, "prompt").data["history_left_out"] == 36
-
-
-def test_nothing_is_longer_than_the_models_context(new_chat: NewChat) -> None:
-    llm = FakeLLM([QUERY, REPLY])
-    chat = new_chat(llm=llm, context_window=1500, max_answer_tokens=300)
-    history = [Message("user", "word " * 3000)]
-    answer = chat.answer(QUESTION + " please" * 2800, history=history)
-    assert sum(count_tokens(str(message.content)) for message in llm.messages[-1]) <= 1200
-    assert the_step(answer, "prompt").data["tokens"] <= 1200
-    assert MESSAGE_CUT in answer.notices
 
 
 # -- models that fail -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.answer import Citation, Unit
-from pipeline.answering.excerpts import in_code, shown, table_header
+from pipeline.answering.excerpts import shown
 from tests import made_answers as made
 
 
@@ -80,13 +80,6 @@ def test_quoted_lines_lose_the_mark_that_the_first_line_lacks(text: str, begins:
         made.SENTENCE, quote=text[start:], start=start, end=len(text), section_text=text, section_start=0
     )
     assert shown(replace(made.SENTENCE_UNIT, lead=""), citation).text == shown_as
-
-
-def test_headers_and_fences_are_told() -> None:
-    assert table_header("| a | b |\n|---|---|\n| 1 | 2 |\n") == "| a | b |\n|---|---|"
-    assert table_header("| a | b |\n|---|---|\n\nWords.\n") == ""
-    assert in_code("```sh\nls\n")
-    assert not in_code("```sh\nls\n```\n")
 
 
 def test_a_row_that_was_cut_before_its_first_word_goes() -> None:

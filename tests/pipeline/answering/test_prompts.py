@@ -98,16 +98,6 @@ def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_a
     assert f"\n{TEXT}\n</source" in whole.text
 
 
-def test_text_without_spaces_is_cut_where_it_must() -> None:
-    (source,) = number_sources(
-        [make_passage("s", text="月面の空気" * 200, merged=True)], budget=160, word=WORD
-    )
-    assert source.text.count("月") > 10
-    assert source.text.endswith(f" …\n</source 1 {WORD}>")
-    assert "\ufffd" not in source.text
-    assert count_tokens(source.text) <= 161
-
-
 @given(
     st.lists(st.text("word {x}.\n", max_size=400), max_size=6),
     st.text("word {x}?", max_size=3000),
@@ -156,12 +146,6 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
     for _, _, inside in found:  # as a model copies it
         assert not any(piece.numbers for piece in sentences_of(inside))
     assert not any(text.strip() and text.strip() in system.text for text in texts if len(text) > 20)
-
-
-def test_code_is_given_as_it_is() -> None:
-    code = "Run `a[1]`:\n\n```\nx = [1]\n```\n\n- ~~~\n  y[2]\n  ~~~\n"
-    (source,) = number_sources([make_passage("s", text=code, merged=True)], budget=500, word=WORD)
-    assert code.strip() in source.text
 
 
 def test_the_word_differs_from_request_to_request() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.answer import Citation, Unit, UnitKind
 from pipeline.answering.citations import renamed_markers
-from pipeline.answering.replies import NEAREST, nearest_sections, not_answered, quotes_text
+from pipeline.answering.replies import NEAREST, nearest_sections, quotes_text
 from tests.pipeline.passages import make_passage
 
 TEXT = "The fan hums. It turns at 4000 rpm."
@@ -111,7 +111,3 @@ def test_the_nearest_sections_are_shown_by_their_best_sentence() -> None:
     assert two.quote == TEXT, "the section where no sentence of it was found"
     many = nearest_sections([make_passage(f"s{n}", text=TEXT) for n in range(9)], {})
     assert [citation.marker for citation in many] == list(range(1, NEAREST + 1))
-
-
-def test_abstaining_names_the_question() -> None:
-    assert "“Why {x}?”" in not_answered("Why {x}?")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,8 +16,6 @@ from pipeline.steps.records import Step
 from pipeline.steps.tracing import LIMIT, TurnTracer
 from tests.pipeline.otlp_receiver import OtlpReceiver, Received
 from tests.pipeline.passages import make_passage
-
-ROOT = Path(__file__).parents[3]
 
 
 def turn(*steps: Step, **given: Any) -> Answer:
@@ -107,34 +102,3 @@ def test_the_check_asks_whether_traces_are_taken(end: str) -> None:
             tracer.check()
         tracer.close()
     assert "secret" not in str(caught.value)
-
-
-RUN = """
-import sys
-sys.path.insert(0, {root!r})
-from athena import cli
-for command in ("ingest manual --json", "ask hums? --json"):
-    try:
-        cli.app(command.split())
-    except SystemExit as end:
-        assert not end.code, end.code
-print("LOADED", *{{name.split(".")[0] for name in sys.modules}} & {{"opentelemetry", "openinference"}})
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("traced", [False, True])
-def test_a_short_command_sends_its_turn_and_loads_nothing_without_an_address(
-    tmp_path: Path, traced: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "manual").mkdir()
-    (tmp_path / "manual" / "fan.md").write_text("# Fan\n\nThe fan hums.\n", encoding="utf-8")
-    with OtlpReceiver() as receiver:
-        monkeypatch.setenv("ATHENA_PHOENIX_URL", receiver.url if traced else "")
-        monkeypatch.setenv("ATHENA_LLM", "none")
-        command = [sys.executable, "-c", RUN.format(root=str(ROOT))]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
-    loaded = done.stdout.rpartition("LOADED")[2].split()
-    assert sorted(loaded) == (["openinference", "opentelemetry"] if traced else [])
-    assert [root.attributes["input.value"] for root in receiver.received.roots] == ["hums?"] * traced
