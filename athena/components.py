@@ -175,7 +175,7 @@ def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
 
 def user_memory(components: Components, user: str, *, persona: Persona | None = None) -> UserMemory:
     """Return the memory of one user, with the static memories of a persona, by default the settings'."""
-    from memory.ids import id_of
+    from memory.graph import id_of
     from memory.user_memory import UserMemory
     from pipeline.answering.recollection import Recalled
 

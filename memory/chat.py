@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from memory import graph
 from memory.keeping import Kept, Said, keep, left_out, secret_kinds
-from memory.questions import asked_part, asks, states
+from memory.questions import asks, states
 from memory.recall import Reading, within
 from memory.requests import is_tool_request, reply_to, request_in
+from memory.turn_index import ANSWER
 from memory.upkeep import summary, tidy
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import (
@@ -108,8 +109,15 @@ class RememberingChat:
         return self.memory.texts(ids)
 
     def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
-        """Return the ids of what the user said, or the persona says."""
-        return frozenset(filter(self.memory.is_of_user, ids))
+        """Return the ids of the memories, relations and turns that are no answers of the assistant."""
+        index = self.memory.index
+
+        def is_answer(known: str) -> bool:
+            relation = index.relations.get(known)
+            memory = index.memories.get(relation.memory_id if relation else known)
+            return memory.origin != "user" if memory else known.endswith(ANSWER)
+
+        return [known for known in ids if not is_answer(known)]
 
     # -- before the answer --------------------------------------------------------------------------
 
@@ -143,7 +151,7 @@ class RememberingChat:
         if why := self._why_nothing or (TOOLS if preset.exchange and is_tool_request(message) else ""):
             return Recollection(preset=preset.name, static=static, left=summed, detail=why)
         found, reading = memory.read(question)
-        told = memory.told(asked_part(question), reading=reading, without=[turn_id])
+        told = memory.told(question, reading=reading, without=[turn_id])
         recalled, around = tuple(item.recalled for item in found), self._around(reading)
         items = (*recalled, *told.turns, *around)
         fitting = items[: within([item.text for item in items], tokens=memory.options.memory_tokens)]
@@ -171,7 +179,7 @@ class RememberingChat:
         with index.lock:
             relations = reading.around.relations[: preset.relations]
             related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
-            best = (known.entity for known in graph.entity_knowledge(index)[: preset.best_known])
+            best = graph.entity_knowledge(index)[: preset.best_known]
             entities = {item.id: item for item in (*reading.around.entities, *best)}
             alone = [item for item in entities.values() if item.id not in related or item.attributes]
             return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from memory.entities import Stated, entities_in, normalised, relations_in
 from memory.facts import USER
 from memory.guard import without_secrets
-from memory.ids import id_of
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
 
 if TYPE_CHECKING:
     from memory.facts import Facts
     from memory.index import UserIndex
 
+SPACE = uuid.UUID("7c0b5a86-4f5e-4f0c-9a55-6a1f5b0d7e11")
 PASSAGE = 500  # characters of the best passage whose names are kept
 MOST_NEIGHBOURS = 200
 
@@ -26,18 +27,8 @@ class Neighbourhood:
     """What is within some relations of the entities that were asked for."""
 
     entities: tuple[Entity, ...] = ()  # nearest first
-    distances: dict[str, int] = field(default_factory=dict)  # by id of entity; 0 = asked for
     relations: tuple[Relation, ...] = ()  # nearest first, then latest
     direct: tuple[str, ...] = ()  # ids of memories that name what was asked for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """One entity, how often it was mentioned, and when last."""
-
-    entity: Entity
-    mentions: int
-    last_at: float
 
 
 def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
@@ -67,23 +58,24 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
 
     return Neighbourhood(
         entities=tuple(graph.entities[known] for known in distances),
-        distances=distances,
         relations=tuple(sorted(found.values(), key=nearest)),
         direct=tuple(dict.fromkeys(filter(None, direct))),
     )
 
 
-def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = float("inf")) -> list[Known]:
+def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = float("inf")) -> list[Entity]:
     """Return the themes of a period: its entities, those mentioned most first, then the latest."""
     times: dict[str, list[float]] = defaultdict(list)
     for mention in graph.mentions.values():
         if since <= mention.at < until and mention.entity_id in graph.entities:
             times[mention.entity_id].append(mention.at)
-    known = [
-        Known(entity=graph.entities[entity], mentions=len(said), last_at=max(said))
-        for entity, said in times.items()
-    ]
-    return sorted(known, key=lambda item: (-item.mentions, -item.last_at, item.entity.name))
+    known = [graph.entities[entity] for entity in times]
+    return sorted(known, key=lambda item: (-len(times[item.id]), -max(times[item.id]), item.name))
+
+
+def id_of(*parts: str) -> str:
+    """Return the id that these parts give each time."""
+    return str(uuid.uuid5(SPACE, "\x1f".join(parts)))
 
 
 def _ends(relation: Relation) -> tuple[str, str]:

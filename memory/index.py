@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.entities import normalised
-from memory.ids import plain
 from memory.options import PRESETS, MemoryOptions, Preset
 from memory.texts import Texts
 from memory.times import now
@@ -72,7 +71,7 @@ class UserIndex:
         for memory in changes.memories:
             if memory.id not in self.memories:
                 self.texts.add(analyse(memory.text), np.frombuffer(memory.embedding, dtype=np.float32))
-                self._said[plain(memory.text)].add(memory.id)
+                self._said[normalised(memory.text)].add(memory.id)
             self.memories[memory.id] = memory
         for entity in changes.entities:
             self.entities[entity.id] = entity
@@ -86,8 +85,8 @@ class UserIndex:
         self.version = version
 
     def with_text(self, text: str) -> list[Memory]:
-        """Return the memories with the same text but for case, spaces and the full stop; ended ones, too."""
-        return [self.memories[found] for found in sorted(self._said.get(plain(text), ()))]
+        """Return the memories of the same normalised text, also ended ones."""
+        return [self.memories[found] for found in sorted(self._said.get(normalised(text), ()))]
 
     def about(self, subject: str, predicate: str) -> list[Memory]:
         """Return the live memories of a subject and a predicate, oldest first."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
 
+from memory.entities import normalised
 from memory.facts import Facts, Statement, read_facts
 from memory.forgetting import named_by
 from memory.graph import Naming
 from memory.guard import reads_as_instruction, secrets_in, without_secrets
-from memory.ids import new_id, plain
 from pipeline.errors import AthenaError, ModelError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 
@@ -119,7 +120,7 @@ def _stated(user: MemoryParts, item: Statement, said: Said) -> Memory:
 def _question(user: MemoryParts, said: Said, question: str, answer: str) -> Memory:
     """Return a question with the beginning of its answer as a memory."""
     text = f"{question} — {answer}"
-    item = Statement(text=text, subject=plain(question), predicate="answered by", object=answer)
+    item = Statement(text=text, subject=normalised(question), predicate="answered by", object=answer)
     given = {"kind": "qa", "origin": "assistant", "importance": SALIENCE[None], "why": QUESTION}
     memory = _memory(user, item, said, **given)
     return replace(memory, sources=(*said.source(question), *said.cited))
@@ -128,7 +129,7 @@ def _question(user: MemoryParts, said: Said, question: str, answer: str) -> Memo
 def _memory(user: MemoryParts, item: Statement, said: Said, **given: Any) -> Memory:
     """Return a memory that is not stored yet; an instruction is not trusted."""
     memory = Memory(
-        id=new_id(),
+        id=str(uuid4()),
         user=user.user,
         text=item.text,
         tier=user.preset.tier,
@@ -184,11 +185,13 @@ def place(index: UserIndex, memories: Sequence[Memory]) -> Placed:
     for memory in memories:
         about = index.about(memory.subject, memory.predicate) if memory.predicate else []
         same = [item for item in index.with_text(memory.text) if item.live]
-        same += [item for item in about if memory.object and plain(item.object) == plain(memory.object)]
-        if same or plain(memory.text) in added:
+        same += [
+            item for item in about if memory.object and normalised(item.object) == normalised(memory.object)
+        ]
+        if same or normalised(memory.text) in added:
             known += [item.id for item in same[:1]]
             continue
-        added[plain(memory.text)] = memory
+        added[normalised(memory.text)] = memory
         for old in about:
             ended.setdefault(old.id, replace(old, ended_at=memory.created_at, replaced_by=memory.id))
     return [*added.values()], [*ended.values()], known

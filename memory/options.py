@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveInt
+from pydantic import Field, PositiveInt
 
 from pipeline.options import Options, Share
 
@@ -42,9 +42,6 @@ class MemoryOptions(MemorySettings):
     """What is remembered, and how it is recalled."""
 
     memory_tokens: PositiveInt = 500  # of the memories in the prompt
-    memory_recency_weight: NonNegativeFloat = 0.25  # of a memory's last use
-    memory_importance_weight: NonNegativeFloat = 0.25
-    memory_relevance_weight: NonNegativeFloat = 1.0  # of a memory's similarity to the message
     memory_threshold: Share | None = None  # least cosine of a recalled memory; None: the embedding model's
     memory_ltm_size: PositiveInt = 1_000  # long-term memories before the least important are summarised
 

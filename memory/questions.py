@@ -45,12 +45,6 @@ def only_asks(message: str) -> bool:
     return all(map(asks, filter(None, map(str.strip, _SENTENCE.split(message)))))
 
 
-def asked_part(message: str) -> str:
-    """Return the sentences of a message that end with a question mark; all of it where none does."""
-    asked = [sentence for sentence in _SENTENCE.split(message) if sentence.rstrip().endswith("?")]
-    return " ".join(asked) or message
-
-
 def is_personal(message: str) -> bool:
     """Tell whether a message is about the user: it says "I" or "my", but not in "how do I …"."""
     return _ABOUT_ME.search(_HOW_TO.sub(" ", message)) is not None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 DECAY = 0.995  # of recency, per hour
+RECENCY, IMPORTANCE = 0.25, 0.25  # weights in the score of a memory; relevance has 1.0
 HOUR_S = 3600.0
 CANDIDATES = 50  # memories that are checked for having all words of a query
 
@@ -106,11 +107,7 @@ def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float
         relevance = 1 / (1 + max(0.0, 2 - 2 * cosine) ** 0.5)
     score = relevance
     if memory.importance is not None:
-        score = (
-            options.memory_recency_weight * recency
-            + options.memory_importance_weight * memory.importance
-            + options.memory_relevance_weight * relevance
-        )
+        score = RECENCY * recency + IMPORTANCE * memory.importance + relevance
     recalled = Recalled(
         id=memory.id,
         text=memory.text,

@@ -9,7 +9,7 @@ from pipeline.stores.memories import plain_object
 
 if TYPE_CHECKING:
     from memory.recall import FoundMemory
-    from memory.turn_index import FoundTurn, Turn
+    from memory.turn_index import Turn
     from pipeline.stores.memories import MemoryRow
 
 Shape = dict[str, Any]
@@ -35,19 +35,7 @@ def found_shape(found: FoundMemory) -> Shape:
     return memory_shape(found.memory) | scores
 
 
-def turn_shape(found: FoundTurn) -> Shape:
-    """Return a found turn."""
-    turn = found.turn
-    return said_shape(turn) | {
-        "speaker": turn.who,
-        "role": turn.role,
-        "conversation_id": turn.session,
-        "created_at": iso(turn.at),
-        "score": round(found.score, 6),
-        "relevance": round(found.similarity, 6),
-    }
-
-
-def said_shape(turn: Turn) -> Shape:
-    """Return a turn's id and text."""
-    return {"id": turn.id, "kind": "turn", "text": turn.text}
+def turn_shape(turn: Turn, **scores: float) -> Shape:
+    """Return a turn, with its scores where it was found."""
+    own = {"speaker": turn.who, "conversation_id": turn.session, "created_at": iso(turn.at)}
+    return {"id": turn.id, "kind": "turn", "text": turn.text} | own | scores

@@ -49,7 +49,7 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
     probability = max(of_facts, turns.probability if heard and turns.fit(personal=personal) else 0.0)
     shown = _shown(turns, heard, leading)
-    of_another = turns.signs.side < 0  # another speaker than the one whom the question names leads
+    of_another = turns.side < 0  # another speaker than the one whom the question names leads
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and of_another)
     lines = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
     lines += [f"- {named(item.turn.id)}" for item in shown]

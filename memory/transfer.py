@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ValidationInfo
 
+from memory.entities import normalised
 from memory.graph import Naming
 from memory.guard import reads_as_instruction, without_secrets
-from memory.ids import plain
 from memory.keeping import refuse_long
 from memory.shapes import TIMES
 from pipeline.errors import AthenaError
@@ -94,10 +94,10 @@ def _guarded(memory: Memory) -> Memory:
 
 def _without_known(index: UserIndex, memories: Sequence[Memory]) -> tuple[Memory, ...]:
     """Return the memories without those whose id is known, and without live ones whose text is known."""
-    texts = {plain(item.text) for item in index.memories.values() if item.live}
+    texts = {normalised(item.text) for item in index.memories.values() if item.live}
     new: dict[str, Memory] = {}  # by text, or by id where the memory has ended
     for memory in memories:
-        text = plain(memory.text)
+        text = normalised(memory.text)
         if memory.id not in index.memories and not (memory.live and text in texts):
             new.setdefault(text if memory.live else memory.id, memory)
     return tuple(new.values())

@@ -79,27 +79,21 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
-    """What the probability rests on, for the best turns of a search."""
-
-    similarity: float = 0.0  # cosine of the question and the nearest of them
-    coverage: float = 0.0  # share of the question's words, by rarity, in one of them and the turns beside it
-    side: float = 0.0  # lead of the speaker whom the question names, -1..1
-
-
-@dataclass(frozen=True, slots=True)
 class FoundTurns:
     """The found turns, best first, and the probability that one of them answers."""
 
     found: tuple[FoundTurn, ...] = ()
     probability: float = 0.0
     later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
-    signs: Signs = Signs()
+    coverage: float = (
+        0.0  # share of the question's words, by rarity, in one of the best and the turns beside it
+    )
+    side: float = 0.0  # lead of the speaker whom the question names, -1..1
     names_speaker: bool = False  # the question names somebody who speaks
 
     def fit(self, *, personal: bool) -> bool:
         """Tell whether enough of the question's words were said, unless it is about the user."""
-        return personal or self.signs.coverage >= LEAST_COVERAGE
+        return personal or self.coverage >= LEAST_COVERAGE
 
 
 def look_up(
@@ -126,13 +120,12 @@ def look_up(
         return FoundTurns()
     found = tuple(index.found(number, scores[number], similar[number]) for number in numbers)
     leading = numbers[:LEADING]
-    signs = Signs(
-        similarity=float(similar[leading].max()),
-        coverage=max(index.coverage(number, asking.terms) for number in leading),
-        side=_side(layout, asking, relative(keywords) + relative(similar)),
-    )
+    nearest = float(similar[leading].max())
+    coverage = max(index.coverage(number, asking.terms) for number in leading)
+    side = _side(layout, asking, relative(keywords) + relative(similar))
+    probability = probability_of(known, similarity=nearest, coverage=coverage, side=side)
     later = () if _PAST.search(question) else _later(index, numbers[0], layout, known, without)
-    return FoundTurns(found, probability_of(signs, known), later, signs, asking.names_speaker)
+    return FoundTurns(found, probability, later, coverage, side, asking.names_speaker)
 
 
 def _scores(
@@ -146,10 +139,12 @@ def _scores(
     return with_sessions(scores, layout.sessions, share=weights.session)
 
 
-def probability_of(signs: Signs, known: Calibration) -> float:
-    """Return the probability that one of the turns answers the question."""
-    total = known.intercept + known.similarity * signs.similarity + known.side * signs.side
-    return 1 / (1 + math.exp(-total - known.coverage * signs.coverage))
+def probability_of(
+    known: Calibration, *, similarity: float = 0.0, coverage: float = 0.0, side: float = 0.0
+) -> float:
+    """Return the probability that a turn answers: by its cosine, its share of the words, its speaker's lead."""
+    total = known.intercept + known.similarity * similarity + known.side * side
+    return 1 / (1 + math.exp(-total - known.coverage * coverage))
 
 
 def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -> MemoryVerdict:

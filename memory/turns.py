@@ -53,13 +53,9 @@ class UserTurns:
 
     def own(self, topic: str = "", *, without: Collection[str] = ()) -> Sequence[Turn]:
         """Return the user's messages, or those about a topic, latest first, without some ids."""
-        said = self.about(topic) if topic else self.all()
-        own = [turn for turn in said if turn.role == "user" and turn.id not in without]
-        return sorted(own, key=lambda turn: turn.at or 0.0)[::-1]
-
-    def about(self, topic: str) -> Sequence[Turn]:
-        """Return the turns with all content words of a topic."""
-        return [turn for turn in self.all() if has_words(turn.text, topic)]
+        own = [turn for turn in self.all() if turn.role == "user" and turn.id not in without]
+        said = [turn for turn in own if has_words(turn.text, topic)]
+        return sorted(said, key=lambda turn: turn.at or 0.0)[::-1]
 
     def hidden(self) -> Mapping[str, str]:
         """Return the questions, by turn, that a search never finds, such as requests to forget."""

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from memory.entities import normalised
 from memory.facts import UNRATED, Complete, object_with
-from memory.ids import new_id, plain
 from memory.keeping import place
 from pipeline.errors import ModelError, ModelUnavailable
 from pipeline.stores.memories import Memory, MemorySource
@@ -100,10 +101,10 @@ def migrate(user: UserMemory) -> Sequence[Memory]:
 
     def decide(index: UserIndex) -> Iterator[Memory]:
         live = [item for item in index.memories.values() if item.live]
-        known = {plain(item.text): item.id for item in live if item.tier == "long_term"}
+        known = {normalised(item.text): item.id for item in live if item.tier == "long_term"}
         short = [item for item in live if item.tier == "short_term"]
         for memory in short[: max(0, len(short) - size)]:
-            same = known.get(plain(memory.text), "")
+            same = known.get(normalised(memory.text), "")
             if not same and (memory.pinned or _importance(memory) >= LEAST):
                 yield replace(memory, tier="long_term")
             else:
@@ -204,7 +205,7 @@ def _listed(memories: Iterable[Memory]) -> str:
 def _made_of(user: UserMemory, memories: Iterable[Memory], **given: Any) -> Memory:
     """Return a memory that rests on others, with its vector."""
     sources = tuple(MemorySource(memory_id=known) for known in dict.fromkeys(it.id for it in memories))
-    values: dict[str, Any] = {"id": new_id(), "sources": sources, "origin": "system"} | given
+    values: dict[str, Any] = {"id": str(uuid4()), "sources": sources, "origin": "system"} | given
     [made] = user.indexes.embedded([Memory(user=user.user, created_at=user.clock(), **values)])
     return made
 

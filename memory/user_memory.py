@@ -14,7 +14,6 @@ from memory.index import MemoryParts
 from memory.keeping import SALIENCE, Kept, Said, keep_asked, refuse, reworded
 from memory.recall import FoundMemory, Reading
 from memory.telling import line_of, told
-from memory.turn_index import ANSWER
 from pipeline.answering.recollection import Recollection
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges
@@ -110,12 +109,6 @@ class UserMemory(MemoryParts):
             elif entity := index.entities.get(given):
                 known[given] = graph.described(entity)
         return known
-
-    def is_of_user(self, known: str) -> bool:
-        """Tell whether a memory, relation or turn is the user's statement or the persona's, not an answer."""
-        relation = self.index.relations.get(known)
-        memory = self.index.memories.get(relation.memory_id if relation else known)
-        return memory.origin == "user" if memory else not known.endswith(ANSWER)
 
     def replaced_by(self, memory_id: str) -> Sequence[Memory]:
         """Return the memories whose place a memory took, also those that hold again."""

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, Llm, User, listed, opened, require_words, show
-from memory.shapes import Shape, found_shape, memory_shape, said_shape, turn_shape
+from memory.shapes import Shape, found_shape, memory_shape, turn_shape
 from pipeline.errors import AthenaError
 from pipeline.words import harmless
 
@@ -59,7 +59,8 @@ def search(
     require_words(query, "search for")
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
-        shapes = [*map(found_shape, facts), *map(turn_shape, memory.find_said(query, limit=limit))]
+        said = memory.find_said(query, limit=limit)
+        shapes = [*map(found_shape, facts), *(turn_shape(it.turn, score=round(it.score, 6)) for it in said)]
     show(as_json, shapes, lambda: _memories(shapes))
 
 
@@ -126,11 +127,11 @@ def forget(
     with memory_of(user, data_dir) as memory:
         found = memory.forgetting(ids or (), search=search or "", everything=everything)
         if not yes:
-            gone = [*map(memory_shape, found.memories), *map(said_shape, found.turns)]
+            gone = [*map(memory_shape, found.memories), *map(turn_shape, found.turns)]
             show(as_json, {"would_forget": gone}, lambda: _would_forget(gone))
             return
         memory.forget(found)
-        forgotten = [*found.ids, *map(said_shape, found.turns)]
+        forgotten = [*found.ids, *map(turn_shape, found.turns)]
         show(as_json, {"forgotten": forgotten}, lambda: f"{len(forgotten)} forgotten.")
 
 

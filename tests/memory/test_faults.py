@@ -8,7 +8,7 @@ import pytest
 from memory import graph
 from memory.questions import corrects
 from memory.turn_index import Turn, TurnIndex
-from memory.turn_search import CALIBRATIONS, UNCALIBRATED, Signs, look_up, probability_of, verdict_of
+from memory.turn_search import CALIBRATIONS, UNCALIBRATED, look_up, probability_of, verdict_of
 from memory.user_memory import UserMemory
 from pipeline.stores.memories import MemorySource
 from tests.contracts.memories import adding, applied, memory
@@ -42,12 +42,10 @@ def test_the_neighbourhood_shows_no_relation_of_a_memory_that_ended(mine: UserMe
 
 
 def test_another_embedding_model_claims_nothing_by_its_cosines() -> None:
-    near = Signs(similarity=0.55, coverage=0.0, side=0.0)
     bundled = CALIBRATIONS["all-MiniLM-L6-v2"]
-    assert verdict_of(probability_of(near, bundled), personal=True) == "remembered"
-    assert verdict_of(probability_of(near, UNCALIBRATED), personal=True) == "not remembered"
-    worded = Signs(similarity=0.0, coverage=1.0, side=0.0)
-    assert verdict_of(probability_of(worded, UNCALIBRATED), personal=True) == "remembered"
+    assert verdict_of(probability_of(bundled, similarity=0.55), personal=True) == "remembered"
+    assert verdict_of(probability_of(UNCALIBRATED, similarity=0.55), personal=True) == "not remembered"
+    assert verdict_of(probability_of(UNCALIBRATED, coverage=1.0), personal=True) == "remembered"
 
 
 def index_of(*turns: Turn) -> TurnIndex:

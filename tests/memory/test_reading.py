@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from memory.entities import entities_in, normalised, relations_in
-from memory.questions import asked_part, asks, corrects, is_of_answers, is_personal, only_asks, states
+from memory.questions import asks, corrects, is_of_answers, is_personal, only_asks, states
 from memory.times import meant_day
 
 WEDNESDAY = datetime(2026, 3, 18, 15, 0).astimezone().timestamp()
@@ -103,11 +103,6 @@ def test_signs_of_a_message(message: str, signs: str) -> None:
         "corrects": corrects(message),
     }
     assert {name for name, holds in found.items() if holds} == {*signs.split()}
-
-
-def test_the_questions_of_a_message_are_asked_alone() -> None:
-    assert asked_part("My bunk is B-2. Where is it?") == "Where is it?"
-    assert asked_part("My bunk is B-2.") == "My bunk is B-2."
 
 
 def test_a_question_about_what_the_assistant_said() -> None:

@@ -33,7 +33,7 @@ def graph_of(memory: UserMemory) -> None:
 def dot(index: UserIndex, *, theme: str) -> str:
     """Return the graph of the most frequent names in Graphviz's language."""
     text, quiet, line, ground = COLOURS[theme]
-    frequent = [known.entity.id for known in graph.entity_knowledge(index)] or [*index.entities]
+    frequent = [known.id for known in graph.entity_knowledge(index)] or [*index.entities]
     numbers = {known: f"n{number}" for number, known in enumerate(frequent[:DRAWN])}
     edges: dict[tuple[str, str], list[str]] = {}
     for one in index.relations.values():
