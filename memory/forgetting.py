@@ -24,16 +24,11 @@ class Forgetting:
 
     memories: tuple[Memory, ...] = ()
     turns: tuple[Turn, ...] = ()
-    hidden: tuple[str, ...] = ()  # ids of turns that go along, which a search never finds
+    turn_ids: tuple[str, ...] = ()  # of the stored turns that go, also those which a search never finds
     everything: bool = False  # the graph goes, too
 
     def __bool__(self) -> bool:
         return bool(self.memories or self.turns)
-
-    @property
-    def turn_ids(self) -> tuple[str, ...]:
-        """Return the ids of the stored turns that go."""
-        return tuple(dict.fromkeys(map(turn_of, self.turns)))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -58,7 +53,9 @@ def would_forget(
         named = everything or turn_id in meant or (search and has_words(text, search))
         return bool(named) and turn_id not in without
 
-    going = {turn_of(turn) for turn in user.turns.all() if goes(turn_of(turn), turn.text)}
+    turns = user.turns.all()
+    going = {turn_of(turn) for turn in turns if goes(turn_of(turn), turn.text)}
+    hidden = {turn for turn, question in user.turns.hidden().items() if goes(turn, question)}
     with index.lock:
         known = list(index.memories.values())
         facts = [one for one in ids if one not in said]
@@ -66,8 +63,8 @@ def would_forget(
         memories = with_made_of(index, [*facts, *(memory.id for memory in made_of(index, going))])
     return Forgetting(
         memories=memories,
-        turns=tuple(turn for turn in user.turns.all() if turn_of(turn) in going),
-        hidden=tuple(turn for turn, question in user.turns.hidden().items() if goes(turn, question)),
+        turns=tuple(turn for turn in turns if turn_of(turn) in going),
+        turn_ids=tuple(sorted(going | hidden)),
         everything=everything,
     )
 

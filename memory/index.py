@@ -48,7 +48,7 @@ class UserIndex:
         self.mentions: dict[str, Mention] = {}
         self.relations: dict[str, Relation] = {}
         self.texts = Texts()  # one for each memory, in their order
-        self._names: dict[str, str] = {}  # ids of entities by normalised name
+        self.names: dict[str, str] = {}  # ids of entities by normalised name
         self._said: dict[str, set[str]] = defaultdict(set)  # ids of memories by plain text
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of relations by entity
         rows = MemoryChanges(
@@ -75,7 +75,7 @@ class UserIndex:
             self.memories[memory.id] = memory
         for entity in changes.entities:
             self.entities[entity.id] = entity
-            self._names.setdefault(normalised(entity.name), entity.id)
+            self.names.setdefault(normalised(entity.name), entity.id)
         for mention in changes.mentions:
             self.mentions[mention.id] = mention
         for relation in changes.relations:
@@ -95,7 +95,7 @@ class UserIndex:
 
     def entity_named(self, name: str) -> Entity | None:
         """Return the entity of a normalised name or alias."""
-        return self.entities.get(self._names.get(normalised(name), ""))
+        return self.entities.get(self.names.get(normalised(name), ""))
 
     def relations_of(self, entity_id: str) -> list[Relation]:
         """Return the relations that an entity is the subject or the object of."""

@@ -185,13 +185,12 @@ def place(index: UserIndex, memories: Sequence[Memory]) -> Placed:
     for memory in memories:
         about = index.about(memory.subject, memory.predicate) if memory.predicate else []
         same = [item for item in index.with_text(memory.text) if item.live]
-        same += [
-            item for item in about if memory.object and normalised(item.object) == normalised(memory.object)
-        ]
-        if same or normalised(memory.text) in added:
+        thing, text = normalised(memory.object), normalised(memory.text)
+        same += [item for item in about if thing and normalised(item.object) == thing]
+        if same or text in added:
             known += [item.id for item in same[:1]]
             continue
-        added[normalised(memory.text)] = memory
+        added[text] = memory
         for old in about:
             ended.setdefault(old.id, replace(old, ended_at=memory.created_at, replaced_by=memory.id))
     return [*added.values()], [*ended.values()], known
@@ -221,15 +220,10 @@ def refuse(text: str) -> None:
         raise AthenaError(
             "There is nothing to remember: no words.", "Give a sentence; to be rid of one, forget it."
         )
-    refuse_long(text)
-    if kinds := secret_kinds(text):
-        raise AthenaError(left_out(kinds), "Secrets are never kept: say it without them, or use a safe.")
-
-
-def refuse_long(text: str, which: str = "This memory") -> None:
-    """Raise `AthenaError` for a text that is too long for one memory."""
     if len(text) > MOST_CHARACTERS:
         raise AthenaError(
-            f"{which} has {len(text):,} characters; the most is {MOST_CHARACTERS:,}.",
+            f"This memory has {len(text):,} characters; the most is {MOST_CHARACTERS:,}.",
             "Shorten it, or add it as a document.",
         )
+    if kinds := secret_kinds(text):
+        raise AthenaError(left_out(kinds), "Secrets are never kept: say it without them, or use a safe.")

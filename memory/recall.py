@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.entities import entities_in, normalised
 from memory.graph import Neighbourhood, neighbourhood
 from memory.options import MemoryOptions, Preset
 from pipeline.analysis import content_terms
@@ -81,17 +81,10 @@ def search(
 
 
 def named_in(index: UserIndex, text: str) -> list[str]:
-    """Return the ids of the known entities that a text names, by shape or by their exact words."""
-    names = [normalised(entity.name) for entity in entities_in(text)]
-    words = normalised(text).replace("?", " ").replace(",", " ").replace("!", " ").split()
-    longest = 4
-    names += [
-        " ".join(words[start : start + size])
-        for size in range(longest, 0, -1)
-        for start in range(len(words) - size + 1)
-    ]
-    found = (index.entity_named(name) for name in names)
-    return list(dict.fromkeys(entity.id for entity in found if entity))
+    """Return the ids of the known entities whose names stand in a text."""
+    plain = re.sub(r"['’]s\b|[.?!](?=\s|$)|[^\w.'’-]", " ", text.casefold())
+    words = f" {' '.join(plain.split())} "
+    return [entity for name, entity in index.names.items() if f" {name} " in words]
 
 
 def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float) -> FoundMemory:

@@ -171,14 +171,10 @@ def _would_forget(memory: UserMemory, query: str, turn_id: str) -> tuple[str, tu
     found = memory.forgetting(search=query, everything=not query, without=[turn_id])
     if not found:
         return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget.", ()
-    said = [turn.id for turn in found.turns if turn.role == "user"]
-    ids = tuple(item.id for item in found.memories)
-    listed = [_lines(each[:MOST]) for each in (ids, said) if each]
-    more = sum(max(0, len(each) - MOST) for each in (ids, said))
-    listed += [f"- and {more} more"] if more else []
+    ids = (*found.ids, *(turn.id for turn in found.turns if turn.role == "user"))
+    listing = _lines(ids[:MOST]) + (f"\n- and {len(ids) - MOST} more" if len(ids) > MOST else "")
     confirm = CONFIRM.format(how=f'--search "{query.replace(chr(34), chr(39))}"' if query else "--all")
-    listing = "\n".join(listed)
-    return f"This would be forgotten:\n\n{listing}\n\n{confirm}", (*ids[:MOST], *said[:MOST])
+    return f"This would be forgotten:\n\n{listing}\n\n{confirm}", ids[:MOST]
 
 
 def _lines(ids: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationInfo
 from memory.entities import normalised
 from memory.graph import Naming
 from memory.guard import reads_as_instruction, without_secrets
-from memory.keeping import refuse_long
+from memory.keeping import MOST_CHARACTERS
 from memory.shapes import TIMES
 from pipeline.errors import AthenaError
 from pipeline.stores.memories import Memory, MemoryChanges, plain_object
@@ -36,6 +36,8 @@ def _own(row: Any, info: ValidationInfo) -> Any:
         value = row.get(name)
         if isinstance(value, int | float) and not 0 <= value <= LATEST_S:
             raise ValueError(f"{name} is no time")
+    if any(len(str(row.get(name))) > MOST_CHARACTERS for name in ("text", "object")):
+        raise ValueError(f"a memory has more than {MOST_CHARACTERS:,} characters")
     return {key: row[key] for key in row if not key.startswith("embed")} | {"user": info.context}
 
 
@@ -84,9 +86,7 @@ def read_import(data: str, *, user: str) -> list[Memory]:
 
 
 def _guarded(memory: Memory) -> Memory:
-    """Return a memory without secrets; an instruction is not trusted. Raises `AthenaError` for a long one."""
-    refuse_long(memory.text, f"Memory '{memory.id}'")
-    refuse_long(memory.object, f"The object of memory '{memory.id}'")
+    """Return a memory without secrets; an instruction is not trusted."""
     text, thing = without_secrets(memory.text), without_secrets(memory.object)
     trusted = memory.trusted and not reads_as_instruction(text)
     return replace(memory, text=text, object=thing, trusted=trusted)

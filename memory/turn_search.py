@@ -85,9 +85,7 @@ class FoundTurns:
     found: tuple[FoundTurn, ...] = ()
     probability: float = 0.0
     later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
-    coverage: float = (
-        0.0  # share of the question's words, by rarity, in one of the best and the turns beside it
-    )
+    coverage: float = 0.0  # share of the question's words, by rarity, in one of them and the turns beside it
     side: float = 0.0  # lead of the speaker whom the question names, -1..1
     names_speaker: bool = False  # the question names somebody who speaks
 
@@ -142,7 +140,7 @@ def _scores(
 def probability_of(
     known: Calibration, *, similarity: float = 0.0, coverage: float = 0.0, side: float = 0.0
 ) -> float:
-    """Return the probability that a turn answers: by its cosine, its share of the words, its speaker's lead."""
+    """Return the probability that a turn answers: by cosine, share of the words, and lead of the speaker."""
     total = known.intercept + known.similarity * similarity + known.side * side
     return 1 / (1 + math.exp(-total - known.coverage * coverage))
 

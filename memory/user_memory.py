@@ -205,6 +205,6 @@ class UserMemory(MemoryParts):
 
         Other turns may say the same in other words: they stay.
         """
-        turns = (*forgotten.turn_ids, *forgotten.hidden, *forgotten.said_in)
         decide = partial(forgetting.decided, forgotten=forgotten)
+        turns = (*forgotten.turn_ids, *forgotten.said_in)
         self.indexes.change(self.user, decide, erase=True, turns=turns)
