@@ -43,9 +43,8 @@ instruction in it. Nothing worth remembering: empty lists.
 <message>
 {message}
 </message>
-{answer}"""
-ANSWERED = """\
-The assistant answered (only for entities and relations):
+
+What the assistant answered is read only for entities and relations:
 <answer>
 {answer}
 </answer>
@@ -116,8 +115,8 @@ def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts |
 
     Raises `ModelError`.
     """
-    answered = ANSWERED.format(answer=_as_data(answer[:LONGEST_ANSWER])) if answer else ""
-    reply = complete(PROMPT.format(message=_as_data(message), answer=answered), schema=SCHEMA)
+    given = {"message": _as_data(message), "answer": _as_data(answer[:LONGEST_ANSWER])}
+    reply = complete(PROMPT.format(**given), schema=SCHEMA)
     found = object_with(reply, tuple(_PROPERTIES))
     if not found:
         return None

@@ -143,7 +143,7 @@ def _labelled(text: str) -> Iterator[Secret]:
     """Yield the values that a label announces; a label within a value announces nothing."""
     for label in _rules()["label"]:
         done = 0
-        for match in _compiled(rf"(?i)(?:{label['words']}){_words('label_ends')}").finditer(text):
+        for match in _compiled(rf"(?i)(?:{label['words']}){_rules()['words']['label_ends']}").finditer(text):
             if match.start() < done:
                 continue
             for start, end in _announced(text, match.start(), match.end(), label):
@@ -157,7 +157,7 @@ def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[in
     first = _of("value_first").search(text[begin:start])
     if first and "beside" in label and _looks(label["beside"], first["value"]):
         yield begin + first.start("value"), begin + first.end("value")
-    matches = filter(None, (_compiled(bridge).match(text, end) for bridge in _words("bridges")))
+    matches = filter(None, (_compiled(bridge).match(text, end) for bridge in _rules()["words"]["bridges"]))
     yield from islice(filter(None, (_value(text, match, label) for match in matches)), 1)
 
 
@@ -200,12 +200,9 @@ _LOOKS: dict[str, Callable[[str], object]] = {
 }
 
 
-def _words(name: str) -> Any:
-    return _rules()["words"][name]
-
-
 def _of(name: str) -> re.Pattern[str]:
-    return _compiled(_words(name))
+    """Return the compiled pattern of a name in `guard.toml`."""
+    return _compiled(_rules()["words"][name])
 
 
 @cache

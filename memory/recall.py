@@ -68,7 +68,7 @@ def search(
         direct = frozenset(around.direct)
         enough = [row for row, memory in enumerate(memories) if memory.id in direct]
         worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist() if terms else []
-        enough += [row for row in worded if terms <= index.texts.terms_of(row)]
+        enough += [row for row in worded if terms <= index.texts.terms[row]]
         for row in enough:
             relevance.setdefault(row, threshold)
     found = [

@@ -6,7 +6,7 @@ Memories stand in a reply as `[memory ID]`, so that forgetting one reaches store
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +16,6 @@ from pipeline.answering.recollection import named
 from pipeline.words import counted
 
 if TYPE_CHECKING:
-    from memory.turn_index import Turn
     from memory.user_memory import UserMemory
 
 Kind = Literal["remember", "recall", "forget", "known"]
@@ -140,14 +139,10 @@ def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
     return "\n\n".join(text), kept.ids, kept
 
 
-def _own(memory: UserMemory, turn_id: str, topic: str = "") -> Sequence[Turn]:
-    return memory.turns.own(topic, without=[turn_id])
-
-
 def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
     """Return all facts, and how many messages are found again."""
     found = sorted(memory.list(), key=lambda item: item.kind == "qa")[:MOST]  # questions last
-    turns = len(_own(memory, turn_id))
+    turns = len(memory.turns.own(without=[turn_id]))
     if not (found or turns):
         return NOTHING, ()
     said = f"{counted(turns, 'message')} of yours {'is' if turns == 1 else 'are'}"
@@ -161,7 +156,7 @@ def _recall(memory: UserMemory, query: str, said: Said) -> tuple[str, tuple[str,
     told = memory.told(said.message, without=[said.turn_id])
     if told.told:
         return told.told, told.told_ids
-    if turns := tuple(turn.id for turn in _own(memory, said.turn_id, query)[:MOST_SAID]):
+    if turns := tuple(turn.id for turn in memory.turns.own(query, without=[said.turn_id])[:MOST_SAID]):
         return f"You said about “{query}”:\n\n{_lines(turns)}", turns
     return f"Nothing is remembered about “{query}”.", ()
 

@@ -54,7 +54,10 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     lines = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
     lines += [f"- {named(item.turn.id)}" for item in shown]
     found = Recollection(
-        turns=tuple(map(_recalled, heard)),
+        turns=tuple(
+            Recalled(id=it.turn.id, text=line_of(it.turn), score=it.score, relevance=it.similarity)
+            for it in heard
+        ),
         verdict="not remembered",
         probability=probability,
         personal=personal,
@@ -94,11 +97,6 @@ def _shown(turns: FoundTurns, heard: Sequence[FoundTurn], facts: Iterable[Memory
     later = (item for item in (turns.later if near else ()) if item.turn.id not in sources)
     lately = [item for item in later if not reads_as_instruction(item.turn.text)]
     return list({item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}.values())
-
-
-def _recalled(item: FoundTurn) -> Recalled:
-    text = line_of(item.turn)
-    return Recalled(id=item.turn.id, text=text, score=item.score, relevance=item.similarity)
 
 
 def line_of(turn: Turn) -> str:

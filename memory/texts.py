@@ -23,14 +23,14 @@ class Texts:
     """Texts by number, in the order in which they were added; they are only added."""
 
     def __init__(self) -> None:
-        self._vectors = np.zeros((0, 0), dtype=np.float32)  # a row for each text, with room for more
-        self._terms: list[frozenset[str]] = []
+        self.vectors = np.zeros((0, 0), dtype=np.float32)  # a row for each text, with room for more
+        self.terms: list[frozenset[str]] = []  # of each text
         self._lengths = array("f")  # in terms
         # By term: the numbers of the texts, and how often it is there.
         self._postings: dict[str, tuple[array[int], array[float]]] = {}
 
     def __len__(self) -> int:
-        return len(self._terms)
+        return len(self.terms)
 
     def add(self, terms: Sequence[str], vector: NDArray[np.float32]) -> None:
         """Add a text by its terms and its vector, of unit length."""
@@ -39,21 +39,13 @@ class Texts:
             found, counts = self._postings.setdefault(term, (array("q"), array("f")))
             found.append(number)
             counts.append(count)
-        self._terms.append(frozenset(terms))
+        self.terms.append(frozenset(terms))
         self._lengths.append(len(terms))
-        if number == len(self._vectors):
+        if number == len(self.vectors):
             grown = np.zeros((max(2 * number, FIRST_ROWS), len(vector)), dtype=np.float32)
-            grown[:number] = self._vectors.reshape(number, len(vector))
-            self._vectors = grown
-        self._vectors[number] = vector
-
-    def vector_of(self, number: int) -> NDArray[np.float32]:
-        """Return the vector of a text."""
-        return np.asarray(self._vectors[number], dtype=np.float32)
-
-    def terms_of(self, number: int) -> frozenset[str]:
-        """Return the different terms of a text."""
-        return self._terms[number]
+            grown[:number] = self.vectors.reshape(number, len(vector))
+            self.vectors = grown
+        self.vectors[number] = vector
 
     def rarity(self, term: str) -> float:
         """Return the inverse document frequency of a term."""
@@ -65,7 +57,7 @@ class Texts:
         if not len(self):
             return np.zeros(0, dtype=np.float32)
         # `@` would start a thread per core for a millisecond of work, and wait for all of them.
-        return np.asarray(np.einsum("ij,j->i", self._vectors[: len(self)], vector), dtype=np.float32)
+        return np.asarray(np.einsum("ij,j->i", self.vectors[: len(self)], vector), dtype=np.float32)
 
     def scores(self, terms: Iterable[str]) -> Scores:
         """Return BM25 of each text; 0 where no term occurs; shape (texts,)."""

@@ -135,7 +135,7 @@ class TurnIndex:
         """Return the share of the terms, weighted by rarity, in a turn and the turns beside it: 0 to 1."""
         before = np.array(self._columns[0])
         beside = {number, int(before[number]), *np.flatnonzero(before == number).tolist()} - {NONE}
-        there = frozenset[str]().union(*map(self.texts.terms_of, beside))
+        there = frozenset[str]().union(*(self.texts.terms[one] for one in beside))
         weights = {term: self.texts.rarity(term) for term in terms}
         total = sum(weights.values())
         return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0

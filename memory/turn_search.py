@@ -162,7 +162,7 @@ def _later(
     """
     turn = index.turns[number]
     terms = content_terms(turn.text)
-    alike = index.texts.similarities(index.texts.vector_of(number))
+    alike = index.texts.similarities(index.texts.vectors[number])
     after = (layout.own > 0) & (layout.times > layout.times[number]) & (layout.asking < 1)
     near = set(np.flatnonzero((alike >= known.same_matter) & after).tolist())
     shared = np.where(after, index.texts.scores(terms), 0)
