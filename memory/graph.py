@@ -28,7 +28,7 @@ class Neighbourhood:
 
     entities: tuple[Entity, ...] = ()  # nearest first
     relations: tuple[Relation, ...] = ()  # nearest first, then latest
-    direct: tuple[str, ...] = ()  # ids of memories that name what was asked for
+    direct: frozenset[str] = frozenset()  # ids of memories that name what was asked for
 
 
 def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
@@ -59,7 +59,7 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
     return Neighbourhood(
         entities=tuple(graph.entities[known] for known in distances),
         relations=tuple(sorted(found.values(), key=nearest)),
-        direct=tuple(dict.fromkeys(filter(None, direct))),
+        direct=frozenset(direct) - {""},
     )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.entities import normalised
-from memory.options import PRESETS, MemoryOptions, Preset
+from memory.options import OTHER_THRESHOLD, PRESETS, THRESHOLDS, MemoryOptions, Preset
 from memory.texts import Texts
 from memory.times import now
 from pipeline.analysis import analyse
@@ -210,7 +210,8 @@ class MemoryParts:
     @property
     def threshold(self) -> float:
         """The least cosine of a recalled memory."""
-        return self.options.threshold_for(self.indexes.encoder.name)
+        own = self.options.memory_threshold
+        return THRESHOLDS.get(self.indexes.encoder.name, OTHER_THRESHOLD) if own is None else own
 
     def write(self, decide: Callable[[UserIndex], Iterable[Memory]]) -> Sequence[Memory]:
         """Write the memories that `decide` makes of the rows as they are at that moment."""

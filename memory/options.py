@@ -45,12 +45,6 @@ class MemoryOptions(MemorySettings):
     memory_threshold: Share | None = None  # least cosine of a recalled memory; None: the embedding model's
     memory_ltm_size: PositiveInt = 1_000  # long-term memories before the least important are summarised
 
-    def threshold_for(self, embedding_model: str) -> float:
-        """Return the least cosine of a recalled memory."""
-        if self.memory_threshold is not None:
-            return self.memory_threshold
-        return THRESHOLDS.get(embedding_model, OTHER_THRESHOLD)
-
 
 FOUND = "Your messages are found again."
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 DECAY = 0.995  # of recency, per hour
 RECENCY, IMPORTANCE = 0.25, 0.25  # weights in the score of a memory; relevance has 1.0
 HOUR_S = 3600.0
-CANDIDATES = 50  # memories that are checked for having all words of a query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +64,9 @@ def search(
             around = neighbourhood(index, named_in(index, query), depth=depth)
         nearness = index.texts.similarities(vector)
         relevance = {row: float(nearness[row]) for row in np.flatnonzero(nearness >= threshold).tolist()}
-        direct = frozenset(around.direct)
-        enough = [row for row, memory in enumerate(memories) if memory.id in direct]
-        worded = np.argsort(-index.texts.scores(terms), kind="stable")[:CANDIDATES].tolist() if terms else []
-        enough += [row for row in worded if terms <= index.texts.terms[row]]
-        for row in enough:
-            relevance.setdefault(row, threshold)
+        for row, memory in enumerate(memories):
+            if memory.id in around.direct or (terms and terms <= index.texts.terms[row]):
+                relevance.setdefault(row, threshold)
     found = [
         weighed(memories[row], cosine, options=options, now=now)
         for row, cosine in relevance.items()

@@ -37,5 +37,5 @@ def found_shape(found: FoundMemory) -> Shape:
 
 def turn_shape(turn: Turn, **scores: float) -> Shape:
     """Return a turn, with its scores where it was found."""
-    own = {"speaker": turn.who, "conversation_id": turn.session, "created_at": iso(turn.at)}
+    own = {"speaker": turn.speaker or turn.role, "conversation_id": turn.session, "created_at": iso(turn.at)}
     return {"id": turn.id, "kind": "turn", "text": turn.text} | own | scores

@@ -14,7 +14,7 @@ from memory.guard import reads_as_instruction
 from memory.questions import asks, is_personal
 from memory.times import date_words, meant_day
 from memory.turn_index import FoundTurn
-from memory.turn_search import verdict_of
+from memory.turn_search import LEAST_COVERAGE, verdict_of
 from memory.turns import has_words
 from pipeline.answering.recollection import Recalled, Recollection, named
 
@@ -43,11 +43,13 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     personal = turns.names_speaker or is_personal(question)
     relevance = max((item.recalled.relevance for item in facts), default=0.0)
     leading = [item.memory for item in facts if item.recalled.relevance >= FACT_TELLS]
-    exact = [item.memory for item in facts if personal and _has_all(item.memory.text, question)]
+    worded = [item.memory for item in facts if personal and has_words(item.memory.text, question)]
+    exact = [memory for memory in worded if not has_words(question, memory.text)]
     leading = list({memory.id: memory for memory in (*exact, *leading)}.values())[:MOST_FACTS]
     of_facts = 1.0 if exact else relevance if leading else 0.0
     heard = [item for item in turns.found if not reads_as_instruction(item.turn.text)]
-    probability = max(of_facts, turns.probability if heard and turns.fit(personal=personal) else 0.0)
+    fit = bool(heard) and (personal or turns.coverage >= LEAST_COVERAGE)
+    probability = max(of_facts, turns.probability if fit else 0.0)
     shown = _shown(turns, heard, leading)
     of_another = turns.side < 0  # another speaker than the one whom the question names leads
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and of_another)
@@ -72,11 +74,6 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
         told_ids=(*(memory.id for memory in leading), *(item.turn.id for item in shown)),
         verdict=verdict,
     )
-
-
-def _has_all(text: str, question: str) -> bool:
-    """Tell whether a text has all content words of a question, and others beside them."""
-    return has_words(text, question) and not has_words(question, text)
 
 
 def _shown(turns: FoundTurns, heard: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:

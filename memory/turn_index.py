@@ -42,11 +42,6 @@ class Turn:
     role: Role = "user"
     at: float | None = None  # seconds since the epoch
 
-    @property
-    def who(self) -> str:
-        """Return the speaker: "you", "assistant" or a name."""
-        return self.speaker or ("you" if self.role == "user" else "assistant")
-
 
 @dataclass(frozen=True, slots=True)
 class Spoken:

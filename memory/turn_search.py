@@ -50,11 +50,6 @@ UNCALIBRATED = Calibration(dense=0.5, intercept=-7.0, similarity=0.0, coverage=8
 """For every other model: its cosines may be high for unrelated texts, so the probability rests on words."""
 
 
-def calibration_for(model: str) -> Calibration:
-    """Return the numbers of an embedding model by its name; conservative ones for an unknown model."""
-    return CALIBRATIONS.get(model, UNCALIBRATED)
-
-
 MOST_LATER = 2
 SHARING = 10  # turns with the most common words that are looked at
 SPARE = 3  # times as many are looked at as are wanted: some are repetitions
@@ -89,10 +84,6 @@ class FoundTurns:
     side: float = 0.0  # lead of the speaker whom the question names, -1..1
     names_speaker: bool = False  # the question names somebody who speaks
 
-    def fit(self, *, personal: bool) -> bool:
-        """Tell whether enough of the question's words were said, unless it is about the user."""
-        return personal or self.coverage >= LEAST_COVERAGE
-
 
 def look_up(
     index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10, without: Collection[str] = ()
@@ -104,7 +95,7 @@ def look_up(
     """
     if not len(index):
         return FoundTurns()
-    known, layout = calibration_for(encoder.name), index.layout
+    known, layout = CALIBRATIONS.get(encoder.name, UNCALIBRATED), index.layout
     asking = read_question(question, speakers=[name for name in layout.names if name])
     keywords, vector = index.texts.scores(asking.terms), encoder.encode_query(asking.wording)
     similar = index.texts.similarities(vector)

@@ -21,7 +21,6 @@ from pipeline.words import well_formed
 
 if TYPE_CHECKING:
     from memory.index import UserIndex
-    from memory.turn_index import FoundTurn
 
 SEARCHED = 10  # memories that a search returns
 LEAST = 0.5  # share of the threshold that an explicit search is content with
@@ -63,10 +62,6 @@ class UserMemory(MemoryParts):
                 raise AthenaError(f"Nothing is known about '{name:.200}'.", "Check the name.")
             around = graph.neighbourhood(self.index, [entity.id]).relations[:limit]
             return {relation.id: graph.sentence(self.index, relation) for relation in around}
-
-    def find_said(self, query: str, *, limit: int = SEARCHED) -> Sequence[FoundTurn]:
-        """Return the turns that a search shows, best first."""
-        return self.turns.find(query, least=self.threshold, limit=limit)
 
     def read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
         """Return the memories to recall for a message by the preset's policy, and the whole search."""

@@ -59,7 +59,7 @@ def search(
     require_words(query, "search for")
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
-        said = memory.find_said(query, limit=limit)
+        said = memory.turns.find(query, least=memory.threshold, limit=limit)
         shapes = [*map(found_shape, facts), *(turn_shape(it.turn, score=round(it.score, 6)) for it in said)]
     show(as_json, shapes, lambda: _memories(shapes))
 
