@@ -3,8 +3,7 @@
 The folder holds `current.json` and the folder that it names, with both indexes. `current.json` says which
 documents they hold. Changed documents are deleted and added in one commit. The indexes are made anew, in
 another folder that then takes the place of the old one, after a rebuild, for another version of the analyser,
-when they cannot be read, after a deletion (tantivy keeps the words of deleted documents in its files until it
-merges them), and when many documents were replaced.
+when they cannot be read, and after a deletion: tantivy keeps the words of deleted documents in its files.
 Only the holder of the store's writer lock changes anything here; everyone else searches.
 """
 
@@ -33,9 +32,8 @@ from pipeline.stores.base import LEVELS, Level
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.embedded.documents import NODES, Scored, State, document_numbers, node_metadata
 
-LEXICAL_FORMAT: Final = f"2.{ANALYSER_VERSION}.{version('tantivy')}"
+LEXICAL_FORMAT: Final = f"3.{ANALYSER_VERSION}.{version('tantivy')}"
 CURRENT: Final = "current.json"
-MOST_REPLACED = 0.5  # replaced documents a present one: above it the indexes are made anew
 
 _HEAP_BYTES = 32_000_000  # of the writer; tantivy's least is 15 MB a thread
 _IS_OF: Mapping[Level, str] = {"section": "node.section IS NULL", "sentence": "node.section IS NOT NULL"}
@@ -58,12 +56,6 @@ class Derived:
     generation: int
     folder: str
     documents: tuple[int, ...]  # numbers
-    replaced: int = 0  # documents that were taken out since the indexes were made
-
-    def is_of(self, state: State) -> bool:
-        """Whether it was made from this index, at this or an earlier generation."""
-        same = (self.format, self.index_id) == (LEXICAL_FORMAT, state.index_id)
-        return same and self.generation <= state.generation
 
 
 class LexicalIndex:
@@ -104,32 +96,27 @@ class LexicalIndex:
     def is_current(self, state: State) -> bool:
         """Whether what is open was made from `state`; opens what others have made."""
         with self._lock:
-            if not self._is_at(state):
+            if self._state() != state:
                 self._open()
-            return self._is_at(state)
+            return self._state() == state
 
     def update(self, connection: sqlite3.Connection, state: State) -> None:
         """Catch up with `state`; the caller holds the writer's lock."""
-        current = self._read_current()
-        if not state.index_id or (self.is_current(state) and current == self._opened):
+        if not state.index_id or self.is_current(state):
             return
-        now = document_numbers(connection)
-        made = Derived(LEXICAL_FORMAT, state.index_id, state.generation, "", tuple(sorted(now)))
-        if current is not None and current.is_of(state):
-            gone = frozenset(current.documents) - now
-            replaced = current.replaced + len(gone)
-            if replaced <= MOST_REPLACED * len(now):
-                try:
-                    # What is added is deleted first: after a kill it may be there already.
-                    added = now - frozenset(current.documents)
-                    self._change(connection, current.folder, added, remove=gone | added)
-                    self._publish(replace(made, folder=current.folder, replaced=replaced))
-                    return
-                except LexicalError as error:
-                    _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
-        name = uuid.uuid4().hex[:12]
-        self._change(connection, name, now, remove=None)
-        self._publish(replace(made, folder=name))
+        current, now = self._read_current(), document_numbers(connection)
+        made = Derived(LEXICAL_FORMAT, *state, uuid.uuid4().hex[:12], tuple(sorted(now)))
+        if current is not None and current.index_id == state.index_id:
+            try:
+                # What is added is deleted first: after a kill it may be there already.
+                added, gone = now - frozenset(current.documents), frozenset(current.documents) - now
+                self._change(connection, current.folder, added, remove=gone | added)
+                self._publish(replace(made, folder=current.folder))
+                return
+            except LexicalError as error:
+                _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
+        self._change(connection, made.folder, now, remove=None)
+        self._publish(made)
         _log.info("made the index of words of generation %d", state.generation)
 
     def discard(self) -> None:
@@ -171,7 +158,7 @@ class LexicalIndex:
     def _open(self) -> None:
         """Open what `current.json` names, unless it is open already or cannot be."""
         current = self._read_current()
-        if current is None or current == self._opened or current.format != LEXICAL_FORMAT:
+        if current is None or current == self._opened:
             return
         try:
             folder = self._folder / current.folder
@@ -181,20 +168,21 @@ class LexicalIndex:
             _log.warning("cannot open the index of words in '%s': %s", self._folder, error)
 
     def _read_current(self) -> Derived | None:
+        """The content of `current.json`; None where there is none, or of another version: it is made anew."""
         try:
             stored: dict[str, Any] = json.loads((self._folder / CURRENT).read_text(encoding="utf-8"))
-            return Derived(**stored | {"documents": tuple(stored["documents"])})
-        except (OSError, ValueError, TypeError, KeyError):  # none yet, or of another version: made anew
+            found = Derived(**stored | {"documents": tuple(stored["documents"])})
+        except (OSError, ValueError, TypeError, KeyError):
             return None
+        return found if found.format == LEXICAL_FORMAT else None
 
-    def _is_at(self, state: State) -> bool:
-        opened = self._opened
-        return opened is not None and opened.is_of(state) and opened.generation == state.generation
+    def _state(self) -> State | None:
+        return State(self._opened.index_id, self._opened.generation) if self._opened else None
 
     def _searchers_of(self, state: State) -> dict[Level, tantivy.Searcher]:
         with self._lock:
-            is_same = self._opened is not None and self._opened.index_id == state.index_id
-            return dict(self._searchers) if is_same else {}
+            opened = self._state()
+            return dict(self._searchers) if opened and opened.index_id == state.index_id else {}
 
 
 @contextmanager

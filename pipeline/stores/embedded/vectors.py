@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST_REMOVED = 0.25  # removed documents a present one; above it everything is read again
-MOST_BLOCKS = 16
-"""Blocks beyond this number are joined, except the first, which has the rows of the beginning."""
+MOST_BLOCKS = 64  # added one by one; above it everything is read again
 
 _VECTORS = """
     SELECT number, sections, sections + sentences, vectors FROM embedding JOIN document ON number = document
@@ -39,9 +37,6 @@ class Block(NamedTuple):
     documents: NDArray[np.int64]  # numbers; 0 once a document is removed
 
 
-Blocks = dict[Level, tuple[Block, ...]]
-
-
 class VectorIndex:
     """The vectors of both levels; safe to use from several threads, one at a time."""
 
@@ -49,8 +44,7 @@ class VectorIndex:
         self._lock = threading.Lock()
         self._state: State | None = None
         self._documents: frozenset[int] = frozenset()
-        self._removed = 0  # documents whose rows are still in the blocks
-        self._blocks: Blocks = {}
+        self._blocks: list[dict[Level, Block]] = []
 
     def search(
         self,
@@ -70,27 +64,26 @@ class VectorIndex:
             if known is None or known.index_id != state.index_id or known.generation < state.generation:
                 self._catch_up(connection, state, dimensions=len(vector))
             # One after the other: 20 at once fight for the memory and take four times as long.
-            return {level: nearest(self._blocks[level], vector, limits[level], documents) for level in LEVELS}
+            return {
+                level: nearest([one[level] for one in self._blocks], vector, limits[level], documents)
+                for level in LEVELS
+            }
 
     def close(self) -> None:
         """Free the memory; the next search reads everything again."""
         with self._lock:
-            self._state, self._blocks, self._documents = None, {}, frozenset()
+            self._state, self._blocks, self._documents = None, [], frozenset()
 
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
         now = document_numbers(connection)
         gone = self._documents - now
-        is_same = self._state is not None and self._state.index_id == state.index_id
-        if not is_same or self._removed + len(gone) > MOST_REMOVED * len(now):
-            self._blocks, self._documents, self._removed = {}, frozenset(), 0  # freed first
-            gone = frozenset()
+        is_other = self._state is None or self._state.index_id != state.index_id
+        if is_other or len(gone) > len(now) or len(self._blocks) > MOST_BLOCKS:
+            self._blocks, self._documents, gone = [], frozenset(), frozenset()  # freed first
         self._state = None  # an error below makes the next search read everything
         added = read_blocks(connection, now - self._documents, dimensions=dimensions)
-        self._blocks = {
-            level: joined([*(without(block, gone) for block in self._blocks.get(level, ())), added[level]])
-            for level in LEVELS
-        }
-        self._removed += len(gone)
+        self._blocks = [{level: without(one[level], gone) for level in LEVELS} for one in self._blocks]
+        self._blocks.append(added)
         self._state, self._documents = state, now
 
 
@@ -100,24 +93,23 @@ def read_blocks(
     """Read the vectors of some documents, by number, as a block a level."""
     import numpy as np
 
-    vectors: dict[Level, list[NDArray[np.float16]]] = {level: [] for level in LEVELS}
-    numbers: dict[Level, list[int]] = {level: [] for level in LEVELS}
-    owners: dict[Level, list[int]] = {level: [] for level in LEVELS}
+    none = np.empty(0, dtype=np.int64)
+    read = {level: [Block(np.empty((0, dimensions), dtype=np.float16), none, none)] for level in LEVELS}
     for number, sections, nodes, packed in connection.execute(_VECTORS, (as_json(documents),)):
         stored = np.frombuffer(packed, dtype=STORED_VECTORS).reshape(-1, dimensions)
         for level, start, end in zip(LEVELS, (0, sections), (sections, nodes), strict=True):
-            vectors[level].append(stored[start:end])
-            numbers[level] += range(number + 1 + start, number + 1 + end)
-            owners[level] += [number] * (end - start)
-    none = np.empty((0, dimensions), dtype=np.float16)
-    return {
-        level: Block(
-            np.concatenate([none, *vectors[level]], dtype=np.float32),
-            np.asarray(numbers[level], dtype=np.int64),
-            np.asarray(owners[level], dtype=np.int64),
-        )
-        for level in LEVELS
-    }
+            numbers = np.arange(number + 1 + start, number + 1 + end)
+            read[level].append(Block(stored[start:end], numbers, np.full(end - start, number)))
+    return {level: _joined(blocks) for level, blocks in read.items()}
+
+
+def _joined(blocks: Sequence[Block]) -> Block:
+    import numpy as np
+
+    vectors, numbers, documents = zip(*blocks, strict=True)
+    return Block(
+        np.concatenate(vectors, dtype=np.float32), np.concatenate(numbers), np.concatenate(documents)
+    )
 
 
 def without(block: Block, gone: Collection[int]) -> Block:
@@ -125,16 +117,6 @@ def without(block: Block, gone: Collection[int]) -> Block:
     import numpy as np
 
     return block._replace(documents=np.where(np.isin(block.documents, list(gone)), 0, block.documents))
-
-
-def joined(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Return the blocks, all but the first as one where there are too many."""
-    import numpy as np
-
-    if len(blocks) <= MOST_BLOCKS:
-        return tuple(blocks)
-    first, *others = blocks
-    return first, Block(*(np.concatenate(arrays) for arrays in zip(*others, strict=True)))
 
 
 def nearest(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.stores.embedded.vectors import Block, joined, nearest, without
+from pipeline.stores.embedded.vectors import Block, nearest, without
 
 DIMENSIONS = 8
 
@@ -21,16 +21,16 @@ def block(first_number: int, document: int, vectors: np.ndarray) -> Block:
 
 def test_rows_agree_with_a_plain_search_through_growth_and_removal() -> None:
     random = np.random.default_rng(7)
-    blocks, kept = tuple[Block, ...](), dict[int, tuple[int, np.ndarray]]()
+    blocks, kept = list[Block](), dict[int, tuple[int, np.ndarray]]()
     number = 1
     for document in range(1, 121):
         vectors = unit_rows(int(random.integers(0, 40)), seed=document)
-        blocks = joined([*blocks, block(number, document, vectors)])
+        blocks.append(block(number, document, vectors))
         kept |= {number + i: (document, vector) for i, vector in enumerate(vectors)}
         number += len(vectors)
         if document % 3 == 0:
             gone = {int(random.integers(1, document + 1)) for _ in range(3)}
-            blocks = tuple(without(one, gone) for one in blocks)
+            blocks = [without(one, gone) for one in blocks]
             kept = {n: pair for n, pair in kept.items() if pair[0] not in gone}
         query = unit_rows(1, seed=10_000 + document)[0].astype(np.float32)
         allowed = None if document % 2 else set(range(1, document, 4))
