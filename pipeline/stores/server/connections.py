@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import pymongo
 from pymongo.database import Database
@@ -20,9 +21,10 @@ from weaviate.auth import Auth
 from weaviate.config import AdditionalConfig, Proxies
 
 from pipeline.errors import StoreUnavailable
+from pipeline.redaction import hide
 from pipeline.stores.rows import KINDS
 from pipeline.stores.server.addresses import ServerAddresses
-from pipeline.stores.server.errors import mongodb_errors, weaviate_errors
+from pipeline.stores.server.errors import server_errors
 
 Record = dict[str, Any]
 Db = Database[Record]
@@ -44,6 +46,7 @@ class Connections:
     """Both clients; safe to use from several threads."""
 
     def __init__(self, addresses: ServerAddresses) -> None:
+        hide(addresses.model_dump())  # from messages
         self.addresses = addresses
         self._lock = threading.RLock()
         self._pool = ThreadPoolExecutor(PARALLEL_CALLS, thread_name_prefix="weaviate")
@@ -51,7 +54,7 @@ class Connections:
     @contextmanager
     def mongodb(self) -> Iterator[Db]:
         """The database for the block; pymongo's errors leave the block as our own."""
-        with mongodb_errors(self.addresses):
+        with server_errors("MongoDB", self.addresses.mongodb_url):
             with self._lock:
                 database = self._database
             yield database
@@ -62,12 +65,12 @@ class Connections:
         A server that did not answer gets a new connection the next time: gRPC's own waits for minutes.
         """
         try:
-            with weaviate_errors(self.addresses):
+            with server_errors("Weaviate", self.addresses.weaviate_url):
                 with self._lock:
                     client = self._client
                 return [future.result() for future in [self._pool.submit(call, client) for call in calls]]
         except StoreUnavailable:
-            self._close_client()
+            self._close("_client")
             raise
 
     def versions(self) -> tuple[str, str]:
@@ -78,27 +81,23 @@ class Connections:
 
     def close(self) -> None:
         """Close both clients."""
-        self._close_client()
-        with self._lock:
-            database = self.__dict__.pop("_database", None)
-        if database is not None:
-            database.client.close()
+        self._close("_client")
+        self._close("_database")
         self._pool.shutdown(wait=False)
 
-    def _close_client(self) -> None:
+    def _close(self, name: str) -> None:
         with self._lock:
-            client = self.__dict__.pop("_client", None)
-        if client is not None:
-            client.close()
+            opened = self.__dict__.pop(name, None)
+        if opened is not None:
+            (opened.client if isinstance(opened, Database) else opened).close()
 
     @cached_property
     def _database(self) -> Db:
-        addresses = self.addresses
         try:
-            client: pymongo.MongoClient[Record] = pymongo.MongoClient(addresses.mongodb_url, appname="athena")
+            client = pymongo.MongoClient[Record](self.addresses.mongodb_url, appname="athena")
         except (OSError, ValueError) as error:  # a file that the URL names; a port
             raise pymongo.errors.ConfigurationError(str(error)) from error
-        database = client[addresses.mongodb_database]
+        database = client[self.addresses.mongodb_database]
         try:
             for name, keys in INDEXES.items():
                 for fields in keys:
@@ -110,15 +109,15 @@ class Connections:
 
     @cached_property
     def _client(self) -> WeaviateClient:
-        addresses = self.addresses
-        key = addresses.weaviate_api_key
+        url, key = urlsplit(self.addresses.weaviate_url), self.addresses.weaviate_api_key
+        host, is_secure = url.hostname or "", url.scheme == "https"
         return connect_to_custom(
-            http_host=addresses.weaviate.hostname or "",
-            http_port=addresses.weaviate_port,
-            http_secure=addresses.weaviate_is_secure,
-            grpc_host=addresses.grpc_host,
-            grpc_port=addresses.weaviate_grpc_port,
-            grpc_secure=addresses.weaviate_is_secure,
+            http_host=host,
+            http_port=url.port or (443 if is_secure else 80),
+            http_secure=is_secure,
+            grpc_host=host,
+            grpc_port=self.addresses.weaviate_grpc_port,
+            grpc_secure=is_secure,
             auth_credentials=Auth.api_key(key) if key else None,
             # The environment is read for one thing, a private certificate authority, and not for proxies.
             additional_config=AdditionalConfig(trust_env="SSL_CERT_FILE" in os.environ, proxies=Proxies()),

@@ -12,17 +12,14 @@ import pymongo.errors
 import weaviate.exceptions
 
 from pipeline.errors import AthenaError, ConfigurationError, DiskFull, StoreError, StoreUnavailable
-from pipeline.redaction import without_password
-from pipeline.stores.server.addresses import (
-    MONGODB_SETTING,
-    WEAVIATE_GRPC_SETTING,
-    WEAVIATE_KEY_SETTING,
-    WEAVIATE_SETTING,
-    ServerAddresses,
-)
+from pipeline.redaction import redacted, without_password
+from pipeline.stores.server.addresses import MONGODB_FORM
 
 LONGEST_DETAIL = 300
-_WEAVIATE_SETTINGS = f"{WEAVIATE_SETTING}, {WEAVIATE_GRPC_SETTING} and {WEAVIATE_KEY_SETTING}"
+SETTINGS = {
+    "MongoDB": "ATHENA_MONGODB_URL",
+    "Weaviate": "ATHENA_WEAVIATE_URL, ATHENA_WEAVIATE_GRPC_PORT and ATHENA_WEAVIATE_API_KEY",
+}
 
 # A pattern in the code, the names of the error's classes and its message; our error; what the server does;
 # what to do, with the names of the settings.
@@ -38,7 +35,7 @@ _CASES: tuple[tuple[str, type[AthenaError], str, str], ...] = (
         "certificate_verify_failed",
         StoreUnavailable,
         "has a certificate that is not trusted",
-        f"Name its certificate authority: as tlsCAFile=FILE in {MONGODB_SETTING}; for Weaviate in "
+        "Name its certificate authority: as tlsCAFile=FILE in ATHENA_MONGODB_URL; for Weaviate in "
         "SSL_CERT_FILE and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.",
     ),
     (
@@ -59,46 +56,37 @@ _CASES: tuple[tuple[str, type[AthenaError], str, str], ...] = (
 
 
 @contextmanager
-def mongodb_errors(addresses: ServerAddresses) -> Iterator[None]:
-    """Raise pymongo's errors in the block as our own."""
+def server_errors(name: str, url: str) -> Iterator[None]:
+    """Raise the errors of a server's driver in the block as our own."""
     try:
         yield
-    except pymongo.errors.ConfigurationError as error:  # it must not quote the URL
+    except pymongo.errors.ConfigurationError as error:
         raise ConfigurationError(
-            f"{MONGODB_SETTING} cannot be used: {_detail(error, addresses)}.",
-            "Give it as mongodb://USER:PASSWORD@HOST:PORT, with %XX for special characters.",
+            f"{SETTINGS[name]} cannot be used: {_detail(error)}.", MONGODB_FORM
         ) from error
-    except pymongo.errors.PyMongoError as error:
-        raise _described(error, "MongoDB", addresses.mongodb_url, MONGODB_SETTING, addresses) from error
+    except (
+        pymongo.errors.PyMongoError,
+        weaviate.exceptions.WeaviateBaseError,
+        httpx.HTTPError,
+        grpc.RpcError,
+    ) as error:
+        raise _described(error, name, url) from error
 
 
-@contextmanager
-def weaviate_errors(addresses: ServerAddresses) -> Iterator[None]:
-    """Raise the errors of Weaviate's client in the block as our own."""
-    try:
-        yield
-    except (weaviate.exceptions.WeaviateBaseError, httpx.HTTPError, grpc.RpcError) as error:
-        raise _described(error, "Weaviate", addresses.weaviate_url, _WEAVIATE_SETTINGS, addresses) from error
-
-
-def _described(
-    error: Exception, name: str, url: str, settings: str, addresses: ServerAddresses
-) -> AthenaError:
+def _described(error: Exception, name: str, url: str) -> AthenaError:
     code = getattr(error, "code", None) or getattr(error, "status_code", None)
     if isinstance(error, pymongo.errors.BulkWriteError):
         code = next((item.get("code") for item in (error.details or {}).get("writeErrors", ())), code)
     kinds = " ".join(kind.__name__ for kind in type(error).__mro__)
-    detail, server = _detail(error, addresses), f"{name} at '{without_password(url)}'"
+    detail, server = _detail(error), f"{name} at '{without_password(url)}'"
     seen = f"code={code}; {kinds} {detail}".lower()
     for pattern, kind, text, fix in _CASES:
         if re.search(pattern, seen):
-            return kind(f"{server} {text} ({detail}).", fix.format(settings=settings))
+            return kind(f"{server} {text} ({detail}).", fix.format(settings=SETTINGS[name]))
     return StoreError(f"{server} refused: {detail}.", "Run `athena doctor`.")
 
 
-def _detail(error: Exception, addresses: ServerAddresses) -> str:
-    """One line of a driver's message, without secrets."""
-    text = without_password(" ".join(str(error).split())) or type(error).__name__
-    for secret in addresses.secrets:
-        text = text.replace(secret, "…")
+def _detail(error: Exception) -> str:
+    """One line of a driver's message."""
+    text = redacted(without_password(" ".join(str(error).split()))) or type(error).__name__
     return text[:LONGEST_DETAIL].rstrip(".:, ")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from pipeline.errors import StoreError
+from pipeline.redaction import secrets_in
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.server import ServerAddresses, ServerStore
 from tests.contracts.documents import ENCODER, MANIFEST, make_document
@@ -71,4 +72,4 @@ def fails(
 def refused(addresses: ServerAddresses, call: Callable[[ServerStore], object], *words: str) -> None:
     """A store of these addresses fails with these words, and shows no secret."""
     with closing(ServerStore(addresses)) as store:
-        fails(lambda: call(store), *words, secrets=addresses.secrets)
+        fails(lambda: call(store), *words, secrets=[*filter(None, secrets_in(addresses.model_dump()))])
