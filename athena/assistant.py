@@ -27,7 +27,7 @@ from athena.models import Given, Models, is_remote
 from athena.settings import Settings
 from pipeline.answering.recollection import filled_in, memories_named
 from pipeline.options import ChatOptions, PriceOptions, RetrievalOptions
-from pipeline.stores.globs import Globs, as_globs, as_scope
+from pipeline.stores.globs import Globs, as_scope
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -380,4 +380,4 @@ def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:
 
 
 def _well_formed(paths: Globs | None) -> Globs | None:
-    return as_globs(well_formed(glob) for glob in as_scope(paths))
+    return as_scope(map(well_formed, as_scope(paths))) or None

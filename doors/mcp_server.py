@@ -25,7 +25,7 @@ from athena.shapes import AnswerOut, SearchOut
 from doors.access import Caller, Right, caller_of
 from doors.memories import MemoryOut
 from pipeline.errors import AthenaError
-from pipeline.stores.globs import as_globs, matches
+from pipeline.stores.globs import as_scope, matches
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -82,7 +82,7 @@ class Tools:
 
     def list_documents(self, path: str = "", after: str = "") -> list[str]:
         """List the sources of up to 200 documents: those after a source, within a glob or folder."""
-        globs = as_globs([path] if path else [])
+        globs = as_scope(path)
         infos = self.open_athena().store.documents()
         sources = [info.source for info in infos if info.source > after]
         return [source for source in sources if not globs or matches(source, globs)][:MOST_LISTED]

@@ -43,7 +43,7 @@ from pipeline.steps.events import (
 )
 from pipeline.steps.records import STOPPED, last_step
 from pipeline.steps.spending import spending
-from pipeline.stores.globs import as_globs, as_scope, matches, only_in
+from pipeline.stores.globs import as_scope, matches, only_in
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ChatRecipe:
     def __init__(self, parts: ChatParts, conversation_id: str | None = None) -> None:
         begun = conversation_of(parts, conversation_id or "")
         if begun is not None and begun.info.scope and parts.options.paths is None:
-            parts = replace(parts, options=parts.options.but(paths=as_globs(begun.info.scope)))
+            parts = replace(parts, options=parts.options.but(paths=begun.info.scope))
         self.parts = parts
         self.history: list[Message] = history_of(begun)
         self.conversation = KeptConversation(parts, conversation_id or "")

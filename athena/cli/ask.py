@@ -27,7 +27,7 @@ from athena.cli.running import (
     show,
 )
 from pipeline.errors import ModelUnavailable
-from pipeline.stores.globs import as_globs
+from pipeline.stores.globs import as_scope
 from pipeline.words import harmless
 
 if TYPE_CHECKING:
@@ -51,7 +51,14 @@ def ask(
     """Answer one question, with citations."""
     require_words(question, "ask")
     with opened(data_dir, llm=llm, user=user) as athena:
-        _ask(athena, question, as_json, conversation_id=conversation, paths=as_globs(path), private=private)
+        _ask(
+            athena,
+            question,
+            as_json,
+            conversation_id=conversation,
+            paths=as_scope(path) or None,
+            private=private,
+        )
 
 
 def agent(

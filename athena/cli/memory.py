@@ -189,11 +189,11 @@ def graph(
     as_json: AsJson = False,
 ) -> None:
     """Write the entities and relations to Neo4j, in place of those written before."""
-    from pipeline.stores.neo4j import Neo4jAddress, export_graph
+    from pipeline.stores.neo4j import export_graph
 
     with opened(data_dir, user=user) as athena:
         known = athena.store.memories.load(athena.settings.user)
-        entities, relations = export_graph(known, Neo4jAddress(url, password=password))
+        entities, relations = export_graph(known, url=url, password=password)
     done = {"to": to, "entities": entities, "relations": relations}
     show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")
 

@@ -1,12 +1,13 @@
 """The protocols of a store, and the records that cross them.
 
-A new backend writes 18 methods: 12 of `DocumentStore` and `Writing`, and 6 of `Rows` (`rows.py`). No type of
+A new backend writes 17 methods: 12 of `DocumentStore` and `Writing`, and 5 of `Rows` (`rows.py`). No type of
 a backend crosses this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ Ranking = tuple[Hit, ...]  # best first
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index was made with; everything but `generation` must match before it is searched."""
+    """What an index was made with; all of it must match before it is searched."""
 
     format: int
     embedding_model: str
@@ -51,7 +52,6 @@ class Manifest:
     splitter: str
     fingerprint: str = ""  # of the model's file; "" where it is not known
     recipe: int = 0  # `pipeline.analysis.EMBEDDING_RECIPE`
-    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,12 @@ class NewDocument:
     sections: Sequence[Node]
     sentences: Sequence[Node]
     vectors: Mapping[str, Vector]
+
+    @property
+    def info(self) -> DocumentInfo:
+        """It without its text, as indexed now."""
+        counts = len(self.sections), len(self.sentences), len(self.text)
+        return DocumentInfo(self.id, self.source, self.root, self.title, self.hash, *counts, time.time())
 
     @property
     def language(self) -> str:

@@ -241,8 +241,8 @@ def delete_conversation(rows: Rows, conversation_id: str) -> None:
     gone, and deletes that turn.
     """
     for _ in range(2):
-        rows.delete("turn", [row.id for row in rows.select("turn", groups=[conversation_id])])
-        rows.delete("conversation", [conversation_id])
+        rows.put("turn", removed=[row.id for row in rows.select("turn", groups=[conversation_id])])
+        rows.put("conversation", removed=[conversation_id])
 
 
 def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) -> bool:
@@ -252,7 +252,7 @@ def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) ->
     """
     turns = _turns(rows, conversation_id)
     left = [turn for turn in turns if turn.id not in turn_ids]
-    rows.delete("turn", [turn.id for turn in turns if turn.id in turn_ids])
+    rows.put("turn", removed=[turn.id for turn in turns if turn.id in turn_ids])
     title = title_of(left[0].question) if left else ""
     keeps_first = left[:1] == turns[:1]
     _change(rows, conversation_id, lambda info: info if keeps_first else replace(info, title=title))
@@ -279,7 +279,7 @@ def _note(rows: Rows, turn: Row, change: Callable[[ConversationInfo], Conversati
     try:
         _change(rows, turn.group, change)
     except UnknownConversation:
-        rows.delete("turn", [turn.id])
+        rows.put("turn", removed=[turn.id])
         raise
 
 

@@ -6,7 +6,7 @@ A *scope* is several globs: those of a conversation that asks only some folders 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from wcmatch import glob as wildcards
 
@@ -19,39 +19,29 @@ MOST_CHARACTERS = 4096  # no path is longer
 MOST_FOLDERS = 3  # `**` in a glob: each more takes `wcmatch` another look at every folder of a path
 
 _FLAGS = wildcards.GLOBSTAR | wildcards.DOTGLOB | wildcards.FORCEUNIX
-_SPECIAL = re.compile(r"[\[*?\\]")
-_LITERAL = re.compile(r"\[([\[*?])\]|\\(\\)")
 
 
-def as_globs(given: str | Iterable[str] | None) -> Globs | None:
-    """Globs as options have them: None for none, one as itself, several as a tuple."""
-    several = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given or ()))
-    found = tuple(glob for glob in several if glob)
-    return (found if len(found) > 1 else found[0]) if found else None
-
-
-def as_scope(globs: Globs | Sequence[str] | None) -> tuple[str, ...]:
-    """Globs one by one."""
-    return (globs,) if isinstance(globs, str) else tuple(globs or ())
+def as_scope(globs: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Globs one by one, each once; () for none."""
+    several = (globs,) if isinstance(globs, str) else globs or ()
+    return tuple(dict.fromkeys(filter(None, several)))
 
 
 def literal(path: str) -> str:
     """The glob that matches one folder or file, whatever characters its name has."""
-    return _SPECIAL.sub(lambda found: r"\\" if found[0] == "\\" else f"[{found[0]}]", path)
+    return re.sub(r"[\[*?\\]", r"[\g<0>]", path).replace("[\\]", r"\\")
 
 
 def written(glob: str) -> str:
     """A glob as people read it: the name again, where `literal` made it of a name."""
-    return _LITERAL.sub(lambda found: found[1] or found[2], glob)
+    return re.sub(r"\[([\[*?])\]|\\(\\)", lambda found: found[1] or found[2], glob)
 
 
-def only_in(globs: Globs | Sequence[str] | None, *, most: int = 2) -> str:
-    """A scope in words, "only in engines/ and 3 more"; "" for none. It names `most` of its globs."""
+def only_in(globs: str | Iterable[str] | None) -> str:
+    """A scope in words, "only in engines/, docs/ and 3 more"; "" for none."""
     names = [written(glob) for glob in as_scope(globs)]
-    if not names:
-        return ""
-    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"only in {', '.join(names[:most])}{rest}"
+    rest = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
+    return f"only in {', '.join(names[:2])}{rest}" if names else ""
 
 
 def matches(source: str, globs: Globs) -> bool:

@@ -81,7 +81,9 @@ class Keys:
 
     def revoke(self, name: str) -> bool:
         """Delete the key of a name; False where there is none."""
-        return self._rows.delete("api_key", [name]) > 0
+        is_stored = any(key.name == name for key in self.list())
+        self._rows.put("api_key", removed=[name])
+        return is_stored
 
 
 def _hash(sent: str) -> str:

@@ -35,7 +35,7 @@ def copy_documents(source: DocumentStore, target: DocumentStore, *, report: Repo
         present = {info.source for info in target.documents() if info.indexed_at}
         missing = [info for info in wanted if info.source not in present]
         for done, info in enumerate(missing, start=1):
-            writing.replace(_whole(source, info))
+            writing.replace(whole(source, info))
             report("Documents", done, len(missing))
     return len(missing)
 
@@ -61,7 +61,7 @@ def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
     return len(missing)
 
 
-def _whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
+def whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
     """A stored document as it goes into another store."""
     stored = store.document(info.source)
     ids = [section.node_id for section in stored.sections]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ConfigurationError, StoreUnavailable
@@ -24,20 +23,11 @@ RELATIONS = """
     MATCH (a:Entity {owner: $owner, id: row.subject}), (b:Entity {owner: $owner, id: row.object})
     CREATE (a)-[relation:RELATES_TO]->(b) SET relation = row.properties
 """
+USER = "neo4j"
 EXTRA = "pip install 'athena-docs[neo4j]'"
 
 
-@dataclass(frozen=True, slots=True)
-class Neo4jAddress:
-    """Where Neo4j is, and who writes to it."""
-
-    url: str = "bolt://127.0.0.1:7687"
-    user: str = "neo4j"
-    password: str = ""
-    database: str = "neo4j"
-
-
-def export_graph(known: UserMemories, address: Neo4jAddress) -> tuple[int, int]:
+def export_graph(known: UserMemories, *, url: str, password: str = "") -> tuple[int, int]:
     """Replace a user's graph in Neo4j; how many entities and relations were written.
 
     An entity is a node `(:Entity {owner, id, name, type})`, a relation `-[:RELATES_TO {label, at, memory}]->`
@@ -52,13 +42,13 @@ def export_graph(known: UserMemories, address: Neo4jAddress) -> tuple[int, int]:
         ) from error
     entities, relations = _rows(known)
     try:
-        with closing(_open(address)) as store:
+        with closing(_open(url, password)) as store:
             for statement, rows in ((CLEAR, []), (ENTITIES, entities), (RELATIONS, relations)):
                 store.structured_query(statement, param_map={"owner": known.user, "rows": rows})
     except (DriverError, Neo4jError, ValueError) as error:  # ValueError: a name that no server has
         raise StoreUnavailable(
-            f"Neo4j at '{address.url}' did not take the graph: {redacted(str(error))[:300]}",
-            "Check that it runs, and give --url, --neo4j-user and ATHENA_NEO4J_PASSWORD.",
+            f"Neo4j at '{url}' did not take the graph: {redacted(str(error))[:300]}",
+            "Check that it runs, and give --url and ATHENA_NEO4J_PASSWORD.",
         ) from error
     return len(entities), len(relations)
 
@@ -80,22 +70,15 @@ def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any
     return entities, relations
 
 
-def _open(address: Neo4jAddress) -> Neo4jPropertyGraphStore:
+def _open(url: str, password: str) -> Neo4jPropertyGraphStore:
     """LlamaIndex's store, once the server has answered; the asynchronous driver that it leaves is closed."""
     import neo4j
     from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
 
-    credentials = (address.user, address.password)
-    with neo4j.GraphDatabase.driver(address.url, auth=credentials) as driver:
+    with neo4j.GraphDatabase.driver(url, auth=(USER, password)) as driver:
         driver.verify_connectivity()
-    store = Neo4jPropertyGraphStore(
-        username=address.user,
-        password=address.password,
-        url=address.url,
-        database=address.database,
-        refresh_schema=False,  # needs the APOC plugin
-        create_indexes=False,
-    )
+    # Schema and indexes need the APOC plugin.
+    store = Neo4jPropertyGraphStore(USER, password, url, refresh_schema=False, create_indexes=False)
     with ThreadPoolExecutor(1) as thread:  # this one may have a loop
         thread.submit(lambda: asyncio.run(store._async_driver.close())).result()
     return store

@@ -61,14 +61,11 @@ class Rows(Protocol):
         Return False, and write nothing, otherwise.
         """
 
-    def put(self, kind: Kind, rows: Sequence[Row], *, removed: Collection[str] = ()) -> None:
+    def put(self, kind: Kind, rows: Sequence[Row] = (), *, removed: Collection[str] = ()) -> None:
         """Delete the rows with the ids `removed` and write others, replacing stored rows with the same ids.
 
         Both go to the backend in one command, which runs to its end where this process is killed.
         """
-
-    def delete(self, kind: Kind, ids: Collection[str]) -> int:
-        """Delete rows by id, and return how many were stored."""
 
     def transaction(self, *, erase: bool = False) -> AbstractContextManager[Self]:
         """Make all changes in the block or none, where the backend can; the block uses the returned rows.

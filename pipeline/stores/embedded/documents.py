@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any, NamedTuple
 
 from pipeline.errors import UnknownDocument
@@ -74,9 +73,9 @@ def read_state(connection: sqlite3.Connection) -> State:
 
 def read_manifest(connection: sqlite3.Connection) -> Manifest | None:
     """What the index was made with; None where it has no document."""
-    query = "SELECT manifest, generation FROM state WHERE EXISTS (SELECT 1 FROM document)"
+    query = "SELECT manifest FROM state WHERE EXISTS (SELECT 1 FROM document)"
     row = connection.execute(query).fetchone()
-    return Manifest(**json.loads(row[0]) | {"generation": row[1]}) if row else None
+    return Manifest(**json.loads(row[0])) if row else None
 
 
 def read_statistics(connection: sqlite3.Connection) -> Statistics:
@@ -166,11 +165,7 @@ def insert_document(connection: sqlite3.Connection, document: NewDocument) -> No
 
     by_section = document.sentences_by_section()
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
-    about = (
-        document.id, document.source, document.root, document.title, document.hash,
-        len(document.sections), len(document.sentences), len(document.text), time.time(),
-    )  # fmt: skip
-    _insert(connection, "document", [(number, *about, document.text, document.language)])
+    _insert(connection, "document", [(number, *astuple(document.info), document.text, document.language)])
     numbers = itertools.count(number + 1)
     sections = [(next(numbers), section) for section in document.sections]
     rows: list[tuple[int, int | None, Node, Mapping[str, Any]]] = [

@@ -75,17 +75,12 @@ class EmbeddedRows:
         with self._writing() as connection:
             return connection.execute(write, {**asdict(row), "expected": expected}).rowcount > 0
 
-    def put(self, kind: Kind, rows: Sequence[Row], *, removed: Collection[str] = ()) -> None:
+    def put(self, kind: Kind, rows: Sequence[Row] = (), *, removed: Collection[str] = ()) -> None:
         """Delete the rows with the ids `removed` and write others, replacing rows with the same ids."""
         with self._writing() as connection:
             connection.execute(f"DELETE FROM {kind} WHERE id {_AMONG}", (as_json(removed),))
             write = f"INSERT OR REPLACE INTO {kind} ({_COLUMNS}) VALUES ({_VALUES})"
             connection.executemany(write, map(asdict, rows))
-
-    def delete(self, kind: Kind, ids: Collection[str]) -> int:
-        """Delete rows by id, and return how many were stored."""
-        with self._writing() as connection:
-            return connection.execute(f"DELETE FROM {kind} WHERE id {_AMONG}", (as_json(ids),)).rowcount
 
     @contextmanager
     def transaction(self, *, erase: bool = False) -> Iterator[EmbeddedRows]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import uuid
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from pymongo.errors import DuplicateKeyError
 from weaviate import WeaviateClient
@@ -37,8 +37,7 @@ def read_index(database: Db) -> Index | None:
     record = database["index"].find_one(INDEX)
     if record is None:
         return None
-    generation = int(record["generation"])
-    return Index(record["build"], Manifest(**{**record["manifest"], "generation": generation}), generation)
+    return Index(record["build"], Manifest(**record["manifest"]), record["generation"])
 
 
 def check_build(database: Db, build: str) -> None:
@@ -64,7 +63,7 @@ def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool
         with suppress(DuplicateKeyError):  # there is one already
             database["index"].insert_one({**INDEX, **_new_index(manifest), "is_emptied": True})
         record = database["index"].find_one(INDEX) or {}
-        is_other = record["manifest"] != _fields(manifest)
+        is_other = record["manifest"] != asdict(manifest)
         if is_other and not rebuild and has_documents(database):
             check_manifest(Manifest(**record["manifest"]), manifest)
         if is_other or rebuild:
@@ -101,8 +100,4 @@ def _empty(connections: Connections, database: Db, build: str) -> None:
 
 def _new_index(manifest: Manifest) -> Record:
     build = uuid.uuid4().hex[:8]
-    return {"build": build, "manifest": _fields(manifest), "generation": 0, "is_emptied": False}
-
-
-def _fields(manifest: Manifest) -> Record:
-    return asdict(replace(manifest, generation=0))
+    return {"build": build, "manifest": asdict(manifest), "generation": 0, "is_emptied": False}

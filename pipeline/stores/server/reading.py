@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection as Ids
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -75,19 +75,10 @@ def stored_objects(
     }
 
 
-def document_fields(document: NewDocument, now: float) -> Record:
+def document_fields(document: NewDocument) -> Record:
     """The fields of a document's record that describe the visible version."""
-    return {
-        "id": document.id,
-        "root": document.root,
-        "title": document.title,
-        "hash": document.hash,
-        "sections": len(document.sections),
-        "sentences": len(document.sentences),
-        "characters": len(document.text),
-        "indexed_at": now,
-        "language": document.language,
-    }
+    info = asdict(document.info)
+    return {name: info[name] for name in INFO} | {"language": document.language}
 
 
 def section_records(document: NewDocument, version: str) -> Iterator[Record]:

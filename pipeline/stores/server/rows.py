@@ -11,7 +11,7 @@ from pymongo import DeleteOne, ReplaceOne
 from pymongo.errors import DuplicateKeyError
 
 from pipeline.stores.rows import Kind, Row
-from pipeline.stores.server.connections import Connections, Record, in_parts
+from pipeline.stores.server.connections import Connections, Record
 
 
 class ServerRows:
@@ -66,20 +66,13 @@ class ServerRows:
                 return False
             return True
 
-    def put(self, kind: Kind, rows: Sequence[Row], *, removed: Collection[str] = ()) -> None:
+    def put(self, kind: Kind, rows: Sequence[Row] = (), *, removed: Collection[str] = ()) -> None:
         """Delete the rows with the ids `removed` and write others, replacing rows with the same ids."""
         changes: list[DeleteOne | ReplaceOne[Record]] = [DeleteOne({"_id": id_}) for id_ in removed]
         changes += [ReplaceOne({"_id": row.id}, _record(row), upsert=True) for row in rows]
         if changes:
             with self._connections.mongodb() as database:
                 database[kind].bulk_write(changes)  # pymongo sends it in parts below 48 MB
-
-    def delete(self, kind: Kind, ids: Collection[str]) -> int:
-        """Delete rows by id, and return how many were stored."""
-        with self._connections.mongodb() as database:
-            return sum(
-                database[kind].delete_many({"_id": {"$in": some}}).deleted_count for some in in_parts(ids)
-            )
 
     @contextmanager
     def transaction(self, *, erase: bool = False) -> Iterator[ServerRows]:  # noqa: ARG002

@@ -171,12 +171,11 @@ def _insert_sections(database: Db, group: Mapping[str, NewDocument]) -> None:
 
 def _switch(database: Db, group: Mapping[str, NewDocument]) -> None:
     """Show the new versions; those of documents that another process began to write later stay hidden."""
-    now = time.time()
     result = database["documents"].bulk_write(
         [
             UpdateOne(
                 {"_id": document.source, "next": version},
-                {"$set": {"version": version, "next": "", **document_fields(document, now)}},
+                {"$set": {"version": version, "next": "", **document_fields(document)}},
             )
             for version, document in group.items()
         ],

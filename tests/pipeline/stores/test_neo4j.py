@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import StoreUnavailable
 from pipeline.stores.memories import Entity, Relation, UserMemories
-from pipeline.stores.neo4j import Neo4jAddress, export_graph
+from pipeline.stores.neo4j import export_graph
 from tests.contracts.memories import memory
 from tests.server_stores import NEO4J_URL, require_neo4j
 
@@ -29,9 +29,9 @@ def test_a_graph_is_written_in_the_place_of_the_former_one() -> None:
     require_neo4j()
     import neo4j
 
-    user, address = f"user {uuid.uuid4()}", Neo4jAddress(NEO4J_URL)
-    assert export_graph(known(user, "likes", "buys"), address) == (2, 2)
-    assert export_graph(known(user, "likes"), address) == (2, 1)
+    user = f"user {uuid.uuid4()}"
+    assert export_graph(known(user, "likes", "buys"), url=NEO4J_URL) == (2, 2)
+    assert export_graph(known(user, "likes"), url=NEO4J_URL) == (2, 1)
     query = """
         MATCH (a:Entity {owner: $user})-[relation]->(b) RETURN a.name, relation.label, relation.memory, b.name
     """
@@ -44,4 +44,4 @@ def test_a_graph_is_written_in_the_place_of_the_former_one() -> None:
 def test_a_server_that_is_not_there_is_named() -> None:
     pytest.importorskip("neo4j")
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:9"):
-        export_graph(known("ann"), Neo4jAddress("bolt://127.0.0.1:9"))
+        export_graph(known("ann"), url="bolt://127.0.0.1:9")

@@ -10,18 +10,21 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from pipeline.stores.base import DocumentStore, Manifest, NewDocument, SearchRequest
+from pipeline.stores.base import Manifest, NewDocument, SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.server import ServerStore
+from pipeline.stores.migration import whole
+from pipeline.stores.server import ServerStore, searching
 from tests.server_stores import server_addresses
 
 WORDS = 12
@@ -36,26 +39,7 @@ def stored(folder: Path) -> Iterator[NewDocument]:
     """The documents of an embedded index, with their vectors."""
     with closing(EmbeddedStore(folder)) as store:
         for info in store.documents():
-            yield whole(store, info.source)
-
-
-def whole(store: DocumentStore, source: str) -> NewDocument:
-    """A document as it is written to another store."""
-    document = store.document(source)
-    info = document.info
-    sentences = list(store.get_many((), of_sections=[one.node_id for one in document.sections]).values())
-    vectors = store.vectors([node.node_id for node in (*document.sections, *sentences)])
-    return NewDocument(
-        info.id,
-        source,
-        info.root,
-        info.title,
-        info.hash,
-        document.text,
-        document.sections,
-        sentences,
-        vectors,
-    )
+            yield whole(store, info)
 
 
 def copies(documents: Callable[[], Iterable[NewDocument]], sentences: int) -> Iterator[NewDocument]:
@@ -90,27 +74,16 @@ def ingest(store: ServerStore, documents: Iterable[NewDocument], manifest: Manif
 def search(store: ServerStore, questions: list[SearchRequest], users: int) -> None:
     """Ask the questions as some users at once, and print percentiles of all and of Weaviate's part."""
     total, weaviate = list[float](), list[float]()
-    ask = store.sentences._ask
 
-    def timed(*given: Any) -> Any:
+    def timed(seconds: list[float], call: Callable[..., Any], *given: Any) -> Any:
         started = time.perf_counter()
-        found = ask(*given)
-        weaviate.append(time.perf_counter() - started)
+        found = call(*given)
+        seconds.append(time.perf_counter() - started)
         return found
 
-    def one_user(number: int) -> None:
-        for question in questions[number::users]:
-            started = time.perf_counter()
-            store.search(question)
-            total.append(time.perf_counter() - started)
-
-    store.sentences._ask = timed  # type: ignore[method-assign]
-    threads = [threading.Thread(target=one_user, args=(number,)) for number in range(users)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    store.sentences._ask = ask  # type: ignore[method-assign]
+    ask = partial(timed, weaviate, searching._ask_all)
+    with patch.object(searching, "_ask_all", ask), ThreadPoolExecutor(users) as pool:
+        list(pool.map(partial(timed, total, store.search), questions))
     for name, seconds in (("search", total), ("Weaviate's part", weaviate)):
         cuts = statistics.quantiles(seconds, n=20)
         print(f"{users} users, {name}: p50 {cuts[9] * 1000:.0f} ms, p95 {cuts[18] * 1000:.0f} ms", flush=True)

@@ -28,7 +28,7 @@ NODE_BYTES = 4_000
 
 def records(new: NewDocument) -> list[dict[str, Any]]:
     """What MongoDB gets of a document beside its text."""
-    return [document_fields(new, 0.0), *section_records(new, "version")]
+    return [document_fields(new), *section_records(new, "version")]
 
 
 def stored(new: NewDocument) -> str:

@@ -24,7 +24,7 @@ def test_a_turn_whose_conversation_is_just_being_deleted_is_not_left_behind(stor
     conversations = store.conversations
     id_ = conversations.create().info.id
     turn = conversations.save_turn(id_, answer(text="", status="stopped"))
-    store.rows.delete("conversation", [id_])  # its turns are deleted next
+    store.rows.put("conversation", removed=[id_])  # its turns are deleted next
     with pytest.raises(UnknownConversation, match=id_):
         conversations.save_turn(id_, answer(turn_id=turn))
     assert find(store.rows, "turn", turn) is None
@@ -34,15 +34,17 @@ def test_a_conversation_that_is_half_deleted_is_listed_and_can_be_deleted_again(
     store: ServerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is left that nobody could delete any more."""
-    conversations, delete = store.conversations, ServerRows.delete
+    conversations, put = store.conversations, ServerRows.put
     id_ = conversations.create().info.id
     conversations.save_turn(id_, answer())
 
-    def killed(rows: ServerRows, kind: str, ids: list[str]) -> int:
-        return pytest.fail("killed here") if kind == "conversation" else delete(rows, "turn", ids)
+    def killed(rows: ServerRows, kind: str, *, removed: list[str]) -> None:
+        if kind == "conversation":
+            pytest.fail("killed here")
+        put(rows, "turn", removed=removed)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ServerRows, "delete", killed)
+        patch.setattr(ServerRows, "put", killed)
         with pytest.raises(pytest.fail.Exception):
             conversations.delete(id_)
     assert [info.id for info in conversations.list()] == [id_]
