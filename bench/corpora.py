@@ -11,9 +11,9 @@ from pathlib import Path
 from pipeline.analysis import content_terms
 from pipeline.errors import DatasetError
 from readers.files import find_files
-from readers.includes import read_page
 from readers.levels import Section
 from readers.sections import read_sections
+from readers.source import read_page
 
 RUST_BOOK = "rust-book"
 MAX_BYTES = 10_000_000  # of a file

@@ -25,8 +25,6 @@ MAX_HEADER = 300
 """Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
 MAX_BLOCKS = 15_000
 """Of one file as Markdown; the text after them is one block, which is read as it is."""
-LOOKED_BACK = 300
-"""Characters before an HTML table that may show that it is in a cell of a Markdown table."""
 
 Item = Block | Heading
 
@@ -38,10 +36,7 @@ _LEAVES = {
 _BLOCKS = {*_LEAVES, "BlockQuote", "List", "Item", "Table", "Rule"}
 _LABEL = re.compile(rf"^([ \t>]*(?:{ITEM}|(?={LABEL})))([^\n]+)", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,9}[.)]\s*")
-_TABLE = re.compile(
-    r"(?:<table|\A<t[rdh])\b(?>(?:[^<]++|<(?!/?table\b))*)(?:</table\s*>|(?<=</t[rdh]>)\Z)", re.IGNORECASE
-)
-"""An HTML table. A section may begin or end within its table, where its lines have nothing for readers."""
+_TABLE = re.compile(r"<table\b(?>(?:[^<]++|<(?!/?table\b))*)</table\s*>", re.IGNORECASE)
 _ROW = re.compile(r"<tr\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
@@ -204,12 +199,11 @@ def _plain(text: str, events: Iterable[_Event]) -> str:
 
 
 def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
-    """`body` with line endings for HTML tables, but in code and cells, and a block for each of their rows."""
+    """`body` with line endings for HTML tables, but in code, and a block for each of their rows."""
     rows: list[Block] = []
     pieces, position = [], 0
     for table in _TABLE.finditer(text) if "</t" in text.lower() else ():
-        before = body[max(0, table.start() - LOOKED_BACK) : table.start()].rpartition("\n")[2]
-        if body[table.start()] != "<" and "|" not in before:  # the mask leaves code
+        if body[table.start()] != "<":  # the mask leaves code
             rows += _rows(table, body)
             pieces += [body[position : table.start()], "\n" * len(table[0])]
             position = table.end()

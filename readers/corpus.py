@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from readers.files import FoundFiles, find_files
 from readers.formats import format_of
-from readers.includes import IncludeBudget, read_page
-from readers.source import Source
+from readers.source import IncludeBudget, Source, read_page
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
     from readers.converting import FileConverter

@@ -16,11 +16,7 @@ class Format:
     name: str
     title: str
     suffixes: tuple[str, ...]
-
-    @property
-    def is_text(self) -> bool:
-        """Whether its files are read as Markdown, without being converted."""
-        return self in (MARKDOWN, TEXT)
+    is_text: bool = False  # read as Markdown, without being converted
 
     @property
     def installed(self) -> bool:
@@ -28,11 +24,12 @@ class Format:
         return self.is_text or importlib.util.find_spec("markitdown") is not None
 
 
-MARKDOWN = Format("md", "Markdown", (".md", ".markdown", ".mkd", ".mkdn", ".mdown", ".mdx", ".qmd", ".rmd"))
-TEXT = Format("txt", "plain text", (".txt",))
+MARKDOWN = Format(
+    "md", "Markdown", (".md", ".markdown", ".mkd", ".mkdn", ".mdown", ".mdx", ".qmd", ".rmd"), is_text=True
+)
 FORMATS = (
     MARKDOWN,
-    TEXT,
+    Format("txt", "plain text", (".txt",), is_text=True),
     Format("ipynb", "Jupyter", (".ipynb",)),
     Format("html", "HTML", (".html", ".htm", ".xhtml")),
     Format("pdf", "PDF", (".pdf",)),

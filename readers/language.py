@@ -33,8 +33,8 @@ al approx ca cf ch chap def dept dr e.g eg eq eqs est etc ex fig figs i.e ie inc
 no nos p.s par pp prof ref refs resp rev sec st vs viz vol"""
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 """English words whose full stop ends no sentence by itself, in addition to those of the trained model."""
-WINDOW = 20_000
-"""Characters that Punkt sees at once: nltk gives up on a text that takes it five seconds."""
+LONGEST = 20_000
+"""Characters of a text that Punkt reads: nltk gives up on one that takes it five seconds."""
 CACHED_DECISIONS = 1_024
 """Decisions of Punkt that are kept, by the words around the full stop: repetition takes half the time."""
 
@@ -115,17 +115,11 @@ def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
     """Return the ends of sentences by Punkt; emphasis, code, links and masks are hidden from it."""
     if not _CANDIDATE.search(text):
         return [len(text)]
+    if len(text) > LONGEST:
+        return unicode_ends(text)
     masked = mask_markup(text)
-    ends = array("q")
-    while (start := ends[-1] if ends else 0) < len(text):
-        stop = len(text)
-        if stop - start > WINDOW:  # cut behind a blank, if there is one
-            stop = masked.rfind(" ", start, start + WINDOW) + 1 or start + WINDOW
-        window = masked[start:stop]
-        found = [end for _, end in tokenizer.span_tokenize(window)][:-1]
-        ends.extend(start + end for end in found if _is_boundary(window, end))
-        ends.append(stop)
-    return ends
+    found = [end for _, end in tokenizer.span_tokenize(masked)][:-1]
+    return [*(end for end in found if _is_boundary(masked, end)), len(text)]
 
 
 def _is_boundary(text: str, end: int) -> bool:

@@ -15,7 +15,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid5
@@ -69,8 +69,7 @@ def line_starts(text: str) -> Sequence[int]:
 class Section:
     """The text under one heading; offsets count characters of the file after a byte order mark.
 
-    `blocks` are those of its text, with offsets in the file; None where nobody has parsed it yet. `lines` are
-    the starts of the file's lines; None where they are counted from the section's first.
+    `blocks` are those of its text, with offsets in the file; None where nobody has parsed it yet.
     """
 
     node_id: str
@@ -80,7 +79,6 @@ class Section:
     end_char_idx: int
     document_id: str
     blocks: tuple[Block, ...] | None = None
-    lines: Sequence[int] | None = field(default=None, compare=False, repr=False)
 
     @property
     def section_id(self) -> str:
@@ -102,16 +100,15 @@ class Sentence:
 
 def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
     """Return a sentence for each leaf, in order; a leaf is a span of the section's own text."""
-    above, lines, base, before = section.metadata, section.lines, section.start_char_idx, 0
-    if lines is None:
-        lines, base, before = line_starts(section.text), 0, int(above.get("start_line", 1)) - 1
+    above, lines = section.metadata, line_starts(section.text)
+    before = int(above.get("start_line", 1)) - 1
     inherited = {key: above[key] for key in INHERITED if key in above}
     sentences = []
     for position, leaf in enumerate(leaves):
         text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
         own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
-        own["start_line"] = before + bisect_right(lines, base + leaf.start)
-        own["end_line"] = before + bisect_right(lines, base + leaf.end - 1)
+        own["start_line"] = before + bisect_right(lines, leaf.start)
+        own["end_line"] = before + bisect_right(lines, leaf.end - 1)
         more = {"header": leaf.header, "shown": shown if shown != text else None}
         metadata = inherited | own | {key: value for key, value in more.items() if value}
         start, end = section.start_char_idx + leaf.start, section.start_char_idx + leaf.end

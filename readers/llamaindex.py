@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ from llama_index.core.utils import get_tokenizer
 
 from readers.cutting import DEFAULT_MAX_TOKENS, SentenceCutter
 from readers.files import find_files
-from readers.includes import read_page
 from readers.levels import Section, Sentence
 from readers.sections import read_sections
+from readers.source import read_page
 
 SHOWN = frozenset({"source", "heading_path", "header"})
 """Metadata that models are shown; all but the first are embedded, too."""
@@ -55,12 +55,9 @@ class MarkdownReader(BaseReader):
 class PunktSentenceParser(NodeParser):
     """Cuts nodes into leaves, as `SentenceCutter` does, and gives the nodes CHILD relationships to them."""
 
-    count_tokens: Callable[[str], int] = Field(
-        default_factory=lambda: lambda text: len(get_tokenizer()(text)),
-        exclude=True,
-        description="Counts a text's tokens, special ones left out, best as the embedding model does.",
+    max_tokens: int = Field(
+        default=DEFAULT_MAX_TOKENS, ge=1, description="The most tokens in a leaf, by LlamaIndex's tokenizer."
     )
-    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, description="The most tokens in a leaf.")
 
     @classmethod
     def class_name(cls) -> str:
@@ -68,7 +65,7 @@ class PunktSentenceParser(NodeParser):
         return "PunktSentenceParser"
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], *_: Any, **__: Any) -> list[BaseNode]:
-        cutter = SentenceCutter(self.count_tokens, max_tokens=self.max_tokens)
+        cutter = SentenceCutter(lambda text: len(get_tokenizer()(text)), max_tokens=self.max_tokens)
         leaves: list[BaseNode] = []
         for node in nodes:
             text, document = node.get_content(), node.source_node.node_id if node.source_node else ""

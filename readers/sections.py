@@ -47,10 +47,11 @@ def read_sections(text: str, *, source: str, language: str = "") -> list[Section
         own, shown = text[first:last], masked[first:last]
         metadata = {"source": source, "order": len(sections), **outline.names, **page}
         metadata |= {"start_line": bisect_right(lines, first), "end_line": bisect_right(lines, last - 1)}
-        metadata["hash"] = _hash(outline.names["heading_path"], page, own, shown)
+        embedded = json.dumps([outline.names["heading_path"], page, own, shown])
+        metadata["hash"] = hashlib.sha256(embedded.encode("ascii")).hexdigest()
         metadata |= {"shown": shown} if shown != own else {}
         blocks = tuple(outline.blocks)
-        sections.append(Section(outline.node_id, own, metadata, first, last, document, blocks, lines))
+        sections.append(Section(outline.node_id, own, metadata, first, last, document, blocks))
     return sections
 
 
@@ -106,8 +107,3 @@ def _trimmed(text: str, masked: str, outline: _Outline) -> tuple[int, int]:
     left = start + len(raw) - len(raw.lstrip())
     is_code = outline.blocks[0].kind is Kind.CODE
     return min(left, outline.blocks[0].start) if is_code else left, start + len(raw.rstrip())
-
-
-def _hash(*parts: object) -> str:
-    """Return the SHA-256 of everything that a section's embedding depends on."""
-    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()

@@ -36,10 +36,6 @@ def leaves_of(
     return cutter.cut_all(read(text, source, language))
 
 
-def texts(text: str, *, max_tokens: int = DEFAULT_MAX_TOKENS, language: str = "") -> list[str]:
-    return [leaf.text for leaf in leaves_of(text, max_tokens=max_tokens, language=language)]
-
-
 def shown_texts(text: str, *, source: str = "manual.md") -> list[str]:
     """The leaves as readers see them."""
     return [shown(leaf) for leaf in leaves_of(text, source=source)]

@@ -35,11 +35,6 @@ def pieces(text: str, max_tokens: int, *cuts: Cut) -> list[str]:
     return [text[start:end] for start, end in divide(text, limit=limit, cuts=cuts)]
 
 
-def test_the_coarsest_cut_that_does_comes_first() -> None:
-    text = "one two three, four five; six seven eight nine ten"
-    assert pieces(text, 5, CLAUSES, WORDS) == ["one two three, ", "four five; ", "six seven eight nine ten"]
-
-
 @given(
     st.text(alphabet="ab ,;\n|.x", max_size=300),
     st.integers(1, 20),
@@ -100,9 +95,3 @@ def test_table_rows_are_leaves_with_their_header() -> None:
         ("table_row", "| 12 | a \\| b | more |", "| Code | Meaning |"),
         ("prose", "End.", None),
     ]
-
-
-def test_a_long_row_is_divided_at_cells_and_keeps_its_header() -> None:
-    leaves = leaves_of("| a | b |\n|-|-|\n| one two three four | five six seven eight |", max_tokens=6)
-    assert [leaf.text for leaf in leaves] == ["| a | b |", "| one two three four |", "five six seven eight |"]
-    assert [leaf.metadata.get("header") for leaf in leaves] == [None, "| a | b |", "| a | b |"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from readers import dialects
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.dialects import FILL, display, mask
-from tests.readers.oracle import check_cover, count_words, leaves_of, read, shown_texts, texts
+from tests.readers.oracle import check_cover, count_words, leaves_of, shown_texts
 
 SEEN = [
     tuple(cell.replace("\\n", "\n").replace("\\r", "\r") for cell in line.split("\t"))
@@ -69,12 +68,6 @@ def test_the_rows_of_html_tables_have_their_column_names() -> None:
     ]
 
 
-def test_html_headings_begin_sections() -> None:
-    text = '# A\n\n<h2 id="x">One</h2>\n\nfirst\n\n<h3>Two</h3>\n\nsecond\n'
-    found = [(node.metadata["heading_path"], node.metadata["level"]) for node in read(text, "a.md")]
-    assert found == [(["A", "One"], 2), (["A", "One", "Two"], 3)]
-
-
 def test_code_is_left_as_it_is() -> None:
     for text in ("```html\n<b>{{ x }}</b>\n```\n", "    <b>{% x %}\n", "~~~\n:::note\n[[a]]\n~~~", "`[[a]]`"):
         assert mask(text) == text
@@ -113,7 +106,7 @@ def test_a_page_of_nothing_but_marks_has_neither_sections_nor_leaves(text: str) 
 
 def test_a_tag_is_known_by_its_closing_one_elsewhere() -> None:
     text = "Put <source> into <target>.\n\n<steps>\n\nOne.\n\n</steps>\n\n```\n</source>\n```\n"
-    assert texts(text) == ["Put <source> into <target>.", "One.", "</source>"]
+    assert [leaf.text for leaf in leaves_of(text)] == ["Put <source> into <target>.", "One.", "</source>"]
 
 
 PIECES, OPENINGS = json.loads(Path(__file__).with_name("pieces.json").read_text(encoding="utf-8")).values()
@@ -142,8 +135,4 @@ def test_no_text_takes_long(piece: str) -> None:
             display(mask(variant))
         return time.process_time() - started
 
-    assert seconds(60_000) < 2 or grows(seconds) < 3
-
-
-def grows(seconds: Callable[[int], float]) -> float:
-    return seconds(120_000) / seconds(60_000)
+    assert seconds(60_000) < 2 or seconds(120_000) / seconds(60_000) < 3

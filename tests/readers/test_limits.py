@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from readers import commonmark, cutting, sections
-from readers.commonmark import MAX_HEADER, MAX_TITLE
+from readers.commonmark import MAX_TITLE
 from readers.corpus import MarkdownCorpus
 from readers.cutting import SentenceCutter
 from readers.levels import Section, Sentence
@@ -31,13 +31,6 @@ def test_a_heading_longer_than_a_name_is_a_paragraph() -> None:
         ([name], f"one\n\n## {long}\n\ntwo")
     ]
     assert found[0].metadata["title"] == name
-
-
-def test_a_long_header_goes_with_its_rows_cut_and_is_a_row_whole() -> None:
-    header = "| " + "head " * 100 + "|"
-    _, leaves = cut(f"{header}\n|---|\n| row |\n")
-    assert leaves[-1].metadata["header"] == header[: MAX_HEADER - 1].rstrip() + "…"
-    assert leaves[0].text == header
 
 
 @pytest.mark.parametrize("max_tokens", [5, 30, 254])

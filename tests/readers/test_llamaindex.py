@@ -10,13 +10,9 @@ from llama_index.core.schema import MetadataMode, TextNode
 from readers.levels import document_id
 from readers.llamaindex import MarkdownReader, PunktSentenceParser
 from readers.source import ReaderError
-from tests.readers.oracle import count_words, leaves_of, read
+from tests.readers.oracle import leaves_of, read
 
 TEXT = "# A\n\n    code\n\n> One.\n> Two.\n\n1. Item\n\n| a |\n|---|\n| b |\n\n[r]: /x\n\n## B\n\nText.\r\n"
-
-
-def parser() -> PunktSentenceParser:
-    return PunktSentenceParser(count_tokens=count_words)
 
 
 def test_documents_are_sections_with_flat_metadata(tmp_path: Path) -> None:
@@ -41,7 +37,7 @@ def test_a_file_that_cannot_be_read_raises(tmp_path: Path, name: str) -> None:
 def test_leaves_of_documents_are_those_of_their_sections(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(TEXT, newline="")
     documents = MarkdownReader().load_data(tmp_path)
-    leaves = parser().get_nodes_from_documents(documents)
+    leaves = PunktSentenceParser().get_nodes_from_documents(documents)
     expected = leaves_of(TEXT, source="a.md")
     assert [(leaf.node_id, leaf.get_content()) for leaf in leaves] == [(e.node_id, e.text) for e in expected]
     assert [leaf.metadata["start_line"] for leaf in leaves] == [e.metadata["start_line"] for e in expected]
@@ -52,7 +48,9 @@ def test_leaves_of_documents_are_those_of_their_sections(tmp_path: Path) -> None
 
 def test_nodes_from_elsewhere_are_parsed_by_their_text() -> None:
     node = TextNode(id_="n1", text="# Title\n\nOne. Two.\n\n- Item\n", start_char_idx=100)
-    leaves = [leaf for leaf in parser().get_nodes_from_documents([node]) if isinstance(leaf, TextNode)]
+    leaves = [
+        leaf for leaf in PunktSentenceParser().get_nodes_from_documents([node]) if isinstance(leaf, TextNode)
+    ]
     assert [leaf.text for leaf in leaves] == ["# Title", "One.", "Two.", "Item"]
     assert [leaf.start_char_idx for leaf in leaves] == [100, 109, 114, 122]
     assert [leaf.metadata["start_line"] for leaf in leaves] == [1, 3, 3, 5]

@@ -54,18 +54,6 @@ def test_the_hash_changes_with_what_is_embedded() -> None:
     assert [a == b for a, b in zip(before, hashes("# A\n\none\n\n## C\n\ntwo"), strict=True)] == [True, False]
 
 
-def test_line_endings_move_offsets_only() -> None:
-    text = "# A\n\none\ntwo\n\n## B\n\n> three\n> four\n"
-    for variant in (text.replace("\n", "\r\n"), text.replace("\n", "\r")):
-        sections = read(variant)
-        assert [section.metadata["heading_path"] for section in sections] == [["A"], ["A", "B"]]
-        assert [variant[section.start_char_idx : section.end_char_idx] for section in sections] == [
-            section.text for section in sections
-        ]
-        assert [section.metadata["start_line"] for section in sections] == [3, 8]
-        assert [section.node_id for section in sections] == [section.node_id for section in read(text)]
-
-
 def test_ids_are_those_of_every_earlier_index() -> None:
     document = document_id("systems/ecs.md")
     section = section_id(document, ["ECS", "Cabin fan"], 0)
