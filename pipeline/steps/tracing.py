@@ -14,7 +14,7 @@ from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 
 from pipeline.answer import Answer, Passage
@@ -44,17 +44,14 @@ class TurnTracer:
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = without_password(url)
         if not re.fullmatch(r"https?://[^\s/]+\S*", url):
-            raise ConfigurationError(
-                f"ATHENA_PHOENIX_URL cannot be '{self._shown}': it is not the address of a web server.",
-                "Write it like http://127.0.0.1:6006, or leave it empty for no traces.",
-            )
+            problem = f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': that is no web server's address."
+            raise ConfigurationError(problem, "Write it like http://127.0.0.1:6006, or leave it empty.")
         address = url.rstrip("/").removesuffix(PATH)
         names = {"service.name": "athena", ResourceAttributes.PROJECT_NAME: "athena"}
-        self._exporter = OTLPSpanExporter(f"{address}{PATH}", timeout=TIMEOUT_S)
+        exporter = OTLPSpanExporter(f"{address}{PATH}", timeout=TIMEOUT_S)
         self._provider = TracerProvider(resource=Resource.create(names))
-        self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=1000))
+        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1000))
 
     def record(self, answer: Answer, passages: Sequence[Passage]) -> None:
         """Queue a span for a turn that has just ended, and below it one for each of its steps."""
@@ -66,15 +63,6 @@ class TurnTracer:
             span = tracer.start_span(step.name, below, start_time=round(at * NS), attributes=attributes)
             _end(span, step.status, step.detail, at=at + step.ms / 1000)
         _end(root, answer.status, " ".join(answer.notices[-1:]), at=start + answer.seconds)
-
-    def check(self) -> str:
-        """Return that the server takes traces; raises `ConfigurationError` where it does not."""
-        if self._exporter.export([]) is SpanExportResult.FAILURE:
-            raise ConfigurationError(
-                f"ATHENA_PHOENIX_URL is {self._shown}, and no traces are taken there.",
-                "Start it (`docker compose --profile phoenix up -d`), or empty the setting.",
-            )
-        return f"{self._shown} takes traces"
 
     def close(self) -> None:
         """Export what is queued, for about `TIMEOUT_S` at most, and stop."""

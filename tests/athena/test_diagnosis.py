@@ -16,7 +16,6 @@ from pipeline.errors import ModelUnavailable, StoreError
 from pipeline.models.base import ModelChoice
 from pipeline.stores.embedded.database import Database
 from tests.fakes import FakeEncoder
-from tests.pipeline.otlp_receiver import OtlpReceiver
 from tests.pipeline.searching import write_manual
 
 
@@ -101,11 +100,3 @@ def test_documents_that_the_bundled_model_cannot_read_are_named(tmp_path: Path) 
         found = check(diagnose(athena), "index")
     assert found.ok
     assert "1 document not in English (ja)" in found.fix
-
-
-def test_tracing_is_checked_where_it_is_switched_on(tmp_path: Path) -> None:
-    with OtlpReceiver() as receiver:
-        for receiver.status in (200, 400):
-            with opened_in(tmp_path, phoenix_url=receiver.url) as athena:
-                found = diagnose(athena).checks[-1]
-            assert (found.name, found.ok) == ("tracing", receiver.status == 200)
