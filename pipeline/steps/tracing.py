@@ -45,7 +45,7 @@ class TurnTracer:
 
     def __init__(self, url: str) -> None:
         if not re.fullmatch(r"https?://[^\s/]+\S*", url):
-            problem = f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': that is no web server's address."
+            problem = f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': no address of a web server."
             raise ConfigurationError(problem, "Write it like http://127.0.0.1:6006, or leave it empty.")
         address = url.rstrip("/").removesuffix(PATH)
         names = {"service.name": "athena", ResourceAttributes.PROJECT_NAME: "athena"}

@@ -118,24 +118,6 @@ def test_as_many_quotes_are_shown_as_are_enough_at_most_three(
     assert [quote.unit.folded for quote in quotes] == [False] * shown + [True] * (len(quotes) - shown)
 
 
-def test_quotes_of_next_to_no_chance_are_left_out(
-    manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = quotes_for(manual, "fan")
-    monkeypatch.setattr(quoting, "WORTH_QUOTING", every[1].chance / every[0].chance)
-    assert len(quotes_for(manual, "fan")) == 2 < len(every)
-
-
-def test_a_longer_limit_only_adds(manual: EmbeddedStore) -> None:
-    spans = [
-        [(quote.citation.start, quote.citation.end) for quote in quotes_for(manual, "fan", limit=n)]
-        for n in (1, 2, 4)
-    ]
-    assert spans[0] == spans[1][:1] == spans[2][:1]
-    assert spans[1] == spans[2][:2]
-    assert [len(found) for found in spans] == [1, 2, 4]
-
-
 def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("fan")
     unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))
@@ -176,11 +158,6 @@ def test_no_quote_is_longer_than_it_may_be(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"pump.md": f"# Pump\n\n{long}\n\n{long.replace('coolant', 'oil')}\n"})
     quotes = quotes_for(store, "Where does the pump leak coolant?")
     assert 0 < max(len(quote.citation.quote) for quote in quotes) <= MOST_CHARACTERS
-
-
-def test_no_passages_no_quotes(manual: EmbeddedStore) -> None:
-    empty = make_search(manual, paths="nowhere/*").search(QUESTION)
-    assert choose_quotes(empty, store=manual, encoder=ENCODER, limit=3) == []
 
 
 def test_a_section_that_was_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:

@@ -89,6 +89,6 @@ def test_names_are_looked_for_further_down_where_there_are_any(
     store: Any = SimpleNamespace(
         get_many=lambda ids: calls.append(len(ids)) or {id_: by_id[id_] for id_ in ids}, lacking=frozenset
     )
-    ranking = [Fused(node.node_id, 1 - n / 30, {}) for n, node in enumerate(nodes)]
+    ranking = [Fused(node.node_id, 1 - n / 30) for n, node in enumerate(nodes)]
     found = fetch_sections(ranking, question, store=store, depth=2)
     assert (calls, len(found), nodes[first] in [node for _, node in found]) == (asked, 2, True)

@@ -18,7 +18,7 @@ from tests.pipeline.searching import section_named
 
 def run(store: EmbeddedStore, *ranking: str, scores: dict[str, dict[str, float]]) -> list[Passage]:
     """The passages for a ranking of sections with found sentences."""
-    fused = [Fused(section_id, 1.0 - n / 10, {}) for n, section_id in enumerate(ranking)]
+    fused = [Fused(section_id, 1.0 - n / 10) for n, section_id in enumerate(ranking)]
     found = fetch_sections(fused, "fan", store=store, depth=99)
     return gather(found, scores, nodes=store)
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.answer import Passage
-from pipeline.finding.verdict import UNCALIBRATED, Calibration, calibrated, judge, sigmoid, signals
+from pipeline.finding.verdict import UNCALIBRATED, Calibration, calibrated, judge, signals
 from pipeline.stores.base import Hit, SearchResponse
 from tests.pipeline.passages import make_passage
 
@@ -81,11 +78,3 @@ def test_a_model_that_was_not_calibrated_goes_by_words_and_a_set_threshold_is_ke
         for share in (0.0, 0.5, 1.0)
     ]
     assert verdicts == ["not in the documents", "closest", "answered"]
-
-
-@given(st.floats(-1e6, 1e6))
-def test_a_probability_is_one_and_grows_with_its_signal(logit: float) -> None:
-    assert 0 <= float(sigmoid(logit)) <= 1
-    assert sigmoid(np.array([-100.0, 0.0, 100.0])) == pytest.approx([0.0, 0.5, 1.0])
-    one, two = (MODEL.probability({"coverage": share}) for share in (0.2, 0.8))
-    assert one < two

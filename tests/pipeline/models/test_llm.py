@@ -141,12 +141,6 @@ def test_a_missing_model_a_wrong_key_and_a_silent_server_have_their_reasons(
         assert "sent nothing" in choose_language_model("ollama/m", options=given)[1].detail
 
 
-def test_an_openai_model_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.models.llm.find_spec", lambda _: None)
-    llm, choice = choose_language_model("openai/gpt-x", options=options(openai_api_key=KEY))
-    assert llm is None and "pip install" in choice.fix
-
-
 @pytest.mark.parametrize("name", ["", "gpt-4", "ollama/", "ollama", "auto/x", "none/x"])
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="ATHENA_LLM"):
