@@ -90,10 +90,12 @@ def answer_errors(app: FastAPI) -> None:
 def _respond(request: Request, error: Exception) -> JSONResponse:
     shape = error_out(error)
     status, headers = int(shape.error.code or SERVER_ERROR), getattr(error, "headers", None)
-    if status == NOT_ALLOWED:  # Starlette names the methods of one route alone
-        here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-        methods = {method for route in here for method in getattr(route, "methods", None) or ()}
-        headers = {"Allow": ", ".join(sorted(methods))}
+    if status == NOT_ALLOWED:  # FastAPI names no method of a router that it included
+        routers = [getattr(route, "original_router", None) for route in request.app.routes]
+        routes = [route for router in routers if router for route in router.routes]
+        here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+        methods = {method for route in here if route.path == here[0].path for method in route.methods}
+        headers = {"Allow": ", ".join(sorted(methods))} if methods else headers
     if status == UNAUTHORIZED:
         headers = {"WWW-Authenticate": "Bearer"}
     return JSONResponse(shape.model_dump(), status, headers)

@@ -119,6 +119,11 @@ def test_a_body_that_is_no_json_is_refused(serve: Serve) -> None:
     assert client.post("/api/search", content=b'{"query": "fan"}', headers=as_text).status_code == 400
 
 
+def test_a_wrong_method_is_told_the_right_ones(serve: Serve) -> None:
+    refused = serve().client().patch("/api/documents/fan.md")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "DELETE, GET, PUT")
+
+
 def test_a_store_that_is_down_is_503_on_every_protocol(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     served = serve()
 
