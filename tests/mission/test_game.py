@@ -80,14 +80,12 @@ def test_whatever_is_typed_is_answered(lines: list[str]) -> None:
             assert all(0 <= start < end <= len(text) for start, end, _ in marks(text))
 
 
-def test_the_panel_shows_gauges_and_alarms() -> None:
+def test_the_panel_shows_gauges() -> None:
     game = Game.start("coolant-pump")
     shown = {gauge.label: gauge for gauge in gauges(game.ship, game.state)}
-    assert shown["carbon dioxide"].part == "ECS-CAB-S1"
-    assert shown["computer"].value
+    assert (shown["carbon dioxide"].part, bool(shown["computer"].value)) == ("ECS-CAB-S1", True)
     game.run("power off CMP-CPU-1")
     assert {g.label: g.value for g in gauges(game.ship, game.state)}["computer"] is None
-    assert "W-602" in {alarm.code for alarm in game.alarms()}
 
 
 def test_a_command_takes_time_and_ends_alarms() -> None:
@@ -158,15 +156,12 @@ LOADED = ["set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRI
     ("level", "lines", "place"),
     [
         ("ln2-tank", ["power on ECS-LN2-T1"], 3),
-        ("two-levels-down", ["power on EPS-INV-2"], 3),
         ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2"], 2),
         ("radio-key", ["set COM-SBT-1 KEY QUARRY-31"], 2),
-        ("mixture", ["set ECS-O2-R1 SETPOINT 21.0"], 3),
         ("mixture", ["set ECS-O2-R1 SETPOINT 21.0", "set ECS-N2-R1 SETPOINT 70.0"], 4),
         ("headache", ["telemetry ECS-CAB-S2"], 1),
         ("co2-race", LOADED, 1),
         ("co2-race", [*LOADED, "set AIR-CTRL CO2_BED ECS-CO2-L"], 2),
-        ("main-bus", ["set ATM-CTRL BUS B"], 2),
     ],
 )
 def test_hints_begin_where_the_player_is(level: str, lines: list[str], place: int) -> None:
@@ -174,11 +169,6 @@ def test_hints_begin_where_the_player_is(level: str, lines: list[str], place: in
     for line in lines:
         game.run(line)
     assert game.hints_left[0] == place
-
-
-def test_the_last_hint_is_never_passed_over() -> None:
-    for level in all_levels().values():
-        assert not level.hints[-1].done
 
 
 def test_a_game_that_cannot_be_saved_says_so(tmp_path: Path) -> None:

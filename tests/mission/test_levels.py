@@ -66,12 +66,9 @@ def test_every_command_of_a_script_is_in_the_section_that_it_names(level: str) -
         assert section in sections(), section
         text = sections()[section].lower()
         verb, ids = command.split()[0], PART_ID.findall(command)
-        if verb == "set":
-            needed = [*ids, command.split()[2]] if command.split()[3] not in ids else ids
-        elif verb in ("power", "self-test", "show", "telemetry"):
-            needed = ids if len(command.split()) < 3 else [*ids]
-        else:
-            needed = [verb]
+        needed = ids if verb in ("set", "power", "self-test", "show", "telemetry") else [verb]
+        if verb == "set" and command.split()[3] not in ids:
+            needed = [*ids, command.split()[2]]
         general = section.startswith("reference/console.md")
         missing = [word for word in needed if word.lower() not in text]
         assert not missing or (general and verb in text), f"{section} does not mention {missing} of {command}"
@@ -104,11 +101,9 @@ def test_waiting_loses(level: str) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_powering_everything_on_does_not_win(level: str, ship: Ship) -> None:
     game = Game.start(level)
-    for part in ship.parts:
-        if not game.state.switches[part]:
-            game.run(f"power on {part}")
-    for _ in range(40):
-        game.run("wait 3h")
+    off = [part for part in ship.parts if not game.state.switches[part]]
+    for line in [*(f"power on {part}" for part in off), *["wait 3h"] * 40]:
+        game.run(line)
     assert game.outcome is Outcome.LOST
 
 
@@ -123,30 +118,14 @@ def test_powering_everything_on_does_not_win(level: str, ship: Ship) -> None:
         ("headache", ["power on ECS-CO2-A", "wait 30m", "set AIR-CTRL CO2_BED ECS-CO2-A", "wait 4h"]),
         ("co2-race", ["set ECS-CO2-A VENT OPEN", "set ECS-CO2-A MODE BAKE", "wait 2h"]),
         ("co2-race", ["power on ECS-CO2-B", "set AIR-CTRL CO2_BED ECS-CO2-B", "wait 2h"]),
-        (
-            "main-bus",
-            ["set EPS-BUS-A BREAKER CLOSED", "power off EPS-BUS-A", "power on EPS-BUS-A", "wait 5h"],
-        ),
         ("coolant-pump", ["power on ECS-CLP-2", "set THM-CTRL COOLANT_PUMP ECS-CLP-2", "wait 6h"]),
         ("ln2-tank", ["power on ECS-LN2-T2", "wait 10m"]),
         ("red-needle", ["set ECS-CTRL CABIN_SENSOR ECS-CAB-S2", "wait 2h"]),
-        ("red-needle", ["set ECS-N2-R1 SETPOINT 70.0", "wait 2h", "set ECS-N2-R1 SETPOINT 72.9", "wait 2h"]),
         ("moving-target", ["set ECS-RAD-1 ISOLATION CLOSED", "wait 1h"]),
-        (
-            "moving-target",
-            [*script("moving-target")[3:6], "wait 15m", "set THM-CTRL HEAT_SINK ECS-RAD-1", "wait 2h"],
-        ),
     ],
 )
 def test_tempting_mistakes_do_not_win(level: str, wrong: list[str]) -> None:
     assert played(level, wrong).outcome is not Outcome.WON
-
-
-def test_moving_everything_without_shedding_opens_the_breaker() -> None:
-    lines = [line for line in script("main-bus") if line != "power off STO-FRZ-1"]
-    game = played("main-bus", lines)
-    assert game.outcome is Outcome.LOST
-    assert game.reason == "both main buses are dead"
 
 
 def test_an_overload_can_be_mended_for_ten_minutes() -> None:

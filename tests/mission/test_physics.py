@@ -13,7 +13,6 @@ from mission.air import GAS_KG_PER_KPA, LN2_TANK_KG, LOX_TANK_KG
 from mission.alarms import active_alarms
 from mission.ship import Ship
 from mission.state import Fault, ShipState, sound_state
-from mission.status import Status, statuses
 from tests.mission.conftest import Change, advance
 
 H = 60
@@ -166,20 +165,6 @@ def test_gas_is_neither_made_nor_lost(changed: Change, start: dict[str, float]) 
     after = changed(minutes=1 + hours * H, cabin=start, settings=RELIEF_SHUT)
     used = 1.831 * hours * 0.37 + (0.12 + 0.02) * hours * GAS_KG_PER_KPA
     assert mass_of_gas(before) - mass_of_gas(after) == pytest.approx(used, rel=1e-4)
-
-
-def test_overload_opens_the_breaker(ship: Ship, changed: Change) -> None:
-    tripped = changed(settings={c: {"BUS": "B"} for c in ship.controllers})
-    assert tripped.setting("EPS-BUS-B", "BREAKER") == "OPEN"
-    assert statuses(ship, tripped)["EPS-BUS-B"] == Status.OFFLINE
-
-
-def test_a_lost_carrier_hides_that_the_key_is_wrong(ship: Ship, changed: Change) -> None:
-    own = {"COM-SBT-1": {"KEY": "MESA-31"}, "COM-HGA-1": {"POINTING": "MANUAL", "AZIMUTH": "200"}}
-    assert codes(ship, changed(settings=own)) >= {"C-501", "C-503"}
-    assert "C-502" not in codes(ship, changed(settings=own))
-    own["COM-HGA-1"]["AZIMUTH"] = "118"
-    assert "C-502" in codes(ship, changed(settings=own))
 
 
 @pytest.mark.slow
