@@ -7,9 +7,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
 
@@ -69,23 +69,6 @@ ONLY_IN = {
     ),
 }
 
-# Modules whose distribution has another name.
-KNOWN_AS = {
-    "Stemmer": "pystemmer",
-    "bs4": "beautifulsoup4",
-    "bson": "pymongo",
-    "dateutil": "python-dateutil",
-    "grpc": "grpcio",
-    "markdown_it": "markdown-it-py",
-    "openinference.semconv": "openinference-semantic-conventions",
-    "opentelemetry.context": "opentelemetry-api",
-    "opentelemetry.trace": "opentelemetry-api",
-    "opentelemetry.util": "opentelemetry-api",
-    "trulens.apps": "trulens-core",
-    "weaviate": "weaviate-client",
-    "yaml": "pyyaml",
-}
-
 FILES = [ROOT / "app.py", *(path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))]
 NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
@@ -103,27 +86,17 @@ def parse(name: str) -> ast.Module:
     return ast.parse((ROOT / name).read_text(encoding="utf-8"), filename=name)
 
 
-def imports(tree: ast.AST, package: str) -> Iterator[tuple[str, ast.AST]]:
-    """Everything imported, as full names of modules (or of what is in them)."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                above = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*above, base]).rstrip(".")
-            for alias in node.names:
-                yield f"{base}.{alias.name}", node
-
-
 @cache
 def imports_of(name: str) -> tuple[tuple[str, ast.AST], ...]:
-    """Everything that a file imports, by full names."""
-    path = ROOT / name
-    package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
-    return tuple(imports(parse(name), package))
+    """Everything that a file imports, by full names of modules, or of what is in them."""
+    found: list[tuple[str, ast.AST]] = []
+    for node in ast.walk(parse(name)):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name}:{node.lineno} imports relatively"
+            found += [(f"{node.module}.{alias.name}", node) for alias in node.names]
+    return tuple(found)
 
 
 def ours(full: str) -> str:
@@ -197,16 +170,18 @@ def test_every_package_that_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     declared = {canonicalize_name(Requirement(line).name) for line in lines}
-    missing = {
-        full: name
-        for name in NAMES
-        if name.startswith(SHIPPED)
-        for full, _ in imports_of(name)
-        if not ours(full) and full.partition(".")[0] not in sys.stdlib_module_names
-        if not declared & {known for module, known in KNOWN_AS.items() if f"{full}.".startswith(f"{module}.")}
-        if not any(f"{canonicalize_name(full.replace('.', '-'))}-".startswith(f"{one}-") for one in declared)
-    }
-    assert not missing, missing
+    known = packages_distributions()
+    files = (name for name in NAMES if name.startswith(SHIPPED))
+    used = {full.partition(".")[0] for name in files for full, _ in imports_of(name)}
+
+    def is_declared(module: str) -> bool:
+        names = map(canonicalize_name, known.get(module, ()))  # none: it is not installed here
+        return module not in known or any(
+            f"{name}-".startswith(f"{one}-") for name in names for one in declared
+        )
+
+    missing = {one for one in used if not is_declared(one)}
+    assert not missing - {*sys.stdlib_module_names, *PACKAGES, "app"}, missing
 
 
 def test_the_pages_about_the_house_name_files_that_exist() -> None:
