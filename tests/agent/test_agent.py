@@ -14,7 +14,7 @@ from agent.agent import NO_ROOM
 from agent.tools import MOST_CHARACTERS, result_text
 from athena import Athena, open_athena
 from pipeline.redaction import hide
-from pipeline.steps.events import AnswerFinished, StepFinished
+from pipeline.steps.events import AnswerFinished
 from tests.agent.conftest import ANSWERED, QUESTION, Ask, call, calls
 from tests.fake_llm import FakeLLM
 from tests.servers import OllamaServer, Reply
@@ -256,15 +256,3 @@ def test_athenas_own_tools_keep_their_names(ask: Ask, agent: Agent) -> None:
     agent.add_tool(search, reads=True)
     llm = FakeLLM([call("search", query="fan"), ANSWERED])
     assert ask(llm).citations and "quokka" not in llm.prompts[-1]
-
-
-def test_every_step_is_an_event_as_it_ends(fan: Athena, agent: Agent) -> None:
-    llm = FakeLLM([call("search", query="tank"), ANSWERED])
-    events = fan.chat(llm=llm, agent=agent).run(QUESTION)
-    names = [event.step.name for event in events if isinstance(event, StepFinished)]
-    assert [name for name in names if name in ("tool", "generate", "verify")] == [
-        "tool",
-        "tool",
-        "generate",
-        "verify",
-    ]

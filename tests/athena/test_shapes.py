@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from athena.shapes import AnswerOut, SearchOut
 from pipeline.answer import Answer, Answerability, Citation, Retrieval, Support, Unit
-from pipeline.finding.why import Place, Why
 from pipeline.steps.records import Step
 from tests.pipeline.passages import make_passage
 
@@ -79,14 +78,4 @@ def test_answer() -> None:
         "recalled": [{"id": "m", "text": "I am Ada."}],
         "scope": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
         "conversation_id": "c", "turn_id": "t", "usage": None,
-    }  # fmt: skip
-
-
-def test_why() -> None:
-    why = Why("fan.md", ("Fan",), "merge", "Too far down.", {"fused": Place(3, 1.5), "reranked": Place()})
-    found = SearchOut.of(Retrieval("Why?", (), Answerability(0.1, 0.4))).model_copy(update={"why": why})
-    assert found.model_dump(mode="json")["why"] == {
-        "source": "fan.md", "heading_path": ["Fan"], "dropped_by": "merge", "explanation": "Too far down.",
-        "places": {"fused": {"rank": 3, "score": 1.5}, "reranked": {"rank": None, "score": None}},
-        "final_rank": None,
     }  # fmt: skip

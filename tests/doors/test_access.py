@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from athena.settings import Settings
 from doors import open_api
 from pipeline.errors import ConfigurationError
 from tests.doors.conftest import Serve
@@ -98,9 +97,3 @@ def test_two_users_see_nothing_of_each_other_on_any_route(serve: Serve) -> None:
     assert bob.get("/api/memory", params={"query": SECRET}).json() == []
     assert SECRET in ann.get("/api/memory").text
     assert ann.get(f"/api/conversations/{talk}").is_success
-
-
-def test_settings_that_open_nothing_serve_health_alone(serve: Serve) -> None:
-    served = serve()
-    app = open_api(Settings(doors="none", data_dir=served.athena.settings.data_dir), served.client, page=True)
-    assert [route.path for route in app.routes if hasattr(route, "path")][-1] == "/health"
