@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer, Message, Retrieval, Verdict
+from pipeline.answer import Answer, Message, Verdict
 from pipeline.answering import replies
 from pipeline.answering.kept_conversation import KeptConversation, conversation_of, history_of, messages_of
 from pipeline.answering.prompts import Source, fitting_history
@@ -37,7 +37,6 @@ from pipeline.steps.events import (
     Emit,
     RunFailed,
     SourcesFound,
-    StepFinished,
     Trace,
     streamed,
 )
@@ -154,12 +153,19 @@ class ChatRecipe:
 
     def _retrieve(self, turn: RunningTurn, emit: Emit) -> None:
         """Search for the queries; without a model also together with the question before."""
-        found = [self._search(turn, query, emit) for query in turn.queries]
+        search = partial(
+            self.parts.hybrid_search.search,
+            options=turn.options,
+            hypothesis=turn.hypothesis,
+            stop=turn.stop,
+            trace=turn.trace,
+        )
+        found = [search(query) for query in turn.queries]
         turn.retrieval = merge_retrievals(found, turn.question, top_k=turn.options.top_k)
         earlier = earlier_question(turn.history) if self.parts.llm is None else ""
         if earlier and not turn.stop.is_set():
             before = len(turn.trace.steps)
-            other = self._search(turn, f"{earlier}: {turn.question}", emit)
+            other = search(f"{earlier}: {turn.question}")
             if earlier_leads(turn.question, turn.retrieval, other):
                 turn.retrieval, turn.carried = other, earlier
                 turn.queries = (other.question,)
@@ -171,17 +177,6 @@ class ChatRecipe:
         scope = as_scope(turn.options.paths)
         if scope and not any(matches(source, scope) for source in turn.file_hashes):
             turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
-
-    def _search(self, turn: RunningTurn, query: str, emit: Emit) -> Retrieval:
-        """Search for one query; its steps join those of the turn, also where it fails."""
-
-        def noted(event: ChatEvent) -> None:
-            if isinstance(event, StepFinished):
-                turn.trace.steps.append(event.step)
-            emit(event)
-
-        search, hypothesis = self.parts.hybrid_search, turn.hypothesis
-        return search.search(query, options=turn.options, hypothesis=hypothesis, stop=turn.stop, emit=noted)
 
     def _quote_or_tell(self, turn: RunningTurn) -> Answer:
         """Answer without a model: what the user said before, quotes, or that nothing was found."""

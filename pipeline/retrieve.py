@@ -30,7 +30,7 @@ from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.models.onnx import CORES
 from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
-from pipeline.steps.events import KEPT_RANKS, Emit, Trace
+from pipeline.steps.events import KEPT_RANKS, Trace
 from pipeline.stores.base import DocumentStore, Ranking, SearchRequest, SearchResponse, Vector
 from pipeline.words import well_formed
 
@@ -57,23 +57,24 @@ class HybridSearch:
         hypothesis: str = "",
         ranks: int | None = KEPT_RANKS,
         stop: threading.Event | None = None,
-        emit: Emit | None = None,
+        trace: Trace | None = None,
     ) -> Retrieval:
         """Passages for a question, best first, with the verdict and the steps.
 
         A `hypothesis` is a hypothetical answer, whose vector joins the question's (HyDE, Gao et al., 2022).
-        The steps keep the first `ranks` of each list (None = all); `emit` gets their events. Once `stop` is
-        set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a reranker that fails is a
-        failed step.
+        The steps join a `trace`; without one, they keep the first `ranks` of each list (None = all). Once
+        `stop` is set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a reranker that
+        fails is a failed step.
         """
         options, stop, index = options or self.options, stop or threading.Event(), self.store
-        trace, asked = Trace(ranks=ranks, emit=emit), well_formed(question[:LONGEST])
+        trace, asked = trace or Trace(ranks=ranks), well_formed(question[:LONGEST])
+        begun = len(trace.steps)
         with trace.step("correct", question=asked) as correcting:
             question = corrected(asked, index) if correcting.is_on(options.spelling) else asked
             correcting.data["corrected"] = question if question != asked else ""
         with AT_ONCE:
             passages, verdict = self._find(question, hypothesis, options, trace, stop)
-        steps, was = tuple(trace.steps), asked if asked != question else ""
+        steps, was = tuple(trace.steps[begun:]), asked if asked != question else ""
         return Retrieval(question, tuple(passages), verdict, steps, was)
 
     def _find(
