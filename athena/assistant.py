@@ -319,14 +319,14 @@ class Athena:
 
         return arriving(self.stream(question, history=history, **asking))
 
-    def rate(self, turn_id: str, value: int | None, word: str = "", *, private: bool = False) -> None:
-        """Store the reader's rating of an answer: 1, -1, or None to take it back, with a comment.
+    def rate(self, turn_id: str, value: int | None, *, private: bool = False) -> None:
+        """Store the reader's rating of an answer: 1, -1, or None to take it back.
 
         It also moves the importance of the memories of that turn. Raises `UnknownConversation` where the
         answer is not stored any more.
         """
         conversations = self.private_conversations if private else self.conversations
-        conversations.set_feedback(turn_id, value, word)
+        conversations.set_feedback(turn_id, value)
         if not private:
             user = conversations.get(conversations.turn(turn_id).answer.conversation_id).info.user
             self.memory_of(user).rated(turn_id, value)

@@ -108,7 +108,6 @@ class KeptConversation:
         begun = parts.conversations.create(
             title_of(turn.message),
             user=parts.user,
-            assistant=parts.persona.name,
             scope=as_scope(parts.options.paths),
         )
         self.id = begun.info.id

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
@@ -32,8 +33,7 @@ LEAST_INTERVAL_S = 1e-6
 class ConversationInfo:
     """One conversation without its turns; times in seconds since the epoch.
 
-    `assistant` is the name of the persona that answers, "" where it is not known. `scope` has the globs of
-    the documents to search, none for all.
+    `scope` has the globs of the documents to search, none for all.
     """
 
     id: str
@@ -41,8 +41,10 @@ class ConversationInfo:
     created_at: float
     updated_at: float
     user: str = DEFAULT_USER
-    assistant: str = ""
     scope: tuple[str, ...] = ()
+
+
+_INFO = TypeAdapter(ConversationInfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,10 @@ class Conversations:
 
     # -- conversations ----------------------------------------------------------------------------------
 
-    def create(
-        self, title: str = "", *, user: str = DEFAULT_USER, assistant: str = "", scope: Sequence[str] = ()
-    ) -> Conversation:
+    def create(self, title: str = "", *, user: str = DEFAULT_USER, scope: Sequence[str] = ()) -> Conversation:
         """A new, empty conversation; without a title it gets one from its first question."""
         now = self.clock()
-        info = ConversationInfo(str(uuid.uuid4()), title, now, now, user, assistant, tuple(scope))
+        info = ConversationInfo(str(uuid.uuid4()), title, now, now, user, tuple(scope))
         self.save(info)
         return Conversation(info, ())
 
@@ -209,9 +209,9 @@ class Conversations:
 
         self.change_turn(turn_id, chosen)
 
-    def set_feedback(self, turn_id: str, value: int | None, text: str = "") -> None:
+    def set_feedback(self, turn_id: str, value: int | None) -> None:
         """Store the reader's rating of an answer: 1, -1, or None; raises `UnknownConversation`."""
-        self.change_turn(turn_id, lambda turn: replace(turn, feedback=value, feedback_text=text))
+        self.change_turn(turn_id, lambda turn: replace(turn, feedback=value))
 
     def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
         """Store the embeddings of turns whose recalled texts are still these; no revision rises."""
@@ -311,10 +311,9 @@ def _row_of(info: ConversationInfo) -> Row:
         user=info.user,
         at=info.updated_at,
         text=well_formed(info.title).casefold(),
-        head=well_formed(json.dumps(asdict(info), ensure_ascii=False)),
+        head=well_formed(_INFO.dump_json(info).decode()),
     )
 
 
 def _info_of(row: Row) -> ConversationInfo:
-    head = json.loads(row.head)
-    return ConversationInfo(**{**head, "scope": tuple(head["scope"])})
+    return _INFO.validate_json(row.head)

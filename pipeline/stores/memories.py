@@ -94,36 +94,35 @@ class Entity:
     user: str
     name: str
     type: str = ""
-    aliases: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
-    """An entity was spoken of at a time: an entry of the memory stream."""
+class Spoken:
+    """What was said at a time: in a turn or a document, and the memory that says it, if there is one."""
 
     id: str
     user: str
-    entity_id: str
     at: float
-    memory_id: str = ""  # the memory that speaks of it, if there is one
+    memory_id: str = ""
     turn_id: str = ""
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """`subject` `label` `object`, between two entities, as said at a time."""
+class Mention(Spoken):
+    """An entity was spoken of: an entry of the memory stream."""
 
-    id: str
-    user: str
+    entity_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation(Spoken):
+    """`subject` `label` `object`, between two entities."""
+
     subject_id: str
     label: str
     object_id: str
-    at: float
-    memory_id: str = ""
-    turn_id: str = ""
-    source: str = ""
 
 
 MemoryRow = Memory | Entity | Mention | Relation
@@ -251,7 +250,7 @@ def _stored(row: MemoryRow) -> Row:
         id=_key(row.user, row.id),
         user=row.user,
         group=_kind_of(row),
-        at=row.created_at if isinstance(row, Memory) else getattr(row, "at", 0.0),
+        at=row.created_at if isinstance(row, Memory) else row.at if isinstance(row, Spoken) else 0.0,
         embedding=row.embedding if isinstance(row, Memory) else b"",
         body=json.dumps(plain_object(row), ensure_ascii=False),
     )

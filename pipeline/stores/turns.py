@@ -36,7 +36,6 @@ class Turn:
     answer: Answer
     created_at: float
     feedback: int | None = None
-    feedback_text: str = ""
     versions: tuple[Answer, ...] = ()
 
     @property

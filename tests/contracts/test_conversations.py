@@ -95,10 +95,9 @@ class TestConversations:
     def test_feedback_is_kept_and_taken_back(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
         turn = conversations.save_turn(id_, answer())
-        conversations.set_feedback(turn, -1, "wrong")
-        assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(-1, "wrong")]
-        conversations.set_feedback(turn, None)
-        assert [(t.feedback, t.feedback_text) for t in conversations.get(id_).turns] == [(None, "")]
+        for value in (-1, None):
+            conversations.set_feedback(turn, value)
+            assert conversations.turn(turn).feedback == value
 
     def test_several_threads_write_at_once(self, conversations: Conversations) -> None:
         id_ = conversations.create().info.id
@@ -126,10 +125,10 @@ class TestConversations:
         (kept,) = conversations.get(id_).turns
         assert replace(kept.answer, turn_id="", conversation_id="") == given
 
-    def test_each_belongs_to_a_user_and_an_assistant(self, conversations: Conversations) -> None:
-        mine = conversations.create("Mine", user="Zoë", assistant="Selene").info
+    def test_each_belongs_to_a_user(self, conversations: Conversations) -> None:
+        mine = conversations.create("Mine", user="Zoë").info
         theirs = conversations.create("Theirs").info
-        assert (mine.user, mine.assistant, theirs.user, theirs.assistant) == ("Zoë", "Selene", "local", "")
+        assert (mine.user, theirs.user) == ("Zoë", "local")
         assert [info.id for info in conversations.list(user="Zoë")] == [mine.id]
         assert [info.id for info in conversations.list(user="local")] == [theirs.id]
         assert conversations.list(user="zoë") == []
@@ -273,13 +272,13 @@ def said(conversations: Conversations, id_: str) -> list[str]:
 def test_another_answer_to_the_same_question_keeps_the_former_ones(conversations: Conversations) -> None:
     made = conversations.create(user="ann").info.id
     why, then = (conversations.save_turn(made, answer(question, "A.")) for question in ("Why?", "Then?"))
-    conversations.set_feedback(why, -1, "wrong")
+    conversations.set_feedback(why, -1)
     for text in ("B.", "C."):
         assert conversations.save_turn(made, answer("Why?", text), instead_of=why) == why
     conversations.save_turn(made, answer("Why?", "C!", turn_id=why))  # as it is written on
     turn = conversations.turn(why)
     assert [found.text for found in (*turn.versions, turn.answer)] == ["A.", "B.", "C!"]
-    assert (turn.feedback, turn.feedback_text) == (None, "")
+    assert turn.feedback is None
     assert [turn.id for turn in conversations.get(made).turns] == [why, then]
     conversations.choose(why, 1)
     turn = conversations.turn(why)

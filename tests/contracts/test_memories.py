@@ -60,9 +60,7 @@ def test_every_field_comes_back(open_store: OpenStore) -> None:
             MemorySource(memory_id="m"),
         ),
     )
-    entity = Entity(
-        id="e", user="ann", name="Ann", type="person", aliases=("A.",), attributes={"$a.b": "c.d"}
-    )
+    entity = Entity(id="e", user="ann", name="Ann", type="person", attributes={"$a.b": "c.d"})
     mention = Mention(id="n", user="ann", entity_id="e", at=1.0, memory_id="m", turn_id="t", source="a.md")
     relation = Relation(
         id="r", user="ann", subject_id="e", label="likes", object_id="f", at=2.0, memory_id="m", turn_id="t"

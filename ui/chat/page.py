@@ -93,9 +93,7 @@ def ask(
 ) -> None:
     """Start answering a question in a conversation, or in a new one; see `OnAsk`."""
     drawn = conversation_id or state.drawn_conversation_id()
-    conversation = drawn or whose.begin(
-        title_of(question), assistant=process.persona().name, scope=take_scope()
-    )
+    conversation = drawn or whose.begin(title_of(question), scope=take_scope())
     try:
         start_answer(question, conversation_id=conversation, instead_of=instead_of, files=files,
                      begins=not drawn)  # fmt: skip

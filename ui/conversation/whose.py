@@ -70,11 +70,11 @@ def set_private(*, on: bool) -> None:
     state.open_conversation("")
 
 
-def begin(title: str, *, assistant: str, scope: Sequence[str] = ()) -> str:
+def begin(title: str, *, scope: Sequence[str] = ()) -> str:
     """Begin a conversation of this session's user; return its id."""
     athena = process.athena()
     store = athena.private_conversations if is_private() else athena.conversations
-    made = store.create(title, user=user(), assistant=assistant, scope=scope).info.id
+    made = store.create(title, user=user(), scope=scope).info.id
     if is_private():
         kept(Whose).begun.append(made)
     return made

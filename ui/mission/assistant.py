@@ -108,7 +108,7 @@ def ask(game: Game, question: str, *, instead_of: str = "") -> None:
     found = _conversation(game)
     if found is None:
         private = process.athena().private_conversations
-        found = private.create(game.level.title, user=whose.user(), assistant=persona.name)
+        found = private.create(game.level.title, user=whose.user())
         game.conversation_id = found.info.id
         saved_games().save(game)
     start_answer(question, conversation_id=found.info.id, persona=persona, instead_of=instead_of)

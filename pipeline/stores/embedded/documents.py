@@ -8,20 +8,16 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any, NamedTuple
 
-from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, StoredNode
 from pipeline.stores.base import (
-    DocumentInfo,
     Hit,
     Manifest,
     NewDocument,
     Ranking,
-    Statistics,
-    StoredDocument,
     check_manifest,
 )
 from pipeline.stores.embedded.database import as_json
@@ -31,8 +27,8 @@ from pipeline.stores.metadata import own_metadata, whole_metadata
 STORED_VECTORS = "<f2"
 """Half precision: half the file, and cosines within 0.0002 of those of float32."""
 
-_INFO = "id, source, root, title, hash, sections, sentences, characters, indexed_at"
-_LANGUAGES = "SELECT language, count(*) FROM document GROUP BY 1 ORDER BY 2 DESC, 1"
+INFO = "id, source, root, title, hash, sections, sentences, characters, indexed_at"
+LANGUAGES = "SELECT language, count(*), sum(sentences) FROM document GROUP BY 1 ORDER BY 2 DESC, 1"
 NODES = """
     SELECT node.number, node.id, node.start, node.end, node.metadata, node.text,
            document.number, document.id, section.id, section.metadata
@@ -76,30 +72,6 @@ def read_manifest(connection: sqlite3.Connection) -> Manifest | None:
     query = "SELECT manifest FROM state WHERE EXISTS (SELECT 1 FROM document)"
     row = connection.execute(query).fetchone()
     return Manifest(**json.loads(row[0])) if row else None
-
-
-def read_statistics(connection: sqlite3.Connection) -> Statistics:
-    """How much is indexed: 3 ms at 2,000 documents."""
-    (sentences,) = connection.execute("SELECT coalesce(sum(sentences), 0) FROM document").fetchone()
-    languages = dict(connection.execute(_LANGUAGES).fetchall())
-    return Statistics(sentences, languages, read_manifest(connection))
-
-
-def list_infos(connection: sqlite3.Connection) -> list[DocumentInfo]:
-    """All documents, by source."""
-    rows = connection.execute(f"SELECT {_INFO} FROM document ORDER BY source")
-    return [DocumentInfo(*row) for row in rows]
-
-
-def read_document(connection: sqlite3.Connection, source: str) -> StoredDocument:
-    """One document, whole; raises `UnknownDocument`."""
-    query = f"SELECT number, text, {_INFO} FROM document WHERE source = ?"
-    row = connection.execute(query, (source,)).fetchone()
-    if row is None:
-        raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-    number, text, *info = row
-    sections = read_nodes(connection, "node.document = ? AND node.section IS NULL", number)
-    return StoredDocument(DocumentInfo(*info), text, tuple(sections))
 
 
 def read_nodes(connection: sqlite3.Connection, where: str, *given: object) -> list[StoredNode]:
@@ -165,7 +137,8 @@ def insert_document(connection: sqlite3.Connection, document: NewDocument) -> No
 
     by_section = document.sentences_by_section()
     number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
-    _insert(connection, "document", [(number, *astuple(document.info), document.text, document.language)])
+    about = (number, *astuple(document.info), document.text, document.language)
+    connection.execute(f"INSERT INTO document VALUES ({', '.join('?' * len(about))})", about)
     numbers = itertools.count(number + 1)
     sections = [(next(numbers), section) for section in document.sections]
     rows: list[tuple[int, int | None, Node, Mapping[str, Any]]] = [
@@ -181,21 +154,15 @@ def insert_document(connection: sqlite3.Connection, document: NewDocument) -> No
          own_metadata(node.metadata, above), node.text)
         for own, of, node, above in rows
     )  # fmt: skip
-    _insert(connection, "node", nodes)
+    connection.executemany("INSERT INTO node VALUES (?, ?, ?, ?, ?, ?, ?, ?)", nodes)
     vectors = [document.vectors[node.node_id] for _, _, node, _ in rows]
-    _insert(connection, "embedding", [(number, np.asarray(vectors, dtype=STORED_VECTORS).tobytes())])
+    packed = np.asarray(vectors, dtype=STORED_VECTORS).tobytes()
+    connection.execute("INSERT INTO embedding VALUES (?, ?)", (number, packed))
 
 
 def count_change(connection: sqlite3.Connection) -> None:
     """Raise the generation, so that derived indexes catch up."""
     connection.execute("UPDATE state SET generation = generation + 1")
-
-
-def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[tuple[object, ...]]) -> None:
-    listed = list(rows)
-    if listed:
-        marks = ", ".join("?" * len(listed[0]))
-        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", listed)
 
 
 def _take_numbers(connection: sqlite3.Connection, count: int) -> int:

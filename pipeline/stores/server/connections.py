@@ -73,12 +73,6 @@ class Connections:
             self._close("_client")
             raise
 
-    def versions(self) -> tuple[str, str]:
-        """The versions of MongoDB and Weaviate; raises `StoreUnavailable` where one does not answer."""
-        with self.mongodb() as database:
-            mongodb = str(database.client.server_info()["version"])
-        return mongodb, str(self.weaviate(lambda client: client.get_meta()["version"])[0])
-
     def close(self) -> None:
         """Close both clients."""
         self._close("_client")

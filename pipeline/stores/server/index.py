@@ -57,6 +57,11 @@ def has_documents(database: Db) -> bool:
     return database["documents"].find_one({"version": {"$ne": ""}}, {"_id": 1}) is not None
 
 
+def visible_index(database: Db) -> Index | None:
+    """The index; None where no document is visible."""
+    return read_index(database) if has_documents(database) else None
+
+
 def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool) -> str:
     """Return the build to write to; raises `ManifestMismatch`. An index without documents is made anew."""
     with connections.mongodb() as database:

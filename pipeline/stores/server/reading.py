@@ -12,12 +12,11 @@ import numpy as np
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 
-from pipeline.errors import StoreDamaged, UnknownDocument
 from pipeline.nodes import StoredNode
-from pipeline.stores.base import DocumentInfo, Level, NewDocument, Statistics, StoredDocument, Vector
+from pipeline.stores.base import DocumentInfo, Level, NewDocument, Vector
 from pipeline.stores.metadata import own_metadata, whole_metadata
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
-from pipeline.stores.server.index import Index, has_documents, read_index
+from pipeline.stores.server.index import read_index
 from pipeline.stores.server.schema import collection_names
 
 MOST_RESULTS = 10_000
@@ -31,30 +30,6 @@ class Stored(NamedTuple):
 
     properties: Mapping[str, Any]
     vector: Vector
-
-
-def list_infos(database: Db) -> list[DocumentInfo]:
-    """All visible documents, by source."""
-    found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
-    return [_info(record) for record in found.sort("_id", 1)]
-
-
-def read_nodes(
-    connections: Connections, database: Db, node_ids: Ids[str], of_sections: Ids[str]
-) -> dict[str, StoredNode]:
-    """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
-    sections = read_sections(database, {*node_ids, *of_sections})
-    below = [id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids]
-    wanted = [id_ for id_ in node_ids if id_ not in sections] + below
-    found = stored_objects(connections, database, "sentence", wanted)
-    above = {str(one.properties["section"]) for one in found.values()}
-    sections |= read_sections(database, above - sections.keys())
-    nodes: dict[str, StoredNode] = {**sections} | {
-        id_: _sentence(one.properties, sections[str(one.properties["section"])])
-        for id_, one in found.items()
-        if one.properties["section"] in sections
-    }
-    return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
 
 
 def stored_objects(
@@ -116,34 +91,10 @@ def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
         row for some in in_parts(set(node_ids)) for row in database["sections"].find({"node": {"$in": some}})
     ]
     versions = read_versions(database, {row["source"] for row in rows})
-    return {row["node"]: _section(row) for row in rows if versions.get(row["source"]) == row["version"]}
+    return {row["node"]: section_of(row) for row in rows if versions.get(row["source"]) == row["version"]}
 
 
-def read_document(database: Db, source: str) -> StoredDocument:
-    """A document with its text and sections; read again where it was replaced meanwhile."""
-    for _ in range(3):
-        record = database["documents"].find_one({"_id": source})
-        if record is None or not record["version"]:
-            raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-        rows = [*database["sections"].find({"version": record["version"]}).sort("order", 1)]
-        text = database["texts"].find_one({"_id": record["version"]})
-        if text is not None and len(rows) == record["sections"]:
-            return StoredDocument(_info(record), text["text"], tuple(map(_section, rows)))
-    raise StoreDamaged(
-        f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
-    )
-
-
-def count(database: Db, index: Index | None) -> Statistics:
-    """The statistics of an index, counted over all its documents."""
-    if index is None or not has_documents(database):
-        return Statistics()
-    languages = _sums(database, group="$language", add=1)
-    sentences = sum(_sums(database, group=None, add="$sentences").values())
-    return Statistics(sentences, languages, index.manifest)
-
-
-def _sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:
+def sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:
     """The sum of a field, or the number, of visible documents in each group, the largest first.
 
     One sum a call: FerretDB 1.24 gets a second one in the same call wrong.
@@ -167,11 +118,13 @@ def _fetch(client: WeaviateClient, name: str, ids: list[str]) -> list[Stored]:
     ]
 
 
-def _info(record: Record) -> DocumentInfo:
+def document_info(record: Record) -> DocumentInfo:
+    """A document's record as the protocol has it."""
     return DocumentInfo(source=record["_id"], **{name: record[name] for name in INFO})
 
 
-def _section(row: Record) -> StoredNode:
+def section_of(row: Record) -> StoredNode:
+    """The section of a record."""
     return StoredNode(
         node_id=row["node"],
         text=row["text"],
@@ -183,7 +136,8 @@ def _section(row: Record) -> StoredNode:
     )
 
 
-def _sentence(properties: Mapping[str, Any], section: StoredNode) -> StoredNode:
+def sentence_of(properties: Mapping[str, Any], section: StoredNode) -> StoredNode:
+    """The sentence of an object, whose section is known."""
     start, end = properties.get("start"), properties.get("end")
     return StoredNode(
         node_id=properties["node"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -59,13 +59,6 @@ def search(connections: Connections, database: Db, index: Index, request: Search
     return SearchResponse(*(found.get((kind, level), ()) for kind in ("bm25", "dense") for level in LEVELS))
 
 
-def lacking(connections: Connections, index: Index, terms: Collection[str]) -> frozenset[str]:
-    """The analysed terms that no section has."""
-    queries = [Query("section", 1, words=term) for term in terms]
-    found = zip(terms, _ask_all(connections, index, queries, None), strict=True)
-    return frozenset(term for term, hits in found if not hits)
-
-
 def _best(
     connections: Connections, database: Db, index: Index, queries: Sequence[Query], paths: Globs | None
 ) -> list[Ranking]:
@@ -78,7 +71,7 @@ def _best(
     waiting = {number: min(query.limit, MOST_RESULTS) for number, query in enumerate(queries)}
     while waiting:
         asked = [queries[number]._replace(limit=limit) for number, limit in waiting.items()]
-        answers = dict(zip(waiting, _ask_all(connections, index, asked, paths), strict=True))
+        answers = dict(zip(waiting, ask_all(connections, index, asked, paths), strict=True))
         versions = read_versions(database, {hit.source for hits in answers.values() for hit in hits})
         for number, hits in answers.items():
             current = [hit for hit in hits if versions.get(hit.source) == hit.version]
@@ -90,7 +83,7 @@ def _best(
     return rankings
 
 
-def _ask_all(
+def ask_all(
     connections: Connections, index: Index, queries: Sequence[Query], paths: Globs | None
 ) -> list[list[Found]]:
     """The best objects for each query, of every version, all asked at the same time."""

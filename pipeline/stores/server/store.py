@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager
 
+from pipeline.errors import StoreDamaged, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     LEVELS,
@@ -21,10 +22,18 @@ from pipeline.stores.conversations import Conversations
 from pipeline.stores.memories import Memories
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import Connections
-from pipeline.stores.server.index import Index, begin_writing, has_documents, read_index
-from pipeline.stores.server.reading import count, list_infos, read_document, read_nodes, stored_objects
+from pipeline.stores.server.index import Index, begin_writing, visible_index
+from pipeline.stores.server.reading import (
+    INFO,
+    document_info,
+    read_sections,
+    section_of,
+    sentence_of,
+    stored_objects,
+    sums,
+)
 from pipeline.stores.server.rows import ServerRows
-from pipeline.stores.server.searching import lacking, search
+from pipeline.stores.server.searching import Query, ask_all, search
 from pipeline.stores.server.writing import ServerWriting
 
 
@@ -38,7 +47,7 @@ class ServerStore:
     def __init__(self, addresses: ServerAddresses, *, manifest: Callable[[], Manifest] | None = None) -> None:
         self._connections = Connections(addresses)
         self._manifest = manifest
-        self._statistics: tuple[Index | None, Statistics] = None, Statistics()
+        self._counted: tuple[Index, Statistics] | None = None
         self.rows = ServerRows(self._connections)
         self.conversations = Conversations(self.rows)
         self.memories = Memories(self.rows)
@@ -46,35 +55,61 @@ class ServerStore:
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
         with self._connections.mongodb() as database:
-            return list_infos(database)
+            found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
+            return [document_info(record) for record in found.sort("_id", 1)]
 
     def document(self, source: str) -> StoredDocument:
-        """One document whole; raises `UnknownDocument`."""
+        """One document whole, read again where it was replaced meanwhile; raises `UnknownDocument`."""
         with self._connections.mongodb() as database:
-            return read_document(database, source)
+            for _ in range(3):
+                record = database["documents"].find_one({"_id": source})
+                if record is None or not record["version"]:
+                    raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
+                rows = [*database["sections"].find({"version": record["version"]}).sort("order", 1)]
+                text = database["texts"].find_one({"_id": record["version"]})
+                if text is not None and len(rows) == record["sections"]:
+                    return StoredDocument(document_info(record), text["text"], tuple(map(section_of, rows)))
+        raise StoreDamaged(
+            f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
+        )
 
     def get_many(
         self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
     ) -> dict[str, StoredNode]:
         """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
         with self._connections.mongodb() as database:
-            return read_nodes(self._connections, database, node_ids, of_sections)
+            sections = read_sections(database, {*node_ids, *of_sections})
+            below = [
+                id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids
+            ]
+            wanted = [id_ for id_ in node_ids if id_ not in sections] + below
+            found = stored_objects(self._connections, database, "sentence", wanted)
+            above = {str(one.properties["section"]) for one in found.values()}
+            sections |= read_sections(database, above - sections.keys())
+        nodes: dict[str, StoredNode] = {**sections} | {
+            id_: sentence_of(one.properties, sections[str(one.properties["section"])])
+            for id_, one in found.items()
+            if one.properties["section"] in sections
+        }
+        return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
 
     def statistics(self) -> Statistics:
         """Counts over all documents, computed again after each change of them."""
         with self._connections.mongodb() as database:
-            index = read_index(database)
-            known, statistics = self._statistics
-            if known != index:
-                statistics = count(database, index)
-                self._statistics = index, statistics
-        return statistics
+            index = visible_index(database)
+            if index is None:
+                return Statistics()
+            if self._counted is None or self._counted[0] != index:
+                languages = sums(database, group="$language", add=1)
+                sentences = sum(sums(database, group=None, add="$sentences").values())
+                self._counted = index, Statistics(sentences, languages, index.manifest)
+            return self._counted[1]
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search both levels by BM25 and by vector; raises `ManifestMismatch`."""
         with self._connections.mongodb() as database:
-            index = read_index(database)
-            if index is None or not has_documents(database):
+            index = visible_index(database)
+            if index is None:
                 return SearchResponse((), (), (), ())
             check_search(index.manifest, self._manifest, request)
             return search(self._connections, database, index, request)
@@ -88,10 +123,12 @@ class ServerStore:
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """The analysed terms that no section has."""
         with self._connections.mongodb() as database:
-            index = read_index(database)
-            if index is None or not has_documents(database):
+            index = visible_index(database)
+            if index is None:
                 return frozenset()
-            return lacking(self._connections, index, terms)
+            queries = [Query("section", 1, words=term) for term in terms]
+            found = ask_all(self._connections, index, queries, None)
+        return frozenset(term for term, hits in zip(terms, found, strict=True) if not hits)
 
     def vocabulary(self, initial: str) -> Set[str]:
         """The words of what was ingested that begin with a letter, in lower case."""
@@ -109,7 +146,9 @@ class ServerStore:
 
     def versions(self) -> tuple[str, str]:
         """The versions of MongoDB and Weaviate; raises `StoreUnavailable` where one does not answer."""
-        return self._connections.versions()
+        with self._connections.mongodb() as database:
+            mongodb = str(database.client.server_info()["version"])
+        return mongodb, str(self._connections.weaviate(lambda client: client.get_meta()["version"])[0])
 
     def close(self) -> None:
         """Close the connections."""

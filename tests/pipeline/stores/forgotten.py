@@ -36,7 +36,7 @@ def fill(store: Store) -> str:
     conversations = store.conversations
     id_ = conversations.create("A talk", user=USER).info.id
     conversations.save_turn(id_, answer(f"Remember that {SECRET}.", f"Noted: {SECRET}.", turn_id=TURN))
-    conversations.set_feedback(TURN, 1, f"yes, {SECRET}")
+    conversations.set_feedback(TURN, 1)
     for number in range(3):
         conversations.save_turn(id_, answer(f"And {number}?", verdict="answered"))
     store.memories.apply(USER, first_rows(), expected=0)

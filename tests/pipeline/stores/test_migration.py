@@ -28,7 +28,7 @@ def source(tmp_path: Path) -> Iterator[Store]:
     with closing(EmbeddedStore(tmp_path / "source")) as store:
         write(store, "fan", "tank")
         turn = store.conversations.save_turn(store.conversations.create("About fans").info.id, answer())
-        store.conversations.set_feedback(turn, 1, "helped")
+        store.conversations.set_feedback(turn, 1)
         store.memories.apply("ann", adding(memory(id="m")), expected=0)
         yield store
 

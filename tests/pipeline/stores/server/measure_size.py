@@ -81,8 +81,8 @@ def search(store: ServerStore, questions: list[SearchRequest], users: int) -> No
         seconds.append(time.perf_counter() - started)
         return found
 
-    ask = partial(timed, weaviate, searching._ask_all)
-    with patch.object(searching, "_ask_all", ask), ThreadPoolExecutor(users) as pool:
+    ask = partial(timed, weaviate, searching.ask_all)
+    with patch.object(searching, "ask_all", ask), ThreadPoolExecutor(users) as pool:
         list(pool.map(partial(timed, total, store.search), questions))
     for name, seconds in (("search", total), ("Weaviate's part", weaviate)):
         cuts = statistics.quantiles(seconds, n=20)
