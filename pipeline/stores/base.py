@@ -1,6 +1,6 @@
 """The protocols of a store, and the records that cross them.
 
-A new backend writes 17 methods: 12 of `DocumentStore` and `Writing`, and 5 of `Rows` (`rows.py`). No type of
+A new backend writes 16 methods: 12 of `DocumentStore` and `Writing`, and 4 of `Rows` (`rows.py`). No type of
 a backend crosses this line: nodes are those of `pipeline/nodes.py`, vectors are NumPy arrays.
 """
 

@@ -82,7 +82,7 @@ class Conversations:
 
     def users(self) -> Sequence[str]:
         """The users that have a conversation, sorted by name."""
-        return self._rows.users("conversation")
+        return sorted({row.user for row in self._rows.select("conversation")})
 
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""

@@ -179,8 +179,8 @@ class Memories:
         self._rows = rows
 
     def users(self) -> list[str]:
-        """The users that have a row, sorted by name."""
-        return self._rows.users("memory")
+        """The users about whom something was ever written, sorted by name."""
+        return sorted(row.user for row in self._rows.select("memory_user"))
 
     def load(self, user: str, *, since: int = 0) -> UserMemories:
         """All rows of a user, ended ones included, as of one moment.

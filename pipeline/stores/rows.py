@@ -52,9 +52,6 @@ class Rows(Protocol):
         `text` must occur in the row's text. Unless `whole` is given, `body` is "".
         """
 
-    def users(self, kind: Kind) -> list[str]:
-        """Return the users that have a row, sorted by name."""
-
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
         """Write a row if the stored one has the version `expected`, or if none is stored and that is 0.
 

@@ -44,7 +44,7 @@ class Turn:
         return self.answer.question
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RecallableTurn:
     """A turn for the search over turns; `question` and `answer` are "" where it must not find them.
 
@@ -83,15 +83,7 @@ def turn_of(row: Row) -> Turn:
 def recallable_of(row: Row) -> RecallableTurn:
     """Return a row as the search over turns needs it."""
     question, answer = json.loads(row.head)
-    return RecallableTurn(
-        id=row.id,
-        conversation_id=row.group,
-        question=question,
-        answer=answer,
-        at=row.at,
-        embedding=row.embedding,
-        embedded_by=row.embedded_by,
-    )
+    return RecallableTurn(row.id, row.group, question, answer, row.at, row.embedding, row.embedded_by)
 
 
 def recalled_texts(turn: Turn) -> tuple[str, str]:

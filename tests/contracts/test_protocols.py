@@ -22,5 +22,5 @@ def methods(protocol: type) -> list[str]:
     ]
 
 
-def test_a_backend_writes_17_methods() -> None:
-    assert [len(methods(protocol)) for protocol in PROTOCOLS] == [10, 2, 5]
+def test_a_backend_writes_16_methods() -> None:
+    assert [len(methods(protocol)) for protocol in PROTOCOLS] == [10, 2, 4]

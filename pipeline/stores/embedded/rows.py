@@ -61,12 +61,6 @@ class EmbeddedRows:
             found = connection.execute(query, (*given, -1 if limit is None else limit))
             return [Row(**dict(zip(_NAMES, values, strict=True))) for values in found]
 
-    def users(self, kind: Kind) -> list[str]:
-        """Return the users that have a row, sorted by name."""
-        with self._reading() as connection:
-            found = connection.execute(f"SELECT DISTINCT user FROM {kind} ORDER BY user")
-            return [user for (user,) in found]
-
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
         """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
         write = f"UPDATE {kind} SET {_CHANGES} WHERE id = :id AND version = :expected"

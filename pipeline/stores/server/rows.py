@@ -48,11 +48,6 @@ class ServerRows:
             latest = found.sort([("at", -1), ("_id", -1)]).limit(limit or 0)
             return [_row(record) for record in latest]
 
-    def users(self, kind: Kind) -> list[str]:
-        """Return the users that have a row, sorted by name."""
-        with self._connections.mongodb() as database:
-            return sorted(database[kind].distinct("user"))
-
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
         """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
         record = _record(row)

@@ -96,25 +96,17 @@ def ask_all(
 def _ask(client: WeaviateClient, name: str, query: Query, paths: Globs | None) -> list[Found]:
     ask = client.collections.use(name).query
     properties = ["node", "version", "path", *(["section"] if query.level == "sentence" else [])]
-    where = _below(paths)
+    wanted: dict[str, Any] = {
+        "limit": query.limit,
+        "filters": _below(paths),
+        "return_metadata": MetadataQuery(score=True, distance=True),
+        "return_properties": properties,
+    }
     if query.vector is None:
-        answer = ask.bm25(
-            query=query.words,
-            query_properties=["lexical"],
-            limit=query.limit,
-            filters=where,
-            return_metadata=MetadataQuery(score=True),
-            return_properties=properties,
-        )
-        return [_found(one.properties, one.metadata.score or 0.0) for one in answer.objects]
-    answer = ask.near_vector(
-        near_vector=query.vector.tolist(),
-        limit=query.limit,
-        filters=where,
-        return_metadata=MetadataQuery(distance=True),
-        return_properties=properties,
-    )
-    return [_found(one.properties, 1.0 - (one.metadata.distance or 0.0)) for one in answer.objects]
+        found = ask.bm25(query=query.words, query_properties=["lexical"], **wanted)
+        return [_found(one.properties, one.metadata.score or 0.0) for one in found.objects]
+    near = ask.near_vector(near_vector=query.vector.tolist(), **wanted)
+    return [_found(one.properties, 1.0 - (one.metadata.distance or 0.0)) for one in near.objects]
 
 
 def _below(paths: Globs | None) -> Any:
