@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.answer import Answer, Citation, Unit, UnitKind
+from pipeline.answer import Answer, Citation, Unit
 from pipeline.answering.citations import quote_hash
 
 SOURCE = "ship.md"
@@ -89,40 +89,20 @@ def cited(marker: int, heading: str, text: str, last: str = "") -> Citation:
     )
 
 
-def unit(
-    marker: int,
-    kind: UnitKind,
-    whole: tuple[int, int],
-    answer: str = "",
-    *,
-    lead: str = "",
-    before: int = 0,
-    after: int = 0,
-    folded: bool = False,
-) -> Unit:
-    """A unit whose answer is a text of the manual."""
-    start, end = place(answer) if answer else (None, None)
-    return Unit(marker, kind, *whole, lead, start, end, before, after, folded)
-
-
 ROWS = cited(1, "Cabin alarms", "| C-103", "from the console |")
-ROWS_UNIT = unit(
-    1, "table", place("The console shows", "P-FIR-01 |"), ROWS.quote, lead=TABLE_LEAD, before=2, after=5
-)
 STEPS = cited(2, "Fuel cell warm-up", "2. Open the oxygen", "nine minutes.")
-STEPS_WHOLE = place("A cold fuel cell", "into the log.")
-STEPS_UNIT = unit(
-    2, "steps", STEPS_WHOLE, "which takes about nine minutes.", lead=STEPS_LEAD, before=1, after=2
-)
 PARAGRAPH = cited(3, "Fuel cell warm-up", "The cell then carries", "dries out.")
-PARAGRAPH_UNIT = unit(
-    3, "paragraph", place("The cell then carries", "dries out."), "The cell then carries 2 kW."
-)
 CODE = cited(4, "Console", "show ECS\nlist alarms")
-CODE_UNIT = unit(4, "code", place("To see what", "--all\n```"), "list alarms",
-                 lead=CODE_LEAD, after=1, folded=True)  # fmt: skip
 SENTENCE = cited(5, "Console", "Commands are not case-sensitive.")
-SENTENCE_UNIT = unit(5, "sentence", place("Commands are not case-sensitive."), folded=True)
+# The whole unit, its lead, the answer in it, what is left out before and after, and whether it is folded.
+WHOLE = place("The console shows", "P-FIR-01 |")
+ROWS_UNIT = Unit(1, "table", *WHOLE, TABLE_LEAD, *place(ROWS.quote), 2, 5, False)
+WHOLE = place("A cold fuel cell", "into the log.")
+STEPS_UNIT = Unit(2, "steps", *WHOLE, STEPS_LEAD, *place("which takes about nine minutes."), 1, 2, False)
+WHOLE = place("The cell then carries", "dries out.")
+PARAGRAPH_UNIT = Unit(3, "paragraph", *WHOLE, "", *place("The cell then carries 2 kW."), 0, 0, False)
+CODE_UNIT = Unit(4, "code", *place("To see what", "--all\n```"), CODE_LEAD, *place("list alarms"), 0, 1, True)
+SENTENCE_UNIT = Unit(5, "sentence", *place("Commands are not case-sensitive."), folded=True)
 NO_MODEL = "No language model is connected: these are quotes. Connect one with `ollama pull llama3.2`."
 
 ANSWERED = Answer(

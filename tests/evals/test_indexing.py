@@ -10,7 +10,6 @@ import pytest
 
 from evals.datasets import Document, load_corpus
 from evals.indexing import Indexed, index_documents, index_of
-from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of, run_ingest
@@ -46,14 +45,6 @@ def test_each_document_is_one_section_under_its_title(store: EmbeddedStore, beir
     assert section.text == "LN2 tanks hold nitrogen.\n\nTheir valve opens at 5 bar."
     assert (section.metadata["start_line"], section.metadata["end_line"]) == (1, 3)
     assert "Nitrogen tank: Their valve opens at 5 bar." in encoder.texts
-
-
-def test_a_document_without_text_is_found_by_its_title(store: EmbeddedStore, beir: Path) -> None:
-    indexed, encoder = run(store, load_corpus(beir))
-    for vector, text in ((None, "emergency lamp"), (encoder.encode_query("emergency lamp"), None)):
-        response = store.search(SearchRequest(text, vector, 3))
-        best = (response.bm25_sections or response.dense_sections)[0]
-        assert indexed.names[best.section_id] == "title only"
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "---", "<!-- -->", "#", "\u3000", "```\n```", "[a]: b"])

@@ -21,12 +21,6 @@ def test_the_ladder_of_carbon_dioxide(ship: Ship, sound: ShipState, value: float
     assert set(codes(ship, sound)) - {"C-011"} == raised
 
 
-def test_the_worst_step_of_a_ladder_comes_first(ship: Ship, sound: ShipState) -> None:
-    sound.cabin["PPCO2"] = 1.7
-    assert codes(ship, sound)[:2] == ["W-107", "W-106"]
-    assert codes(ship, sound).index("C-105") < codes(ship, sound).index("C-011")
-
-
 def test_a_slot_in_an_alarm_follows_the_choice(ship: Ship, changed: Change) -> None:
     moved = {"ATM-CTRL": {"N2_TANK": "ECS-LN2-T2"}}
     assert "C-112" in codes(ship, changed(off=("ECS-LN2-T1",)))

@@ -58,12 +58,7 @@ def test_a_script_wins_and_gives_a_transcript(games: Games, played: Played) -> N
     assert code == 0
     assert "halcyon> power on ECS-LN2-T1\nECS-LN2-T1 is now NOMINAL\n" in text
     assert "CRISIS AVERTED" in text
-    assert list_levels(games.progress())[0] == {
-        "id": "ln2-tank",
-        "title": "Something clicks",
-        "par_seconds": 600,
-        "completed": True,
-    }
+    assert list_levels(games.progress())[0]["completed"]
     assert next_level(games.progress()) == "two-levels-down"
     assert games.load("ln2-tank") is None
 
