@@ -112,7 +112,7 @@ def pin(
 @app.command()
 def forget(
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Of facts and messages.")] = None,
-    search: Annotated[str | None, typer.Option(help="All that this search finds.")] = None,
+    search: Annotated[str | None, typer.Option(help="All with these words.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All facts, messages and names.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; else only show what would go.")] = False,
     user: User = None,
