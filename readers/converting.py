@@ -26,7 +26,6 @@ MEMORY, SECONDS = 1_500_000_000, 60.0
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
 """Audit events of Python that end the process: a converter has no reason for them."""
-TOO_MUCH = "it takes too much time or memory, or has too much text"
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
 """Elements of HTML that are not the text of a page."""
 
@@ -87,7 +86,7 @@ class FileConverter:
             process.stdin.flush()
             line = process.stdout.readline(12 * self._most + 100_000)  # 12: a character in JSON
         timer.cancel()
-        answer: dict[str, str] = json.loads(line) if line.endswith(b"\n") else {"fault": TOO_MUCH}
+        answer: dict[str, str] = json.loads(line) if line.endswith(b"\n") else {"fault": "over a limit"}
         if "fault" in answer:
             self.close()
             answer["fault"] = f"it cannot be converted ({answer['fault']})"

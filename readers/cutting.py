@@ -49,14 +49,10 @@ class TokenLimit:
     count_tokens: Callable[[str], int]
     max_tokens: int
 
-    @property
-    def reach(self) -> int:
-        """Characters; a text with more visible ones is taken for too long."""
-        return CHARACTERS_PER_TOKEN * self.max_tokens
-
     def allows(self, text: str) -> bool:
-        """Whether `text` is short enough; no token is shorter than a character."""
-        is_too_long = len(text) > self.reach and sum(map(len, text.split())) > self.reach
+        """Whether `text` is short enough; no token is shorter than a character, and most are no word."""
+        reach = CHARACTERS_PER_TOKEN * self.max_tokens
+        is_too_long = len(text) > reach and sum(map(len, text.split())) > reach
         return len(text) <= self.max_tokens or (
             not is_too_long and self.count_tokens(text) <= self.max_tokens
         )
@@ -71,20 +67,20 @@ def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:
     if limit.allows(text.strip()) or len(text) == 1:
         return [(0, len(text))]
     ends = cuts[0](text) if cuts else range(1, len(text) + 1)
+    reach = CHARACTERS_PER_TOKEN * limit.max_tokens
     spans: list[Span] = []
     position = 0
     while position < len(text):
-        first, last = bisect_right(ends, position), bisect_right(ends, position + limit.reach)
+        first, last = bisect_right(ends, position), bisect_right(ends, position + reach)
         fitting = bisect_left(
             ends, True, first, last, key=lambda end: not limit.allows(text[position:end].strip())
         )
         end = ends[max(first, fitting - 1)]
-        inner = (
-            [(0, end - position)]
-            if fitting > first
-            else divide(text[position:end], limit=limit, cuts=cuts[1:])
-        )
-        spans += [(position + start, position + stop) for start, stop in inner]
+        if fitting > first:
+            spans.append((position, end))
+        else:
+            inner = divide(text[position:end], limit=limit, cuts=cuts[1:])
+            spans += [(position + start, position + stop) for start, stop in inner]
         position = end
     return spans
 
@@ -125,11 +121,12 @@ class SentenceCutter:
             most = max(0, free) if block.kind is Kind.PROSE else 0
             for start, end in _parts(shown[first : block.end - base], sentences, most=most):
                 piece = shown[first + start : first + end]
-                for span in divide(piece, limit=self._limit, cuts=cuts):
-                    if is_seen(piece[slice(*span)]):
+                for left, right in divide(piece, limit=self._limit, cuts=cuts):
+                    text = piece[left:right]
+                    if is_seen(text):
                         free -= 1
-                        left, right = _trimmed(piece, *span)
-                        yield Block(block.kind, first + start + left, first + start + right, block.header)
+                        from_, to = right - len(text.lstrip(_BLANKS)), left + len(text.rstrip(_BLANKS))
+                        yield Block(block.kind, first + start + from_, first + start + to, block.header)
 
 
 def _parts(block: str, sentences: Cut, *, most: int) -> Iterator[Span]:
@@ -140,12 +137,6 @@ def _parts(block: str, sentences: Cut, *, most: int) -> Iterator[Span]:
         bounds = dict.fromkeys([0, *(sentences(part)[:most] if most else ()), len(part)])
         yield from ((position + start, position + end) for start, end in pairwise(bounds))
         position = mark.end()
-
-
-def _trimmed(text: str, start: int, end: int) -> Span:
-    """The span without blanks and fillers around it."""
-    left = text[start:end].lstrip(_BLANKS)
-    return end - len(left), end - len(left) + len(left.rstrip(_BLANKS))
 
 
 def _parsed(section: Section) -> Section:

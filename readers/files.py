@@ -21,7 +21,7 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from readers.formats import INSTALL, MARKDOWN, format_of
-from readers.source import ReaderError, check_file, read_bytes, unreadable
+from readers.source import ReaderError, read_bytes, unreadable
 
 MAX_DEPTH = 100  # folders in folders
 UNKNOWN_ENDING = "of unknown ending"
@@ -70,10 +70,9 @@ def find_files(
 ) -> FoundFiles:
     """Return the files at and below `paths`, in the order of the parts of their sources.
 
-    A file may have `max_bytes`. Of folders, Markdown files are read, or
-    those of `all_formats`, and files whose source is `known`: they are indexed, so that one over the limit is
-    a problem. A file that `paths` names is read whatever its format. A file reached twice is listed once,
-    under the first name.
+    A file may have `max_bytes`. Of folders, Markdown files are read, or those of `all_formats`, and files
+    whose source is `known`: they are indexed, so that reading one over the limit says why. A file in `paths`
+    is read whatever its format. A file reached twice is listed once, under the first name.
     """
     search = _Search(max_bytes, all_formats, known)
     for path in map(Path, paths):
@@ -141,15 +140,13 @@ class _Search:
 
     def keep(self, path: Path, source: str, *, is_named: bool = False) -> None:
         """Add a file to the found ones, or record why it cannot be read."""
-        limit = self.max_bytes
         try:
             status = path.stat()
             is_new = not is_named and source not in self.known
-            if is_new and status.st_size > limit and stat.S_ISREG(status.st_mode):
-                self._leave_out(source, f"over {limit / 1_000_000:g} MB")
+            if is_new and status.st_size > self.max_bytes and stat.S_ISREG(status.st_mode):
+                self._leave_out(source, f"over {self.max_bytes / 1_000_000:g} MB")
                 return
             _check_name(source)
-            check_file(status, max_bytes=limit, source=source)
         except OSError as error:
             self.problems.append(unreadable(source, error))
         except ReaderError as error:

@@ -35,8 +35,6 @@ ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 """English words whose full stop ends no sentence by itself, in addition to those of the trained model."""
 LONGEST = 20_000
 """Characters of a text that Punkt reads: nltk gives up on one that takes it five seconds."""
-CACHED_DECISIONS = 1_024
-"""Decisions of Punkt that are kept, by the words around the full stop: repetition takes half the time."""
 
 LETTERS = 4_000
 """Letters of a text that are looked at, of the first `CHARACTERS` characters."""
@@ -59,9 +57,9 @@ _NO_PROSE = re.compile(
     r"|\b\w*(?:[._/\\@=\d]\w*)+",  # file names, code
     re.MULTILINE,
 )
-_CLOSING = "\"')]}\u2018\u2019\u201c\u201d\xab\xbb"
 _CLOSES = r"\"')\]}\u2019\u201d\xbb"
-_LOWER_CASE = re.compile(r"\s+[a-z]")
+_GOES_ON = re.compile(rf"(?<=[!?])[{_CLOSES}\u2018\u201c\xab]*(?=\s+[a-z])")
+"""Marks that end no sentence, as that of `the "Stop!" button`."""
 _CANDIDATE = re.compile(r"[.?!](?:\W|_)")
 _UNICODE_END = re.compile(
     rf"[。．｡！？]+[{_CLOSES}」』）】〉》〕］]*\s*"
@@ -97,10 +95,7 @@ def sentence_ends(language: str) -> Cut:
         return unicode_ends
     model = _load_model(TRAINED[language])
     model.abbrev_types |= ABBREVIATIONS if language == "en" else set()
-    tokenizer = PunktSentenceTokenizer(model)
-    decide = functools.lru_cache(CACHED_DECISIONS)(tokenizer.text_contains_sentbreak)
-    tokenizer.text_contains_sentbreak = decide
-    return functools.partial(_punkt_ends, tokenizer)
+    return functools.partial(_punkt_ends, PunktSentenceTokenizer(model))
 
 
 def unicode_ends(text: str) -> Sequence[int]:
@@ -119,15 +114,8 @@ def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
         return unicode_ends(text)
     masked = mask_markup(text)
     found = [end for _, end in tokenizer.span_tokenize(masked)][:-1]
-    return [*(end for end in found if _is_boundary(masked, end)), len(text)]
-
-
-def _is_boundary(text: str, end: int) -> bool:
-    """Whether Punkt is right: not within a word, nor at the `!` of `the "Stop!" button`."""
-    if not text[end].isspace():
-        return False
-    tail = text[max(0, end - 10) : end].rstrip(_CLOSING)
-    return not (tail.endswith(("!", "?")) and _LOWER_CASE.match(text, end))
+    within = {mark.end() for mark in _GOES_ON.finditer(masked)}
+    return [*(end for end in found if masked[end].isspace() and end not in within), len(text)]
 
 
 def mask_markup(text: str) -> str:

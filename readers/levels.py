@@ -79,11 +79,7 @@ class Section:
     end_char_idx: int
     document_id: str
     blocks: tuple[Block, ...] | None = None
-
-    @property
-    def section_id(self) -> str:
-        """Return "": a section is in no other."""
-        return ""
+    section_id: str = ""  # a section is in no other
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,6 @@ from pathlib import Path
 from readers.front_matter import read_front_matter
 from readers.levels import NEWLINE
 
-BOM = "\ufeff"
-MARKED = {
-    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
-}  # fmt: skip
-"""Encodings that are read only with a byte order mark; the mark of UTF-32 begins with that of UTF-16."""
 MAX_DEPTH = 4
 """How deep files include files."""
 MOST_INCLUDED = 10_000_000
@@ -83,14 +77,16 @@ def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
-            check_file(status, max_bytes=max_bytes, source=source)
+            if not stat.S_ISREG(status.st_mode):
+                raise ReaderError(source, reason="it is not a regular file", fix="Save it as a file.")
             if os.path.realpath(path) != str(path) or not os.path.samestat(status, os.lstat(path)):
                 raise ReaderError(source, reason="it has become a link", fix="Ingest again.")
             data = file.read(max_bytes + 1)
     except OSError as error:
         raise unreadable(source, error) from error
-    if len(data) > max_bytes:  # it grew between the two calls
-        raise _too_large(source, len(data), max_bytes)
+    if len(data) > max_bytes:
+        reason = f"{max(status.st_size, len(data)):,} bytes, over the limit of {max_bytes:,}"
+        raise ReaderError(source, reason=reason, fix="Divide it, or raise the limit in the settings.")
     return data
 
 
@@ -99,22 +95,14 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def check_file(status: os.stat_result, *, max_bytes: int, source: str) -> None:
-    """Raise `ReaderError` for a file that is no regular one, or too large."""
-    if not stat.S_ISREG(status.st_mode):
-        raise ReaderError(source, reason="it is not a regular file", fix="Save its content as a file.")
-    if status.st_size > max_bytes:
-        raise _too_large(source, status.st_size, max_bytes)
-
-
 def decoded(data: bytes, *, source: str) -> str:
-    """The text of a file without a byte order mark; raises `ReaderError`.
+    """The text of a file in UTF-8, or in UTF-16 with a byte order mark, without that; raises `ReaderError`.
 
     Where all lines end with CR alone, as on old Macintoshes, they end with LF in the text.
     """
-    encoding = next((name for mark, name in MARKED.items() if data.startswith(mark)), "utf-8")
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     try:
-        text = data.decode(encoding).removeprefix(BOM)
+        text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         reason = f"not {encoding.upper()} (byte 0x{data[error.start]:02X} at {error.start:,})"
         raise ReaderError(source, reason=reason, fix="Save it as UTF-8 and ingest again.") from error
@@ -130,11 +118,6 @@ def unreadable(source: str, error: OSError) -> ReaderError:
         return ReaderError(source, reason="no such file or folder", fix="Check the path.")
     reason = error.strerror or type(error).__name__
     return ReaderError(source, reason=reason, fix="Make it readable, or leave it out.")
-
-
-def _too_large(source: str, size: int, max_bytes: int) -> ReaderError:
-    reason = f"{size:,} bytes, over the limit of {max_bytes:,}"
-    return ReaderError(source, reason=reason, fix="Divide it, or raise the limit in the settings.")
 
 
 @dataclass(slots=True)
@@ -180,14 +163,13 @@ class _Page:
 
     def _part(self, found: re.Match[str], above: tuple[Path, ...]) -> str:
         """Return the text that a directive stands for; the directive itself if its file is not included."""
-        generator, argument = str(found.lastgroup), found[(found.lastindex or 0) + 1]
+        is_code, argument = str(found.lastgroup).endswith("code"), found[(found.lastindex or 0) + 1]
         named = _PATH.match(argument)
         target = self._target(named[1], above[-1]) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
             return found[0]
-        is_code = generator.endswith("code")
         try:
-            part = self._read(target, argument[named.end() :], generator=generator)
+            part = self._read(target, argument[named.end() :], is_code=is_code)
         except ReaderError as error:
             _logger.warning("%s does not include a file: %s", above[0].name, error)
             return found[0]
@@ -199,14 +181,14 @@ class _Page:
         indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
         return indent + NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
-    def _read(self, target: Path, selection: str, *, generator: str) -> str:
+    def _read(self, target: Path, selection: str, *, is_code: bool) -> str:
         """Return the selected part of a file; raises `ReaderError`, also if too much would be included."""
         too_much = ReaderError(target.name, reason="too much is included", fix="Divide the pages.")
         if self.budget.left < 0:
             raise too_much
         text = decoded(read_bytes(target, max_bytes=self.most, source=target.name), source=target.name)
-        start = 0 if generator.endswith("code") else read_front_matter(text, source=target.name)[1]
-        part = _selected(text[start:], selection, commas=generator == "vitepress")
+        start = 0 if is_code else read_front_matter(text, source=target.name)[1]
+        part = _selected(text[start:], selection)
         self.budget.left -= len(part) + len(text) // SHARE_READ + COST
         self.size += len(part)
         if self.budget.left < 0 or self.size > self.most:
@@ -224,16 +206,16 @@ class _Page:
         return None
 
 
-def _selected(text: str, selection: str, *, commas: bool) -> str:
+def _selected(text: str, selection: str) -> str:
     """Return the lines that `selection` names by numbers or a region's name, without region marks.
 
-    Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5` or, with `commas` between both, `{2,10}`.
+    Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5`, or with a comma between both `{2,10}`.
     """
     lines = text.splitlines(keepends=True)
     if found := _LINES.search(selection):
         ranges = found[1].replace("L", "").replace("-", ":").replace(" ", "")
         chosen = []
-        for span in (ranges.replace(",", ":") if commas else ranges).split(","):
+        for span in (ranges.replace(",", ":") if found[0][0] == "{" else ranges).split(","):
             first, colon, last = span.partition(":")
             end = last.partition(":")[0] if colon else first or "1"
             chosen += lines[max(int(first or 1) - 1, 0) : int(end) if end else None]
