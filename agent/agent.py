@@ -71,8 +71,7 @@ class Agent:
 
     def add_tool(self, function: Callable[..., Any], *, reads: bool = False) -> None:
         """Add a function as a tool; the user is asked before each call unless the function only `reads`."""
-        added = function_tool(function, reads=reads)
-        self.functions[added.name] = added
+        self.functions[function.__name__] = function_tool(function, reads=reads)
 
     def work(self, turn: RunningTurn, parts: ChatParts) -> Sequence[prompts.Source] | None:
         """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
@@ -218,9 +217,8 @@ class AgentRun:
             finally:
                 await handler.cancel_run()
         text = redacted(well_formed(without_thoughts(reply)))
-        if isinstance(agent, ReActAgent):
-            text = text.partition("Answer:")[2] or text
-        turn.text = text.strip()
+        answer = text.partition("Answer:")[2] if isinstance(agent, ReActAgent) else ""
+        turn.text = (answer or text).strip()
 
     async def _tools(self) -> Mapping[str, AgentTool]:
         """Return the tools by name; Athena's own keep their names."""

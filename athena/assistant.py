@@ -72,7 +72,7 @@ class Asking(TypedDict, total=False):
     conversation_id: str | None  # of a stored conversation that goes on; else a new one begins
     llm: str | LLM | None  # a model or its name
     options: RetrievalOptions | None
-    paths: Globs | None  # ask these documents; else those of the conversation's scope
+    paths: Iterable[str] | None  # ask these documents; else those of the conversation's scope
     persona: Persona | None
     user: str | None
     private: bool  # keep the conversation in this process alone, and remember nothing of it
@@ -245,7 +245,7 @@ class Athena:
 
     # -- finding ------------------------------------------------------------------------------------
 
-    def search(self, query: str, *, paths: Globs | None = None, limit: int | None = None) -> Retrieval:
+    def search(self, query: str, *, paths: Iterable[str] = (), limit: int | None = None) -> Retrieval:
         """Return the best passages for a query, whatever their length; the steps have all ranks.
 
         `limit` is the number of passages, by default `top_k`. Raises `NothingIndexed`.
@@ -379,5 +379,5 @@ def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
-def _well_formed(paths: Globs | None) -> Globs | None:
+def _well_formed(paths: Iterable[str] | None) -> Globs | None:
     return as_scope(map(well_formed, as_scope(paths))) or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from pipeline.stores.conversations import Conversation, unknown_conversation
 if TYPE_CHECKING:
     from athena.assistant import Asking
     from pipeline.answer import Answer
-    from pipeline.stores.globs import Globs
 
 MODEL, QUOTES = MODELS = ("athena", "athena:quotes")
 
@@ -30,7 +30,7 @@ def asking_of(
     context: RequestContext,
     model: str,
     *,
-    paths: Globs | None = None,
+    paths: Iterable[str] = (),
     conversation_id: str = "",
     store: bool = False,
 ) -> Asking:

@@ -16,7 +16,6 @@ from doors.errors import ERRORS, BadRequest
 from pipeline.errors import UploadRefused
 from pipeline.ingesting import uploads
 from pipeline.stores.base import DocumentInfo, StoredDocument
-from pipeline.stores.globs import as_scope
 from pipeline.words import well_formed
 
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -96,7 +95,7 @@ def ask(request: AskRequest, context: Reads) -> AnswerOut:
     asking = asking_of(
         context,
         request.model,
-        paths=as_scope(map(well_formed, request.paths)) or None,
+        paths=request.paths,
         conversation_id=request.conversation_id,
         store=request.store,
     )

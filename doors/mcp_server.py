@@ -60,7 +60,7 @@ class Tools:
 
     def search(self, query: Text, limit: Limit = 8, path: str = "") -> SearchOut:
         """Find the passages that answer a question, best first, in all documents or in a glob or folder."""
-        found = SearchOut.of(self.open_athena().search(query, paths=path or None, limit=limit))
+        found = SearchOut.of(self.open_athena().search(query, paths=path, limit=limit))
         cut = [one.model_copy(update={"text": one.text[:PASSAGE_CHARACTERS]}) for one in found.results]
         return found.model_copy(update={"results": cut, "steps": []})
 

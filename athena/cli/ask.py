@@ -27,7 +27,6 @@ from athena.cli.running import (
     show,
 )
 from pipeline.errors import ModelUnavailable
-from pipeline.stores.globs import as_scope
 from pipeline.words import harmless
 
 if TYPE_CHECKING:
@@ -51,14 +50,7 @@ def ask(
     """Answer one question, with citations."""
     require_words(question, "ask")
     with opened(data_dir, llm=llm, user=user) as athena:
-        _ask(
-            athena,
-            question,
-            as_json,
-            conversation_id=conversation,
-            paths=as_scope(path) or None,
-            private=private,
-        )
+        _ask(athena, question, as_json, conversation_id=conversation, paths=path, private=private)
 
 
 def agent(

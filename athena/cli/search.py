@@ -20,7 +20,6 @@ from athena.cli.running import (
     require_words,
     show,
 )
-from pipeline.stores.globs import as_scope
 from readers.dialects import display
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def search(
     flags = {"top_k": top_k, "alpha": alpha, "rerank": rerank}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        retrieval = athena.search(query, paths=as_scope(path) or None)
+        retrieval = athena.search(query, paths=path or ())
         reason = _reason(athena, retrieval, why) if why else None
     shape = SearchOut.of(retrieval).model_copy(update={"why": reason})
     show(as_json, shape, lambda: why_text(reason) if reason else search_text(retrieval))
