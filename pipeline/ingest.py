@@ -16,8 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from pipeline.ingesting.documents import Reader, find_documents
-from pipeline.ingesting.report import IngestReport, Progress, left_out_summary
-from pipeline.ingesting.run import CutDocument, IngestRun, Stopped
+from pipeline.ingesting.run import CutDocument, IngestReport, IngestRun, Progress, Stopped, left_out_summary
 from pipeline.models.base import Encoder
 from pipeline.stores.base import DocumentStore, Manifest, Vector, why_outdated
 

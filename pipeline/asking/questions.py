@@ -34,15 +34,10 @@ TOO_LONG = "The message has {:,} characters; at most {:,} are read."
 SHORTEN = "Leave out what the question does not need, and ask again."
 
 
-def too_long(message: str) -> str:
-    """Return what is wrong with a message that is too long to be read; "" for any other."""
-    return TOO_LONG.format(len(message), LONGEST_MESSAGE) if len(message) > LONGEST_MESSAGE else ""
-
-
 def check_length(message: str) -> None:
     """Raise `AthenaError` for a message that is too long to be read."""
-    if problem := too_long(message):
-        raise AthenaError(problem, SHORTEN)
+    if len(message) > LONGEST_MESSAGE:
+        raise AthenaError(TOO_LONG.format(len(message), LONGEST_MESSAGE), SHORTEN)
 
 
 def asked_in(message: str) -> str:

@@ -6,7 +6,6 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
-from pipeline.answer import Retrieval
 from pipeline.nodes import Node, StoredNode
 from pipeline.retrieve import HybridSearch
 
@@ -22,7 +21,8 @@ class HybridRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """A node a passage, best first."""
-        return nodes_with_score(self.hybrid_search.search(query_bundle.query_str))
+        found = self.hybrid_search.search(query_bundle.query_str).passages
+        return [NodeWithScore(node=text_node(passage.node), score=passage.score) for passage in found]
 
 
 SHOWN = frozenset({"source", "heading_path", "header"})
@@ -47,8 +47,3 @@ def text_node(node: Node) -> TextNode:
         if node.section_id:
             made.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=node.section_id)
     return made
-
-
-def nodes_with_score(retrieval: Retrieval) -> list[NodeWithScore]:
-    """Return a node for each passage, best first."""
-    return [NodeWithScore(node=text_node(found.node), score=found.score) for found in retrieval.passages]

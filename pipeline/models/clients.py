@@ -93,8 +93,8 @@ class OllamaModel:
     def _is_truncated(self, messages: Sequence[Message], read: int | None) -> bool:
         """Return whether so few tokens of the prompt were read, or as many as the context can hold."""
         estimate = sum(len(message.text) for message in messages) / CHARACTERS_A_TOKEN
-        is_full = bool(read) and int(read or 0) >= self.options.context_window - 1
-        return is_full or bool(read and read < WHOLE_PROMPT_SHARE * estimate)  # 0: the prompt was cached
+        least, most = WHOLE_PROMPT_SHARE * estimate, self.options.context_window - 1
+        return read is not None and read > 0 and not least <= read < most  # 0: the prompt was cached
 
 
 @dataclass(slots=True)

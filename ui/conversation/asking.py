@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
-from pipeline.asking.questions import too_long
+from pipeline.asking.questions import LONGEST_MESSAGE, TOO_LONG
 from pipeline.errors import AthenaError
 from pipeline.ingesting.uploads import UploadedFile
 from pipeline.steps.events import AnswerFinished, StepStarted
@@ -78,8 +78,9 @@ def _submit(key: str, conversation_id: str, on_ask: OnAsk) -> None:
     """Ask; a question that cannot be asked now stays in the field, and a message says why."""
     question, files = submitted(key)
     run = runner().of(conversation_id)
-    if problem := BUSY if run and run.working else too_long(question):
-        messages.notify(problem)
+    is_busy = run is not None and run.working
+    if is_busy or len(question) > LONGEST_MESSAGE:
+        messages.notify(BUSY if is_busy else TOO_LONG.format(len(question), LONGEST_MESSAGE))
         choose(key, question)
     elif question or files:
         sent = [UploadedFile(file.name, file.getvalue()) for file in files]
