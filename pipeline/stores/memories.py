@@ -240,11 +240,6 @@ def plain_object(row: MemoryRow) -> dict[str, Any]:
     return found
 
 
-def turn_changed() -> TurnChanged:
-    """The error for changes that were read from a deleted turn."""
-    return TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
-
-
 def _stored(row: MemoryRow) -> Row:
     return Row(
         id=_key(row.user, row.id),
@@ -284,7 +279,7 @@ def _version(rows: Rows, user: str) -> int:
 def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
     """Delete turns, and conversations without others; raises `TurnChanged` if one to rest on is gone."""
     if len(_own_turns(rows, user, changes.rests_on)) < len(set(changes.rests_on)):
-        raise turn_changed()
+        raise TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
     removed = _own_turns(rows, user, changes.removed_turns)
     for conversation_id in {turn.group for turn in removed}:
         own = [turn.id for turn in removed if turn.group == conversation_id]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -43,9 +42,9 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenS
 
             make = partial(ServerStore, stack.enter_context(server_addresses()))
 
-        def opened(*, manifest: Manifest | None = None, **options: Any) -> Store:
+        def opened(*, manifest: Manifest | None = None) -> Store:
             wanted = (lambda: manifest) if manifest else None
-            return stack.enter_context(closing(make(manifest=wanted, **options)))
+            return stack.enter_context(closing(make(manifest=wanted)))
 
         yield opened
 

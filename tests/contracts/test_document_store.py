@@ -11,6 +11,7 @@ import pytest
 from pipeline.errors import ManifestMismatch, StoreError, UnknownDocument
 from pipeline.stores.base import DocumentStore, SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded import store as store_module
 from tests.contracts.conftest import OpenStore
 from tests.contracts.documents import (
     ENCODER,
@@ -144,10 +145,13 @@ class TestTogether:
             with pytest.raises(ManifestMismatch, match=r"outdated.*`athena ingest FOLDER`"):
                 newer.search(SearchRequest("alpha", None, 5))
 
-    def test_a_second_writer_in_the_same_program_is_told_so(self, open_store: OpenStore) -> None:
+    def test_a_second_writer_in_the_same_program_is_told_so(
+        self, open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         if not isinstance(open_store(), EmbeddedStore):
             pytest.skip("on the servers, several processes write at once")
-        store, failures = open_store(lock_wait_s=0.1), list[str]()
+        monkeypatch.setattr(store_module, "LOCK_WAIT_S", 0.1)
+        store, failures = open_store(), list[str]()
 
         def second() -> None:
             try:

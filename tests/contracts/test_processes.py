@@ -14,6 +14,7 @@ import pytest
 
 from pipeline.errors import StoreError
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded import store as store_module
 from tests.contracts.conftest import BACKENDS, OpenStore
 from tests.contracts.documents import MANIFEST, delete, make_document
 from tests.server_stores import leftovers, server_addresses
@@ -117,7 +118,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Open
             addresses = stack.enter_context(server_addresses())
             make = partial(ServerStore, addresses)
             started = partial(start, OPEN_SERVER, addresses.model_dump())
-        yield lambda **options: stack.enter_context(closing(make(**options))), started
+        yield lambda: stack.enter_context(closing(make())), started
 
 
 def test_two_readers_and_a_writer_at_once(place: tuple[OpenStore, Start]) -> None:
@@ -138,14 +139,15 @@ def test_two_readers_and_a_writer_at_once(place: tuple[OpenStore, Start]) -> Non
 
 
 def test_a_second_writer_is_told_who_the_first_is_and_follows_when_it_is_dead(
-    place: tuple[OpenStore, Start],
+    place: tuple[OpenStore, Start], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened, start = place
     if not isinstance(opened(), EmbeddedStore):
         pytest.skip("on the servers, several processes write at once")
     holder = start(HOLD)
     assert holder.stdout and holder.stdout.readline() == "writing\n"
-    second = opened(lock_wait_s=0.2)
+    monkeypatch.setattr(store_module, "LOCK_WAIT_S", 0.2)
+    second = opened()
     assert [info.source for info in second.documents()] == ["held.md"]
     with pytest.raises(StoreError, match=r"is writing to it.*Wait until"), second.writing(MANIFEST):
         pass

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, fields
 
-from pipeline.stores.embedded.database import BUSY_TIMEOUT_S, Database, as_json
+from pipeline.stores.embedded.database import Database, as_json
 from pipeline.stores.rows import Kind, Row
 
 _NAMES = [field.name for field in fields(Row)]
@@ -21,16 +21,9 @@ _AMONG = "IN (SELECT value FROM json_each(?))"
 class EmbeddedRows:
     """Fulfils `Rows` on one SQLite file; with a `connection`, inside its transaction."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        connection: sqlite3.Connection | None = None,
-        erasing_wait_s: float = BUSY_TIMEOUT_S,
-    ) -> None:
+    def __init__(self, database: Database, connection: sqlite3.Connection | None = None) -> None:
         self._database = database
         self._connection = connection
-        self._erasing_wait_s = erasing_wait_s
 
     def select(
         self,
@@ -82,9 +75,9 @@ class EmbeddedRows:
         with self._database.write() as connection:
             if erase:
                 connection.execute("UPDATE state SET erasing = 1")
-            yield EmbeddedRows(self._database, connection=connection)
+            yield EmbeddedRows(self._database, connection)
         if erase:
-            self._database.erase(wait_s=self._erasing_wait_s)
+            self._database.erase()
 
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
         return nullcontext(self._connection) if self._connection else self._database.read()

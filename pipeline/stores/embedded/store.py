@@ -69,15 +69,8 @@ class EmbeddedStore:
     otherwise raises `ManifestMismatch`, also where another process has rebuilt it.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        manifest: Callable[[], Manifest] | None = None,
-        lock_wait_s: float = LOCK_WAIT_S,
-    ) -> None:
+    def __init__(self, folder: Path, *, manifest: Callable[[], Manifest] | None = None) -> None:
         self._folder = folder
-        self._lock_wait_s = lock_wait_s
         self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
         self.database = Database(folder / FILE_NAME)
         self.database.resume_erasure()
@@ -175,7 +168,7 @@ class EmbeddedStore:
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
-        with self._writer_lock(self._lock_wait_s):
+        with self._writer_lock(LOCK_WAIT_S):
             with self.database.write() as connection:
                 begin_writing(connection, manifest, rebuild=rebuild)
             writing = EmbeddedWriting(self.database, self._lexical)

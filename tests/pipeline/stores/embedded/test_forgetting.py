@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 from contextlib import closing
 from dataclasses import replace
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import ErasureIncomplete
 from pipeline.stores.embedded import EmbeddedStore
+from pipeline.stores.embedded.database import Database
 from pipeline.stores.embedded.lexical import open_searcher
-from pipeline.stores.embedded.rows import EmbeddedRows
-from pipeline.stores.memories import Memories, MemoryChanges
+from pipeline.stores.memories import MemoryChanges
 from tests.answers import answer
 from tests.contracts.documents import MANIFEST, delete, found, make_document, write
 from tests.contracts.memories import found_in_files
@@ -51,10 +52,13 @@ def test_no_file_has_a_byte_of_it_while_others_have_the_folder_open(folder: Path
         assert store.document("fan.md") == before
 
 
-def test_under_a_reader_it_is_said_and_done_at_the_next_opening(folder: Path) -> None:
+def test_under_a_reader_it_is_said_and_done_at_the_next_opening(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Database, "erase", partialmethod(Database.erase, wait_s=0.05))
     with closing(EmbeddedStore(folder)) as store, store.database.read() as reader:
         reader.execute("SELECT count(*) FROM memory").fetchone()
-        memories = Memories(EmbeddedRows(store.database, erasing_wait_s=0.05))
+        memories = store.memories
         with pytest.raises(ErasureIncomplete, match="Close the other programs"):
             memories.apply(USER, FORGETTING, expected=1, erase=True)
         assert len(memories.load(USER).memories) == KEPT
