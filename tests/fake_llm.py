@@ -85,8 +85,4 @@ class FakeLLM(CustomLLM):
         return CompletionResponse(text=self._next([ChatMessage(prompt)]))
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        def pieces() -> CompletionResponseGen:
-            for response in self.stream_chat([ChatMessage(prompt)]):
-                yield CompletionResponse(text=str(response.message.content), delta=response.delta)
-
-        return pieces()
+        raise NotImplementedError

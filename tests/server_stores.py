@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -23,21 +22,16 @@ if TYPE_CHECKING:
 MONGODB_URL = os.environ.get("ATHENA_TEST_MONGODB_URL", "mongodb://127.0.0.1:27018")
 WEAVIATE_URL = os.environ.get("ATHENA_TEST_WEAVIATE_URL", "http://127.0.0.1:8090")
 WEAVIATE_GRPC_PORT = int(os.environ.get("ATHENA_TEST_WEAVIATE_GRPC", "50051").rpartition(":")[2])
-NEO4J_URL = os.environ.get("ATHENA_TEST_NEO4J_URL", "bolt://127.0.0.1:7688")
 REQUIRED = os.environ.get("ATHENA_REQUIRE_SERVERS") == "1"
 
 
 def require_servers() -> None:
     """Skip where a server is not up; fail where it must be."""
-    _require(missing_servers())
+    require(missing_servers())
 
 
-def require_neo4j() -> None:
-    """Skip where Neo4j is not up, or its driver not installed; fail where it must be."""
-    _require(missing_neo4j())
-
-
-def _require(missing: str) -> None:
+def require(missing: str) -> None:
+    """Skip where something is missing; fail where it must be there."""
     if missing and REQUIRED:
         pytest.fail(missing)
     if missing:
@@ -55,17 +49,6 @@ def missing_servers() -> str:
     }
     missing = [name for name, address in ports.items() if not is_open(*address)]
     return f"not up: {', '.join(missing)}; `scripts/servers.sh start` starts them" if missing else ""
-
-
-@cache
-def missing_neo4j() -> str:
-    """What the tests with Neo4j lack, and how to get it; empty where nothing is."""
-    if find_spec("neo4j") is None:
-        return "not installed: the extra [neo4j]; `make setup` installs it"
-    url = urlsplit(NEO4J_URL)
-    if not is_open(url.hostname or "", url.port or 7687):
-        return f"not up: {NEO4J_URL}; `scripts/servers.sh start neo4j` starts it, where it can be built"
-    return ""
 
 
 def is_open(host: str, port: int) -> bool:

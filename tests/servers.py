@@ -112,12 +112,9 @@ class OllamaServer(ModelServer):
     chat_path, streams_unasked = "/api/chat", True
 
     def __init__(
-        self,
-        *,
-        models: Sequence[str] = ("llama3.2:latest", "nomic-embed-text:latest"),
-        capabilities: Sequence[str] = ("completion",),
+        self, *, models: Sequence[str] = ("llama3.2:latest", "nomic-embed-text:latest"), tools: bool = False
     ) -> None:
-        self.capabilities = list(capabilities)
+        self.capabilities = ["completion", *(["tools"] if tools else [])]
         super().__init__(models=models)
 
     def known(self, path: str, body: Body) -> Body | None:

@@ -73,15 +73,13 @@ def random_weights() -> dict[str, NDArray[np.float32]]:
         name = f"encoder.layer.{layer}"
         for part in ("self.query", "self.key", "self.value", "output.dense"):
             shapes[f"{name}.attention.{part}"] = (WIDTH, WIDTH)
-        shapes |= {
-            f"{name}.intermediate.dense": (4 * WIDTH, WIDTH),
-            f"{name}.output.dense": (WIDTH, 4 * WIDTH),
-        }
+        shapes[f"{name}.intermediate.dense"] = (4 * WIDTH, WIDTH)
+        shapes[f"{name}.output.dense"] = (WIDTH, 4 * WIDTH)
         norms += [f"{name}.attention.output.LayerNorm", f"{name}.output.LayerNorm"]
     weights = {f"{name}.weight": of(*shape) for name, shape in shapes.items()}
     weights |= {f"{name}.bias": of(shape[0]) for name, shape in shapes.items()}
-    weights |= {f"{name}.weight": np.ones(WIDTH, np.float32) for name in norms}
-    return weights | {f"{name}.bias": np.zeros(WIDTH, np.float32) for name in norms}
+    weights |= dict.fromkeys((f"{name}.weight" for name in norms), np.ones(WIDTH, np.float32))
+    return weights | dict.fromkeys((f"{name}.bias" for name in norms), np.zeros(WIDTH, np.float32))
 
 
 @pytest.mark.slow

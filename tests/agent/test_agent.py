@@ -223,7 +223,7 @@ def test_the_time_of_an_answer_is_limited(fan: Athena, agent: Agent) -> None:
 
 
 def test_a_model_of_ollama_with_tools_calls_them_as_functions(fan: Athena, agent: Agent) -> None:
-    with OllamaServer(capabilities=["completion", "tools"]) as server:
+    with OllamaServer(tools=True) as server:
         server.reply_with(Reply(("The cabin fan hums at 4000 rpm.",)))
         changed = {"ollama_url": server.url, "llm": "ollama/llama3.2"}
         with open_athena(fan.settings.model_copy(update=changed)) as other:

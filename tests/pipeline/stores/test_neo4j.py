@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +13,9 @@ from pipeline.errors import StoreUnavailable
 from pipeline.stores.memories import Entity, Relation, UserMemories
 from pipeline.stores.neo4j import export_graph
 from tests.contracts.memories import memory
-from tests.server_stores import NEO4J_URL, require_neo4j
+from tests.server_stores import is_open, require
+
+NEO4J_URL = os.environ.get("ATHENA_TEST_NEO4J_URL", "bolt://127.0.0.1:7688")
 
 
 def known(user: str, *labels: str) -> UserMemories:
@@ -26,9 +30,10 @@ def known(user: str, *labels: str) -> UserMemories:
 
 @pytest.mark.server
 def test_a_graph_is_written_in_the_place_of_the_former_one() -> None:
-    require_neo4j()
-    import neo4j
-
+    neo4j = pytest.importorskip("neo4j")
+    address = urlsplit(NEO4J_URL)
+    is_up = is_open(address.hostname or "", address.port or 7687)
+    require("" if is_up else f"not up: {NEO4J_URL}; `scripts/servers.sh start neo4j` starts it")
     user = f"user {uuid.uuid4()}"
     assert export_graph(known(user, "likes", "buys"), url=NEO4J_URL) == (2, 2)
     assert export_graph(known(user, "likes"), url=NEO4J_URL) == (2, 1)
