@@ -8,19 +8,17 @@ import time
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp_types import ToolAnnotations
 
 server = MCPServer("tests")
-READS = ToolAnnotations(read_only_hint=True)
 
 
-@server.tool(annotations=READS)
+@server.tool()
 def add(first: int, second: int) -> str:
     """Add two numbers."""
     return f"{first + second} parts"
 
 
-@server.tool(annotations=READS)
+@server.tool()
 def die() -> str:
     """End in the middle of the call."""
     os._exit(3)
@@ -32,7 +30,7 @@ def order(part: str) -> str:
     return f"ordered {part}"
 
 
-@server.tool(annotations=READS)
+@server.tool()
 def given(context: Context) -> str:
     """Return the key of the request."""
     return f"asked with {(context.headers or {}).get('authorization')}"

@@ -58,12 +58,6 @@ def test_a_terminal_shows_tables_lists_and_how_much_is_left_out() -> None:
     assert "**" not in words(lines)
 
 
-def test_a_narrow_terminal_breaks_lines_between_words() -> None:
-    lines = printed(made.ANSWERED, width=40)
-    assert max(map(len, lines)) <= 40
-    assert "It must not be switched off within the next hour, or its membrane dries out." in words(lines)
-
-
 def test_a_pipe_gets_the_markdown_as_it_is_written() -> None:
     lines = printed(made.ANSWERED, terminal=False)
     table = lines.index("| Code | Meaning | What to do |")

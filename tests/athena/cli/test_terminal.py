@@ -31,12 +31,6 @@ def test_control_characters_are_shown(what: object) -> None:
     assert "␛" in text
 
 
-def test_its_own_colours_stay() -> None:
-    stream = io.StringIO()
-    Terminal(file=stream, force_terminal=True, color_system="standard").print(Text("fan", style="red"))
-    assert stream.getvalue() == "\x1b[31mfan\x1b[0m\n"
-
-
 def test_lines_and_tabs_stay() -> None:
     assert harmless("a\tb\n") == "a\tb\n"
     assert harmless("a\r\x7f") == "a␍␡"
