@@ -139,7 +139,8 @@ def test_a_killed_change_is_there_whole_or_not_at_all(
     rows = {row.id: row.text for row in changes.memories}
     expected = {id_: text for id_, text in (before | rows).items() if id_ not in changes.removed}
     assert steps > backend.kills[what]
-    kills = [partial(processes.killed_at, chooser.randint(1, steps)) for _ in range(backend.kills[what])]
+    places = [*(chooser.randint(1, steps) for _ in range(backend.kills[what] - 1)), steps - 2]
+    kills = [partial(processes.killed_at, place) for place in places]
     kills += [partial(processes.killed_after, chooser.uniform(0, backend.seconds)) for _ in range(2)]
     seen = set()
     for kill in kills:
