@@ -6,14 +6,13 @@ from collections.abc import Collection as Ids
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 
 from pipeline.nodes import StoredNode
-from pipeline.stores.base import DocumentInfo, Level, NewDocument, Vector
+from pipeline.stores.base import DocumentInfo, Level, NewDocument
 from pipeline.stores.metadata import own_metadata, whole_metadata
 from pipeline.stores.server.connections import Connections, Db, Record, in_parts
 from pipeline.stores.server.index import read_index
@@ -25,17 +24,10 @@ MOST_RESULTS = 10_000
 INFO = tuple(field.name for field in fields(DocumentInfo) if field.name != "source")
 
 
-class Stored(NamedTuple):
-    """One object of Weaviate with its properties, and its vector as it was written."""
-
-    properties: Mapping[str, Any]
-    vector: Vector
-
-
 def stored_objects(
     connections: Connections, database: Db, level: Level, node_ids: Ids[str]
-) -> dict[str, Stored]:
-    """The visible objects of some nodes of a level, by node id."""
+) -> dict[str, Any]:
+    """The visible objects of some nodes of a level, by node id, with their vectors."""
     index = read_index(database)
     if index is None or not node_ids:
         return {}
@@ -107,15 +99,12 @@ def sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:
     return {found["_id"]: int(found["sum"]) for found in groups}
 
 
-def _fetch(client: WeaviateClient, name: str, ids: list[str]) -> list[Stored]:
+def _fetch(client: WeaviateClient, name: str, ids: list[str]) -> list[Any]:
     answer = client.collections.use(name).query.fetch_objects(
         filters=Filter.by_property("node").contains_any(ids), limit=MOST_RESULTS, include_vector=True
     )
-    return [
-        Stored(one.properties, np.asarray(one.vector["default"], dtype=np.float32))
-        for one in answer.objects
-        if "path" in one.properties  # not deleted between the search and the reading of properties
-    ]
+    # Without properties where it was deleted between the search and the reading of them.
+    return [one for one in answer.objects if "path" in one.properties]
 
 
 def document_info(record: Record) -> DocumentInfo:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Set
 from contextlib import contextmanager
 
+import numpy as np
+
 from pipeline.errors import StoreDamaged, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
@@ -118,7 +120,11 @@ class ServerStore:
         """The vectors of sections and sentences by id."""
         with self._connections.mongodb() as database:
             found = [stored_objects(self._connections, database, level, node_ids) for level in LEVELS]
-        return {node_id: one.vector for stored in found for node_id, one in stored.items()}
+        return {
+            node_id: np.asarray(one.vector["default"], dtype=np.float32)
+            for stored in found
+            for node_id, one in stored.items()
+        }
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """The analysed terms that no section has."""
