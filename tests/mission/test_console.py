@@ -129,14 +129,6 @@ def test_waiting_stops_at_a_new_warning(game: Game) -> None:
     assert 29 <= game.state.minute % 60 <= 59 or game.elapsed_min < 60
 
 
-def test_a_cartridge_leaves_the_locker(game: Game) -> None:
-    for line in ("set STO-LKR-1 LOCK OPEN", "power on ECS-CO2-L", "set ECS-CO2-L CARTRIDGE LOADED"):
-        game.run(line)
-    assert "7 pieces" in squeezed(said(game, "telemetry STO-LKR-1"))
-    game.run("set ECS-CO2-L CARTRIDGE LOADED")
-    assert "7 pieces" in squeezed(said(game, "telemetry STO-LKR-1"))
-
-
 def test_help_explains_one_command_or_all(game: Game, ship: Ship) -> None:
     assert len(said(game, "help").splitlines()) == len(ship.commands) + len(ASIDE) == 17
     assert max(map(len, said(game, "help").splitlines())) <= 80

@@ -123,15 +123,6 @@ def test_what_ended_is_told_in_the_order_of_time() -> None:
     assert lines == sorted(lines)
 
 
-@pytest.mark.parametrize(
-    ("level", "causes"),
-    [("two-levels-down", ["C-208", "C-121", "C-011"]), ("nobody-answers", ["C-401", "C-503", "C-501"])],
-)
-def test_a_part_stands_before_the_parts_that_need_it(level: str, causes: list[str]) -> None:
-    codes = [alarm.code for alarm in Game.start(level).alarms()]
-    assert sorted(causes, key=codes.index) == causes
-
-
 # ----------------------------------------------------------------------------------------------- hints
 
 

@@ -126,13 +126,6 @@ def test_a_part(
     assert changed(minutes=minutes, **change).quantities[part][key] == pytest.approx(value, abs=0.2)
 
 
-@pytest.mark.parametrize(("speed", "share"), [("LOW", 0.3), ("MED", 0.6), ("HIGH", 0.72)])
-def test_the_fan_sets_the_pace_of_a_bed(changed: Change, speed: str, share: float) -> None:
-    state = changed(minutes=60, cabin={"PPCO2": 1.0}, settings={"ECS-FAN-1": {"SPEED": speed}})
-    settled = 0.1 / share
-    assert state.cabin["PPCO2"] == pytest.approx(settled + (1 - settled) * math.exp(-share), abs=0.01)
-
-
 def mass_of_gas(state: ShipState) -> float:
     """Oxygen and nitrogen of cabin and selected tanks, kg."""
     tanks = state.quantities["ECS-LOX-T1"]["QUANTITY"] * LOX_TANK_KG / 100

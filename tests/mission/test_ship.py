@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mission.parts import Quantity, Setting, decimals
-
-
-@pytest.mark.parametrize(("numbers", "places"), [((70.0, 67), 1), ((0.17, 0.0), 2), ((2300, 2000), 0)])
-def test_places_are_those_that_were_written(numbers: tuple[float, ...], places: int) -> None:
-    assert decimals(*numbers) == places
+from mission.parts import Quantity, Setting
 
 
 @pytest.mark.parametrize(
