@@ -63,7 +63,7 @@ _GOES_ON = re.compile(rf"(?<=[!?])[{_CLOSES}\u2018\u201c\xab]*(?=\s+[a-z])")
 _CANDIDATE = re.compile(r"[.?!](?:\W|_)")
 _UNICODE_END = re.compile(
     rf"[。．｡！？]+[{_CLOSES}」』）】〉》〕］]*\s*"
-    rf"|[.?!…।॥؟۔]+[{_CLOSES}]*\s+(?=[^a-z\s])"
+    rf"|(?<![.?!…।॥؟۔])[.?!…।॥؟۔]++[{_CLOSES}]*+\s++(?=[^a-z\s])"
     r"|(?<=[\u0e00-\u0e7f])[ \n]+(?=[\u0e00-\u0e7f])"
 )
 """After UAX #29: full-width stops need no blank; in Thai, a blank ends a sentence."""
