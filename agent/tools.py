@@ -45,7 +45,8 @@ Consent = Callable[[AgentTool, Mapping[str, Any], threading.Event], bool]
 
 def function_tool(function: Callable[..., Any], *, reads: bool = False, kind: ToolKind = "tool") -> AgentTool:
     """Make a tool of a function: its types are the parameters, its docstring is the description."""
-    return AgentTool(FunctionTool.from_defaults(function), kind, writes=not reads)
+    description = " ".join((function.__doc__ or function.__name__).split())
+    return AgentTool(FunctionTool.from_defaults(function, description=description), kind, writes=not reads)
 
 
 def result_text(value: Any) -> str:
