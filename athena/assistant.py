@@ -344,12 +344,12 @@ class Athena:
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
         """Return the answer with the texts of the memories that it names, and the recalled texts by id."""
-        ids = (*answer.recalled, *answer.related, *memories_named(answer.text))
+        ids = (*answer.recalled, *memories_named(answer.text))
         if not ids:
             return answer, {}
         texts = self.memory_of(user).texts(ids)
         shown = replace(answer, text=filled_in(answer.text, texts))
-        return shown, {known: texts[known] for known in (*answer.recalled, *answer.related) if known in texts}
+        return shown, {known: texts[known] for known in answer.recalled if known in texts}
 
     # -- ending -------------------------------------------------------------------------------------
 

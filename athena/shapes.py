@@ -123,11 +123,10 @@ class SearchOut(Shape):
 
 
 class CitationOut(SpanOut):
-    """One citation: the exact span, its text, and whether the passage supports the sentence."""
+    """One citation: the exact span, its text."""
 
     marker: int
     quote: str
-    verified: bool
 
 
 class RecalledOut(Shape):

@@ -45,7 +45,6 @@ NOTHING_ASKED = "nothing was asked to be remembered"
 TOOLS = "the message calls a tool"
 AFTER = "after the answer is shown"
 PATIENCE_S = 10.0  # waited before a request for the message before to be remembered
-MOST_RELATED = 8  # relations shown under an answer
 
 logger = logging.getLogger(__name__)
 
@@ -155,7 +154,6 @@ class RememberingChat:
         recalled, around = tuple(item.recalled for item in found), self._around(reading)
         items = (*recalled, *told.turns, *around)
         fitting = items[: within([item.text for item in items], tokens=memory.options.memory_tokens)]
-        shown = memory.index.relations if preset.depth > 1 else {}
         return replace(
             told,
             preset=preset.name,
@@ -163,7 +161,6 @@ class RememberingChat:
             left=summed,
             memories=tuple(item for item in recalled if item in fitting),
             graph=tuple(item for item in around if item in fitting),
-            related=tuple(item.id for item in fitting if item.id in shown)[:MOST_RELATED],
             turns=tuple(item for item in told.turns if item in fitting),
             asks=asks(message),
             noted=not self.why_private and states(message) and not secret_kinds(message),

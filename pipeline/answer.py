@@ -118,10 +118,7 @@ class Citation:
     start_line: int
     end_line: int
     quote: str
-    verified: bool
-    section_id: str
     file_hash: str
-    quote_hash: str
     section_text: str
     section_start: int
 
@@ -142,34 +139,16 @@ class Unit:
 
     marker: int  # its citation's, whose quote is what is shown after the lead
     kind: UnitKind
-    start: int  # of the whole
+    start: int  # of the whole, of which the citation may be a part
     end: int
     lead: str = ""
     answer_start: int | None = None  # of the sentence, row or step that answers
     answer_end: int | None = None
-    left_out_before: int = 0  # rows, steps, items, lines or sentences of the whole
-    left_out_after: int = 0
     folded: bool = False  # behind "3 more passages"
 
-    @property
-    def left_out(self) -> int:
-        """How much of the whole is not shown, counted in what it consists of."""
-        return self.left_out_before + self.left_out_after
-
-    def more(self, number: int) -> str:
-        """Return how much more of the whole there is, in words: "… 7 more rows"; "" for none."""
-        return f"… {counted(number, f'more {PARTS[self.kind]}')}" if number else ""
-
-
-PARTS: Mapping[UnitKind, str] = {
-    "sentence": "sentence",
-    "paragraph": "sentence",
-    "list": "item",
-    "steps": "step",
-    "table": "row",
-    "code": "line",
-}
-"""What a unit consists of."""
+    def cut(self, citation: Citation) -> tuple[str, str]:
+        """Return "…" for parts of the whole before and after its citation, "" where there are none."""
+        return "…" * (self.start < citation.start), "…" * (citation.end < self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +208,6 @@ class Answer:
     corrected: str = ""  # the message as it was searched for, where its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
-    related: tuple[str, ...] = ()  # ids of relations about what it names; none is evidence
     carried: str = ""  # what was said before and was searched for with the question
     usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
 

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
-NOT_KEPT = "This conversation is not stored: the data folder can only be read."
 NOTED = "Noted: I find it again when you ask about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
@@ -183,12 +182,10 @@ class ChatRecipe:
         memory, found = turn.recollection, turn.found
         if memory.leads(found.answerability):
             verdict: Verdict = "answered" if memory.verdict == "remembered" else "closest"
-            return turn.answer(
-                text=memory.told, mode="memory", verdict=verdict, recalled=memory.told_ids, related=()
-            )
+            return turn.answer(text=memory.told, mode="memory", verdict=verdict, recalled=memory.told_ids)
         nothing = found.answerability.verdict == "not in the documents" or not found.passages
         if memory.noted and nothing:
-            return turn.answer(text=NOTED, mode="reply", verdict="answered", related=())
+            return turn.answer(text=NOTED, mode="reply", verdict="answered")
         if nothing:
             personal = memory.verdict is not None and memory.personal and memory.asks
             nearest = () if personal else replies.nearest_sections(found.passages, turn.file_hashes)
@@ -295,7 +292,6 @@ class ChatRecipe:
             trace=Trace(emit),
             instead_of=instead_of,
         )
-        turn.notices += (NOT_KEPT,) if not (parts.kept or history) else ()
         last: ChatEvent
         try:
             with spending() as turn.spent:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pipeline.answer import Answer, Citation
-from pipeline.answering.citations import quote_hash
 
 FILE = (
     "# Fan\n\nThe fan hums. It turns at 4000 rpm, day and night.\n\nCall the ground. Ünïcode — 月面 works.\n"
@@ -26,10 +25,7 @@ def citing(quote: str, text: str = FILE) -> Citation:
         start_line=3,
         end_line=3,
         quote=quote,
-        verified=True,
-        section_id="s",
         file_hash="h",
-        quote_hash=quote_hash(quote),
         section_text=text,
         section_start=0,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipeline.answer import Answer, Citation, Unit
-from pipeline.answering.citations import quote_hash
 
 SOURCE = "ship.md"
 MANUAL = """# Ship
@@ -80,10 +79,7 @@ def cited(marker: int, heading: str, text: str, last: str = "") -> Citation:
         start_line=MANUAL.count("\n", 0, start) + 1,
         end_line=MANUAL.count("\n", 0, end) + 1,
         quote=MANUAL[start:end],
-        verified=True,
-        section_id=heading,
         file_hash="f",
-        quote_hash=quote_hash(MANUAL[start:end]),
         section_text=section_text,
         section_start=section,
     )
@@ -94,14 +90,16 @@ STEPS = cited(2, "Fuel cell warm-up", "2. Open the oxygen", "nine minutes.")
 PARAGRAPH = cited(3, "Fuel cell warm-up", "The cell then carries", "dries out.")
 CODE = cited(4, "Console", "show ECS\nlist alarms")
 SENTENCE = cited(5, "Console", "Commands are not case-sensitive.")
-# The whole unit, its lead, the answer in it, what is left out before and after, and whether it is folded.
+# The whole unit, its lead, the answer in it, and whether it is folded.
 WHOLE = place("The console shows", "P-FIR-01 |")
-ROWS_UNIT = Unit(1, "table", *WHOLE, TABLE_LEAD, *place(ROWS.quote), 2, 5, False)
+ROWS_UNIT = Unit(1, "table", *WHOLE, TABLE_LEAD, *place(ROWS.quote))
 WHOLE = place("A cold fuel cell", "into the log.")
-STEPS_UNIT = Unit(2, "steps", *WHOLE, STEPS_LEAD, *place("which takes about nine minutes."), 1, 2, False)
+STEPS_UNIT = Unit(2, "steps", *WHOLE, STEPS_LEAD, *place("which takes about nine minutes."))
 WHOLE = place("The cell then carries", "dries out.")
-PARAGRAPH_UNIT = Unit(3, "paragraph", *WHOLE, "", *place("The cell then carries 2 kW."), 0, 0, False)
-CODE_UNIT = Unit(4, "code", *place("To see what", "--all\n```"), CODE_LEAD, *place("list alarms"), 0, 1, True)
+PARAGRAPH_UNIT = Unit(3, "paragraph", *WHOLE, "", *place("The cell then carries 2 kW."))
+CODE_UNIT = Unit(
+    4, "code", *place("To see what", "--all\n```"), CODE_LEAD, *place("list alarms"), folded=True
+)
 SENTENCE_UNIT = Unit(5, "sentence", *place("Commands are not case-sensitive."), folded=True)
 NO_MODEL = "No language model is connected: these are quotes. Connect one with `ollama pull llama3.2`."
 
@@ -142,7 +140,7 @@ ABSTAINED = replace(
     abstained=True,
     verdict="not in the documents",
     citations=(),
-    nearest=(replace(SENTENCE, marker=1, verified=False), replace(PARAGRAPH, marker=2, verified=False)),
+    nearest=(replace(SENTENCE, marker=1), replace(PARAGRAPH, marker=2)),
     units=(),
     notices=(),
 )

@@ -123,7 +123,7 @@ def answer_body(answer: Answer) -> Iterator[RenderableType]:
     if folded:
         yield Text(f"{counted(len(folded), 'more passage')}:", "dim")
     for citation in folded if units else answer.citations:
-        yield _footnote(citation, doubt="" if citation.verified else " (does not say so)")
+        yield _footnote(citation)
     if answer.nearest:
         yield Text("Nearest sections:", "dim")
         yield from map(_footnote, answer.nearest)
@@ -134,13 +134,13 @@ def _quote(unit: Unit, citation: Citation) -> Iterator[RenderableType]:
     found = shown(unit, citation)
     yield _footnote(citation)
     yield Prose(escaped_markers("\n\n".join(filter(None, (found.lead, found.text.rstrip())))))
-    if unit.left_out:
-        yield Text(unit.more(unit.left_out), "dim")
+    if any(unit.cut(citation)):
+        yield Text("…", "dim")
 
 
-def _footnote(citation: Citation, *, doubt: str = "") -> Text:
+def _footnote(citation: Citation) -> Text:
     path = " › ".join([citation.source, *citation.heading_path])
-    return Text(f"[{citation.marker}] {path}, {citation.lines}{doubt}", "dim")
+    return Text(f"[{citation.marker}] {path}, {citation.lines}", "dim")
 
 
 def plain_answer(answer: Answer) -> str:

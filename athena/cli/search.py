@@ -15,7 +15,6 @@ from athena.cli.running import (
     DataDir,
     PathGlobs,
     Rerank,
-    listed,
     opened,
     require_words,
     show,
@@ -95,9 +94,6 @@ def _passage(rank: int, passage: Passage) -> Iterator[RenderableType]:
 
 
 def why_text(why: Why) -> RenderableType:
-    """Return a section's ranks in the lists of a search, and the step that dropped it."""
-    if not why.places:
-        return Text(why.explanation)
-    rows = [{"list": name, "rank": place.rank, "score": place.score} for name, place in why.places.items()]
+    """Return the step that dropped a section."""
     title = Text(" › ".join([why.source, *why.heading_path]), style="bold")
-    return Group(title, listed(rows, ("list", "rank", "score")), Text(why.explanation))
+    return Group(title, Text(why.explanation))

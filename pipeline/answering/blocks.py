@@ -12,7 +12,6 @@ from pipeline.nodes import Node, end_of, start_of
 LEAD_CHARACTERS = 240  # a paragraph of at most this length introduces the list, table or code after it
 BLANK_LINE = re.compile(r"\n[ \t>]*\r?\n|\r[ \t>]*\r")
 NUMBERED = re.compile(r"\d{1,3}[.)]\s")
-ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 FENCE_IN_LIST = re.compile(r"[\r\n][ \t]{2,}(?:`{3,}|~{3,})[^\r\n]*[\r\n]+[ \t]*\Z|[\r\n][ \t]{6,}\Z")
 FENCE_ABOVE = re.compile(r"(?:`{3,}|~{3,})[^\r\n]*[\r\n]+[ \t]*\Z")
 FENCE_BELOW = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*(?:`{3,}|~{3,})(?=[ \t]*(?:[\r\n]|\Z))")
@@ -71,17 +70,6 @@ class PassageLeaves:
         below = FENCE_BELOW.match(section.text, end_of(final) - start_of(section))
         fence_length = len(below[0]) if below and final.metadata["kind"] == "code" else 0
         return start_of(leaf) - len(marks.lstrip()), end_of(final) + fence_length
-
-    def count(self, block: Block, first: int, last: int) -> int:
-        """Return how many lines, rows, items, steps or sentences of a block these leaves are."""
-        if block.kind == "code":
-            text = self.text(start_of(self.leaves[first]), end_of(self.leaves[last])) if first <= last else ""
-            return len(text.splitlines())
-        if block.kind in ("list", "steps"):  # an item may have several sentences, and code
-            texts = (self.text(*self.span(at, at)) for at in range(first, last + 1))
-            return sum(bool(ITEM.match(text)) for text in texts)
-        header = block.kind == "table" and first == block.body
-        return max(0, last - first + 1 - header)
 
 
 def blocks_of(found: PassageLeaves) -> list[Block]:

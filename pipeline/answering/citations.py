@@ -5,7 +5,6 @@ They outlive edits: a cited passage is still there, moved, changed or gone.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -75,9 +74,7 @@ def _abbreviated(before: str, text: str, end: int) -> bool:
     return bool(MAYBE_ABBREVIATION.search(before) and GOES_ON.match(text, end))
 
 
-def citation_of(
-    leaves: Sequence[Node], passage: Passage, *, marker: int, file_hash: str, verified: bool
-) -> Citation:
+def citation_of(leaves: Sequence[Node], passage: Passage, *, marker: int, file_hash: str) -> Citation:
     """The citation of adjacent leaves of a passage: one exact span."""
     section = passage.section
     offset = section.start_char_idx or 0
@@ -92,10 +89,7 @@ def citation_of(
         start_line=leaves[0].metadata["start_line"],
         end_line=leaves[-1].metadata["end_line"],
         quote=quote,
-        verified=verified,
-        section_id=section.node_id,
         file_hash=file_hash,
-        quote_hash=quote_hash(quote),
         section_text=section.text,
         section_start=offset,
     )
@@ -202,11 +196,6 @@ class Provenance:
     start: int | None = None
     end: int | None = None
     text: str = ""  # the passage as it is now
-
-
-def quote_hash(quote: str) -> str:
-    """The hash that a citation keeps of its quote."""
-    return hashlib.sha256(quote.encode()).hexdigest()
 
 
 def provenance(citation: Citation, text: str | None) -> Provenance:

@@ -32,14 +32,9 @@ class Excerpt:
     opening: str = ""  # the table's header or the fence that the quote lacks
 
     @property
-    def quote(self) -> str:
-        """The text without marks."""
-        return display(self.masked.replace(DROPPED, ""))
-
-    @property
     def text(self) -> str:
         """The quote after its table's header or its fence, as Markdown."""
-        return f"{self.opening}{self.quote}"
+        return self.opening + display(self.masked.replace(DROPPED, ""))
 
     def place(self, offset: int) -> int:
         """Return the offset in `text` of the character that is at `offset` in the file."""

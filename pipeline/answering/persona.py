@@ -40,15 +40,10 @@ def load_persona(path: Path | None) -> Persona:
         return Persona()
     try:
         return Persona.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise _unusable(f"cannot read '{path}': {error.strerror}", "Check the path.") from error
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"'{path}', key '{'.'.join(map(str, first['loc']))}': {first['msg']}"
-        raise _unusable(problem, f"Known keys: {', '.join(Persona.model_fields)}.") from error
-    except (ValueError, RecursionError) as error:  # of TOML and of UTF-8
-        raise _unusable(f"'{path}' is not TOML: {error}", "Correct the file.") from error
-
-
-def _unusable(problem: str, fix: str) -> ConfigurationError:
-    return ConfigurationError(f"ATHENA_PERSONA: {problem}.", fix)
+        problem = f"ATHENA_PERSONA: '{path}', key '{'.'.join(map(str, first['loc']))}': {first['msg']}."
+        raise ConfigurationError(problem, f"Known keys: {', '.join(Persona.model_fields)}.") from error
+    except (OSError, ValueError, RecursionError) as error:  # of TOML and of UTF-8
+        problem = f"ATHENA_PERSONA: '{path}' cannot be read: {error}."
+        raise ConfigurationError(problem, "Correct the file, or the path.") from error

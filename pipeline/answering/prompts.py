@@ -77,7 +77,6 @@ class Prompt:
     messages: tuple[Message, ...]
     stored: tuple[Message, ...]
     sources: tuple[Source, ...]
-    history_left_out: int = 0
     message_cut: bool = False
 
 
@@ -106,7 +105,7 @@ def build_prompt(
     messages, stored = (
         (*before, Message("user", last_message(block, text, asked, word=word))) for block in (known, by_id)
     )
-    return Prompt(messages, stored, tuple(sources), len(history) - len(kept), asked != message)
+    return Prompt(messages, stored, tuple(sources), asked != message)
 
 
 def last_message(memory: str, sources: str, message: str, *, word: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.answer import Citation, Retrieval, Unit
 from pipeline.answering.blocks import Block, PassageLeaves, blocks_of
-from pipeline.answering.citations import citation_of, quote_hash
+from pipeline.answering.citations import citation_of
 from pipeline.answering.sentence_scores import WEIGHTS, Floats, sentence_chances, sentence_signals
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.reranking import best_window
@@ -211,7 +211,7 @@ def _quote(span: Span, marker: int, *, folded: bool) -> Quote:
     found, leaves = span.found, span.found.leaves[span.first : span.last + 1]
     start, end = found.span(span.first, span.last)
     text = found.text(start, end)
-    cited = citation_of(leaves, found.passage, marker=marker, file_hash="", verified=True)
+    cited = citation_of(leaves, found.passage, marker=marker, file_hash="")
     citation = replace(
         cited,
         start=start,
@@ -219,7 +219,6 @@ def _quote(span: Span, marker: int, *, folded: bool) -> Quote:
         start_line=cited.start_line - text[: start_of(leaves[0]) - start].count("\n"),
         end_line=cited.end_line + text[end_of(leaves[-1]) - start :].count("\n"),
         quote=text,
-        quote_hash=quote_hash(text),
     )
     best = found.leaves[span.best]
     return Quote(citation, _unit(span, citation, best, folded=folded), best, span.chance)
@@ -238,9 +237,7 @@ def _unit(span: Span, citation: Citation, best: Node, *, folded: bool) -> Unit:
             if before and block.body > block.first
             else ""
         )
-        left_out = found.count(block, block.body, span.first - 1) if before else 0
-        after = found.count(block, span.last + 1, block.last)
-        unit = replace(unit, start=start, end=end, lead=lead, left_out_before=left_out, left_out_after=after)
-    if unit.kind == "steps" and not unit.left_out:
+        unit = replace(unit, start=start, end=end, lead=lead)
+    if unit.kind == "steps" and not (before or span.last < block.last):
         return unit
     return replace(unit, answer_start=start_of(best), answer_end=end_of(best))

@@ -43,7 +43,6 @@ class Recollection:
     static: tuple[Recalled, ...] = ()  # the persona's
     memories: tuple[Recalled, ...] = ()  # best first
     graph: tuple[Recalled, ...] = ()  # relations and entities
-    related: tuple[str, ...] = ()  # ids of the relations that are shown under the answer
     turns: tuple[Recalled, ...] = ()  # earlier messages, best first
     told: str = ""  # the memory's answer, which names memories and turns by id; "" = none
     told_ids: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:
 def quotes_text(citations: Sequence[Citation], units: Sequence[Unit], *, opening: str = "") -> str:
     """Return the quotes as Markdown, each with its marker, adjacent ones of a section under its headings.
 
-    Parts of a table, list or procedure that are left out are counted, and folded quotes at the end.
+    The last line counts the folded quotes.
     """
     by_marker = {unit.marker: unit for unit in units}
     shown_ones = [item for item in citations if not by_marker[item.marker].folded]
@@ -67,13 +67,13 @@ def where(citation: Citation) -> str:
 
 
 def block_quote(citation: Citation, unit: Unit) -> str:
-    """Return a quote with its lead, its marker and how much is left out, as a block quote of Markdown."""
+    """Return a quote with its lead and its marker, and … where it is cut, as a block quote of Markdown."""
     excerpt = shown(unit, citation)
     lead = f"{excerpt.lead}\n\n" if excerpt.lead else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
     text = f"{escaped_markers(lead + excerpt.text)}{beside}[{citation.marker}]"
-    before, after = unit.more(unit.left_out_before), unit.more(unit.left_out_after)
-    whole = "\n\n".join(filter(None, [text, before and f"{before} before", after]))
+    before, after = unit.cut(citation)
+    whole = "\n\n".join(filter(None, [before, text, after]))
     return "\n".join(f"> {line}".rstrip() for line in whole.splitlines())
 
 
@@ -85,7 +85,6 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
             passage,
             marker=marker,
             file_hash=file_hashes.get(passage.section.metadata["source"], ""),
-            verified=False,
         )
         for marker, passage in enumerate(passages[:NEAREST], start=1)
     )

@@ -82,7 +82,6 @@ class ChatParts:
     persona: Persona
     limits: ChatOptions
     listeners: Sequence[Listener] = ()
-    kept: bool = True  # whether conversations outlive the process
     prices: PriceOptions = field(default_factory=PriceOptions)
     user: str = DEFAULT_USER
     memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
@@ -166,7 +165,6 @@ class RunningTurn:
             "status": "stopped" if self.stop.is_set() else "complete",
             "settings": self.options.model_dump(),
             "recalled": self.recollection.shown(verdict),
-            "related": self.recollection.related,
             "verdict": verdict,
             "corrected": self._corrected,
         } | given

@@ -215,9 +215,7 @@ class CitedAnswer:
         if leaf.node.node_id not in self._markers:
             marker = self._markers[leaf.node.node_id] = len(self.citations) + 1
             file_hash = self._file_hashes.get(leaf.node.metadata["source"], "")
-            self.citations.append(
-                citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash, verified=True)
-            )
+            self.citations.append(citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash))
         return self._markers[leaf.node.node_id]
 
     def _is_remembered(self, sentence: str) -> bool:

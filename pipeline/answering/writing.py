@@ -35,7 +35,6 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
         step.data |= {
             "messages": prompt.stored,
             "tokens": sum(count_tokens(message.text) for message in prompt.messages),
-            "history_left_out": prompt.history_left_out,
             "sources": len(prompt.sources),
         }
     turn.notices += (MESSAGE_CUT,) if prompt.message_cut else ()

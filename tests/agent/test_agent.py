@@ -23,7 +23,7 @@ from tests.servers import OllamaServer, Reply
 def test_an_answer_cites_the_sections_that_were_read(ask: Ask) -> None:
     answer = ask([call("search", query="LN2 tank relief valve"), ANSWERED])
     assert "It hums at 4000 rpm." in [cited.quote for cited in answer.citations]
-    assert answer.citations[0].verified and answer.support[0].supported
+    assert answer.support[0].supported
     [step] = calls(answer)
     assert (step.data["tool"], step.data["kind"], step.status) == ("search", "documents", "ok")
     assert step.data["arguments"] == {"query": "LN2 tank relief valve"}
@@ -40,7 +40,7 @@ def test_a_model_that_calls_no_tool_answers_from_the_manuals(ask: Ask) -> None:
 def test_a_sentence_that_no_section_supports_is_marked(ask: Ask) -> None:
     answer = ask(["Thought: I know.\nAnswer: The cabin fan weighs 40 kg [1]. It is red [9]."])
     assert not any(item.supported for item in answer.support)
-    assert not any(cited.verified for cited in answer.citations)
+    assert not answer.citations
 
 
 def test_a_section_has_one_number_however_often_it_is_read(ask: Ask) -> None:

@@ -182,7 +182,7 @@ def test_a_key_goes_to_no_other_server_than_it_was_chosen_for() -> None:
     [
         ({"hyde": "maybe"}, "ATHENA_HYDE cannot be 'maybe': "),
         ({"llm": "gpt"}, "ATHENA_LLM is 'gpt', which names no model."),
-        ({"persona": "nowhere.toml"}, "ATHENA_PERSONA: cannot read 'nowhere.toml'"),
+        ({"persona": "nowhere.toml"}, "ATHENA_PERSONA: 'nowhere.toml' cannot be read"),
     ],
 )
 def test_bad_choices_get_the_environments_errors(changes: dict[str, object], problem: str) -> None:

@@ -12,12 +12,12 @@ STEP_SHAPE = {"name": "search", "ms": 12.346, "status": "failed", "detail": "no 
 
 CITATION = Citation(
     marker=1, source="fan.md", heading_path=("Manual", "Fan"), start=5, end=12, start_line=2, end_line=3,
-    quote="It hums.", verified=True, section_id="s1", file_hash="f", quote_hash="q", section_text="It hums.",
+    quote="It hums.", file_hash="f", section_text="It hums.",
     section_start=5,
 )  # fmt: skip
 CITATION_SHAPE = {
     "marker": 1, "source": "fan.md", "heading_path": ["Manual", "Fan"], "start": 5, "end": 12,
-    "start_line": 2, "end_line": 3, "quote": "It hums.", "verified": True,
+    "start_line": 2, "end_line": 3, "quote": "It hums.",
 }  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_answer() -> None:
         abstained=False, citations=(CITATION,), support=(Support(0, 12, (1,), False, 0.5, ("12 V",)),),
         nearest=(CITATION,), steps=(STEP,), notices=("cut",), seconds=1.23456, conversation_id="c",
         turn_id="t", verdict="answered", corrected="What then?",
-        units=(Unit(1, "table", 0, 90, lead="| Part |", answer_start=5, answer_end=12, left_out_after=7),),
+        units=(Unit(1, "table", 0, 90, lead="| Part |", answer_start=5, answer_end=12),),
     )  # fmt: skip
     assert AnswerOut.of(answer, {"m": "I am Ada."}).model_dump(mode="json") == {
         "question": "And then?", "condensed_question": "What then?", "answer": "It hums [1].",
@@ -65,7 +65,7 @@ def test_answer() -> None:
         "units": [
             {
                 "marker": 1, "kind": "table", "start": 0, "end": 90, "lead": "| Part |", "answer_start": 5,
-                "answer_end": 12, "left_out_before": 0, "left_out_after": 7, "folded": False,
+                "answer_end": 12, "folded": False,
             }
         ],
         "carried": "",

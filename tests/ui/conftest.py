@@ -16,7 +16,6 @@ from streamlit.testing.v1 import AppTest
 from athena import Athena, open_athena
 from athena.settings import Settings
 from pipeline.answer import Answer, Citation
-from pipeline.answering.citations import quote_hash
 from ui.conversation.runner import runner
 from ui.shared import process
 from ui.shared.state import SharedState
@@ -146,10 +145,7 @@ def quoted(
         start_line=line,
         end_line=line,
         quote=quote,
-        verified=True,
-        section_id="s",
         file_hash="f",
-        quote_hash=quote_hash(quote),
         section_text=text[section:],
         section_start=section,
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.asking.suggestions import first_topics
 from pipeline.errors import UnknownConversation
 from pipeline.stores.turns import title_of
 from pipeline.words import counted
@@ -118,7 +117,7 @@ def _welcome(documents: Sequence[DocumentInfo]) -> None:
             return
         prepared = persona.suggestions[:QUESTIONS] or (SUGGESTED if process.is_the_ships(documents) else ())
         with st.container(key="suggestions"):
-            _suggestions(prepared or first_topics(documents, limit=QUESTIONS))
+            _suggestions(prepared or first_topics(documents))
         _what_answers(documents)
 
 
@@ -127,6 +126,13 @@ def _nothing_indexed() -> None:
         st.markdown(f"**{FIRST_DOCUMENTS if jobs().working else 'Nothing is indexed yet.'}**")
         st.text("Drop files on the question below, or add them on the Documents page.")
         links.link("documents", "Documents", icon=":material/upload_file:")
+
+
+def first_topics(documents: Sequence[DocumentInfo]) -> list[str]:
+    """Return titles spread over all documents; the same for the same documents."""
+    step = max(1, len(documents) // QUESTIONS)
+    titles = (info.title for info in [*documents[::step], *documents])
+    return list(dict.fromkeys(filter(None, titles)))[:QUESTIONS]
 
 
 def _suggestions(questions: Sequence[str]) -> None:

@@ -26,7 +26,6 @@ MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 CHIP = re.compile(r"<chip-(\d+)>")
 STOPPED = "You stopped this answer."
 OTHERWISE = "Try the words that the documents use, or ask about one thing at a time."
-DOUBT = "The passage does not say this."
 SHOWN = 2_000  # characters of a tool's result
 LONGEST_SAID = 300  # characters of a memory, or of a quote beside a chip
 ICONS = {"tool": "build", "memory": "psychology", "documents": "search"}
@@ -136,18 +135,16 @@ def with_chips(html: str, citations: Sequence[Citation]) -> str:
 
 
 def _chip(citation: Citation) -> str:
-    doubtful = "" if citation.verified else " (does not say so)"
     return tag(
         "button",
         str(citation.marker),
-        class_="chip" if citation.verified else "chip doubtful",
+        class_="chip",
         data_act="open",
         data_kind="citation",
         data_marker=str(citation.marker),
         data_tip=shortened(text_of(citation.quote), LONGEST_SAID),
         data_where=breadcrumb(citation),
-        data_doubt=None if citation.verified else DOUBT,
-        aria_label=f"Source {citation.marker}: {breadcrumb(citation)}{doubtful}",
+        aria_label=f"Source {citation.marker}: {breadcrumb(citation)}",
     )
 
 
@@ -242,10 +239,9 @@ def _call(step: Step) -> str:
 
 def _recalled(answer: Answer, memories: Mapping[str, str]) -> str:
     """Return the memories that the answer used; a reply about the memory names them itself."""
-    if answer.mode == "memory" or not (answer.recalled or answer.related):
+    if answer.mode == "memory" or not answer.recalled:
         return ""
     texts = [memories.get(known, FORGOTTEN) for known in answer.recalled]
-    texts += [memories[known] for known in answer.related if known in memories]
     label = tag("p", icon("psychology"), "From memory, not from the documents", class_="label")
     items = tag("ul", *(tag("li", escape(shortened(one_line(text), LONGEST_SAID))) for text in texts))
     return tag("section", label, items, class_="recalled", aria_label="From memory")

@@ -40,7 +40,7 @@ def _groups(quoted: Sequence[Quoted], *, marked: bool) -> str:
 
 
 def _quote(unit: Unit, citation: Citation, *, marked: bool) -> str:
-    before, after = (unit.more(number) for number in (unit.left_out_before, unit.left_out_after))
+    before, after = unit.cut(citation)
     inside = _line(before) + _excerpt(shown(unit, citation), unit, marked=marked) + _line(after)
     return tag("blockquote", inside, class_=f"quote {unit.kind}")
 

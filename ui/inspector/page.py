@@ -10,7 +10,7 @@ from pipeline.errors import AthenaError, UnknownConversation
 from pipeline.finding.why import NOT_INDEXED, why_answered
 from pipeline.steps.records import data_of
 from ui.conversation import whose
-from ui.inspector.ranks import LISTS_SHOWN, Ranks, draw_chart, ranks_of, step_boxes, step_name
+from ui.inspector.ranks import Ranks, draw_chart, ranks_of, step_boxes, step_name
 from ui.shared import components, process, state
 from ui.shared.words import plain
 
@@ -78,7 +78,7 @@ def why_not(turn: Turn) -> None:
         key="expected",
     )
     if not source:
-        st.caption("You will see the rank of a section in each list, and the step that left it out.")
+        st.caption("You will see the step that left a section out.")
         return
     try:
         paths = [section.metadata["heading_path"] for section in store.document(source).sections]
@@ -98,15 +98,8 @@ def why_not(turn: Turn) -> None:
 
 def _show(why: Why) -> None:
     dropped = "Not indexed" if why.dropped_by == NOT_INDEXED else f"Left out by: {step_name(why.dropped_by)}"
-    st.markdown(f"**{dropped if why.dropped_by else 'The answer shows it'}**")
+    st.markdown(f"**{dropped if why.dropped_by else 'It was selected'}**")
     st.text(why.explanation)
-    rows = [
-        {"List": LISTS_SHOWN.get(name, name.capitalize()), "Rank": place.rank, "Score": place.score}
-        for name, place in why.places.items()
-        if place.rank is not None
-    ]
-    if rows:
-        st.dataframe(rows, hide_index=True, width="content")
 
 
 # -- what if -----------------------------------------------------------------------------------------------

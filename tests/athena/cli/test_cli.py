@@ -49,7 +49,7 @@ RESULT_KEYS = {
     "rank", "score", "source", "heading_path", "section_id", "start", "end", "start_line", "end_line", "text"
 }  # fmt: skip
 CITATION_KEYS = {
-    "marker", "source", "heading_path", "start", "end", "start_line", "end_line", "quote", "verified"
+    "marker", "source", "heading_path", "start", "end", "start_line", "end_line", "quote"
 }  # fmt: skip
 
 
@@ -183,13 +183,9 @@ def test_flags_of_a_search_reach_it(data_dir: Path) -> None:
 def test_why_as_json_and_as_text(data_dir: Path) -> None:
     shared = ("search", "antenna", "--data-dir", str(data_dir), "--top-k", "1")
     why = ok(*shared, "--why", "systems/ecs.md#Cabin fan")["why"]
-    assert (why["dropped_by"], why["final_rank"]) == ("select", None)
-    assert {"bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences", "fused"} < {
-        *why["places"]
-    }
+    assert why["dropped_by"] == "select"
     result = run(*shared, "--why", "systems/ecs.md#Cabin fan")
     assert "left out: beyond the first 1" in result.output
-    assert "dense_sections" in result.output
     result = run(*shared, "--why", "systems/ecs.md#Warp drive")
     assert result.exit_code == 0
     assert "no section in it is called 'Warp drive'" in result.output
@@ -230,7 +226,6 @@ def test_ask_as_json(data_dir: Path, manual: Path) -> None:
     assert answer["citations"]
     for citation in answer["citations"]:
         assert set(citation) >= CITATION_KEYS
-        assert citation["verified"] is True
         folded = [unit["marker"] for unit in answer["units"] if unit["folded"]]
         assert citation["marker"] in folded or f"[{citation['marker']}]" in answer["answer"]
         assert citation["quote"] == text_of(manual / citation["source"], citation["start"], citation["end"])

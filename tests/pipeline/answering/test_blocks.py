@@ -84,18 +84,3 @@ def test_code_above_keeps_its_fence_where_several_sections_are_quoted() -> None:
     found = passage_of("```\nrun\n```\n\nIt starts.\n\nIt ends.")
     below = replace(found.leaves[-1], section_id="another")  # type: ignore[type-var]
     assert _text(replace(found, leaves=(*found.leaves[:-1], below)), 1, 2) == "It starts.\n\nIt ends."
-
-
-def test_rows_steps_items_and_lines_are_counted() -> None:
-    table, steps = passage_of(TABLE), passage_of(STEPS)
-    block = last_block(table)
-    assert table.count(block, block.body, block.last) == 3
-    assert table.count(block, block.body + 2, block.last) == 2
-    block = last_block(steps)
-    assert (block.kind, steps.count(block, block.body, block.last)) == ("steps", 3)
-    assert steps.count(block, block.last, block.last) == 1
-    assert steps.count(block, block.last + 1, block.last) == 0
-    code = passage_of(CODE)
-    assert code.count(last_block(code), last_block(code).body, last_block(code).last) == 2
-    items = passage_of("- One thing. It is long.\n- Two.")
-    assert items.count(last_block(items), 0, last_block(items).last) == 2

@@ -55,9 +55,9 @@ def test_of_a_passage_that_stands_for_a_parent_the_headings_of_the_sentence_are_
     parent = passage("s1")
     sentence = leaf(parent, 1)
     sentence.metadata["heading_path"] = ["Ship", "Fan", "Speed"]
-    found = citation_of([sentence], parent, marker=1, file_hash="", verified=True)
+    found = citation_of([sentence], parent, marker=1, file_hash="")
     assert found.heading_path == ("Ship", "Fan", "Speed")
-    both = citation_of([leaf(parent, 0), sentence], parent, marker=1, file_hash="", verified=True)
+    both = citation_of([leaf(parent, 0), sentence], parent, marker=1, file_hash="")
     assert (both.quote, both.heading_path) == ("The fan hums. It turns at 4000 rpm.", ("Ship", "Fan"))
 
 

@@ -54,10 +54,10 @@ def test_tags_in_code_are_code_where_the_quote_begins_within_it() -> None:
     text = "So:\n\n```html\n<b>\nbold <!-- a -->\n```\n\n<b>Bold</b> <!-- a -->it is."
     start, middle = text.index("<b>"), text.index("\n```\n")
     code = replace(made.ROWS, quote=text[start:middle], start=start, section_text=text, section_start=0)
-    assert shown(Unit(1, "code", start, middle), code).quote == code.quote
+    assert shown(Unit(1, "code", start, middle), code).text == f"```\n{code.quote}"
     start = text.index("<b>Bold")
     prose = replace(made.ROWS, quote=text[start:], start=start, section_text=text, section_start=0)
-    assert shown(Unit(1, "paragraph", start, len(text)), prose).quote == "Bold it is."
+    assert shown(Unit(1, "paragraph", start, len(text)), prose).text == "Bold it is."
 
 
 def test_items_further_in_lose_the_indent_of_the_first() -> None:
@@ -84,4 +84,4 @@ def test_quoted_lines_lose_the_mark_that_the_first_line_lacks(text: str, begins:
 
 def test_a_row_that_was_cut_before_its_first_word_goes() -> None:
     cut = replace(made.ROWS, quote=f"{made.ROWS.quote}\n| ")
-    assert shown(made.ROWS_UNIT, cut).quote == made.ROWS.quote
+    assert shown(made.ROWS_UNIT, cut).text == f"{made.TABLE_HEADER}\n{made.ROWS.quote}"

@@ -23,12 +23,12 @@ def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"name = ", "is not TOML"),
-        (b"\xff", "is not TOML"),
+        (b"name = ", "cannot be read"),
+        (b"\xff", "cannot be read"),
         (b'colour = "red"', "key 'colour'"),
         (b'name = ""', "key 'name'"),
         (b"name = 5", "key 'name'"),
-        (None, "cannot read"),
+        (None, "cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | None, words: str) -> None:

@@ -114,7 +114,6 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     assert prompt.messages[0].role == "system"
     sent = [item.text for item in prompt.messages[1:-1]]
     assert sent == [said.text for said in history[len(history) - len(sent) :]]
-    assert prompt.history_left_out == len(history) - len(sent)
     assert prompt.message_cut == (not prompt.messages[-1].text.endswith(f"Question: {message}\n\n{ASK}"))
     assert [source.number for source in prompt.sources] == list(range(1, len(prompt.sources) + 1))
 

@@ -25,10 +25,7 @@ def cited(*quotes: tuple[str, str]) -> list[Citation]:
             start_line=1,
             end_line=1,
             quote=quote,
-            verified=True,
-            section_id=heading,
             file_hash="",
-            quote_hash="",
             section_text=quote,
             section_start=0,
         )
@@ -41,12 +38,12 @@ def unit(
     kind: UnitKind,
     *,
     lead: str = "",
-    left_out_before: int = 0,
-    left_out_after: int = 0,
+    start: int = 0,
+    end: int = 0,
     folded: bool = False,
 ) -> Unit:
     """How a quote is shown."""
-    return Unit(marker, kind, 0, 9, lead, None, None, left_out_before, left_out_after, folded)
+    return Unit(marker, kind, start, end, lead, folded=folded)
 
 
 def text_of(citations: Sequence[Citation]) -> str:
@@ -78,9 +75,9 @@ def test_what_is_for_programs_is_not_quoted() -> None:
 def test_leads_and_what_is_left_out_are_told() -> None:
     table = ("Codes", "| A | on |\n| B | off |")
     units = [
-        unit(1, "table", lead="All codes:", left_out_before=1, left_out_after=7),
-        unit(2, "steps", left_out_after=1),
-        unit(3, "list", left_out_before=2),
+        unit(1, "table", lead="All codes:", start=-9, end=99),
+        unit(2, "steps", end=99),
+        unit(3, "list", start=-9),
         unit(4, "code"),
         unit(5, "sentence", folded=True),
         unit(6, "sentence", folded=True),
@@ -95,10 +92,10 @@ def test_leads_and_what_is_left_out_are_told() -> None:
     ]
     assert quotes_text(cited(*many), units, opening="Closest:") == (
         "Closest:\n\n"
-        "**Manual › Codes**\n\n> All codes:\n>\n> | A | on |\n> | B | off |"
-        "\n>\n> [1]\n>\n> … 1 more row before\n>\n> … 7 more rows\n\n"
-        "**Manual › Steps**\n\n> 1. Open. [2]\n>\n> … 1 more step\n\n"
-        "**Manual › List**\n\n> - one [3]\n>\n> … 2 more items before\n\n"
+        "**Manual › Codes**\n\n> …\n>\n> All codes:\n>\n> | A | on |\n> | B | off |"
+        "\n>\n> [1]\n>\n> …\n\n"
+        "**Manual › Steps**\n\n> 1. Open. [2]\n>\n> …\n\n"
+        "**Manual › List**\n\n> …\n>\n> - one [3]\n\n"
         "**Manual › Code**\n\n> ```\n> run\n> ```\n>\n> [4]\n\n"
         "*2 more passages*"
     )
@@ -107,7 +104,7 @@ def test_leads_and_what_is_left_out_are_told() -> None:
 def test_the_nearest_sections_are_shown_by_their_best_sentence() -> None:
     passages = [make_passage("s0", text=TEXT, sentences=FOUND), make_passage("s1", text=TEXT)]
     one, two = nearest_sections(passages, {})
-    assert (one.quote, one.verified) == ("The fan hum", False)
+    assert one.quote == "The fan hum"
     assert two.quote == TEXT, "the section where no sentence of it was found"
     many = nearest_sections([make_passage(f"s{n}", text=TEXT) for n in range(9)], {})
     assert [citation.marker for citation in many] == list(range(1, NEAREST + 1))

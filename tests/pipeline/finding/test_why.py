@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.answer import Answer
-from pipeline.finding.fusion import LISTS
-from pipeline.finding.why import NOT_INDEXED, Place, Why, why, why_answered
+from pipeline.finding.why import NOT_INDEXED, Why, why, why_answered
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.searching import make_search, make_store, the_step
@@ -27,11 +26,8 @@ def ask(store: EmbeddedStore, source: str, heading: str, *, question: str = QUES
 def test_a_selected_section_by_its_heading_or_its_path(manual: EmbeddedStore, heading: str) -> None:
     reason = ask(manual, "systems/ecs.md", heading)
     assert (reason.source, reason.heading_path) == ("systems/ecs.md", ("ECS", "LN2 tank"))
-    assert (reason.dropped_by, reason.final_rank) == ("", 1)
+    assert reason.dropped_by == ""
     assert "in place 1" in reason.explanation
-    assert list(reason.places) == [*LISTS, "fused", "reranked"]
-    assert reason.places["bm25_sections"].rank == reason.places["fused"].rank == 1
-    assert reason.places["reranked"] == Place()  # there is no reranker
 
 
 @pytest.mark.parametrize(
@@ -43,7 +39,7 @@ def test_a_selected_section_by_its_heading_or_its_path(manual: EmbeddedStore, he
 )
 def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, text: str) -> None:
     reason = ask(manual, source, heading)
-    assert (reason.dropped_by, reason.places) == (NOT_INDEXED, {})
+    assert reason.dropped_by == NOT_INDEXED
     assert text in reason.explanation
 
 
@@ -60,17 +56,16 @@ def test_the_step_that_dropped_it(
     manual: EmbeddedStore, options: dict[str, Any], dropped_by: str, text: str
 ) -> None:
     reason = ask(manual, "comms.md", "Radio", **options)
-    assert (reason.dropped_by, reason.final_rank) == (dropped_by, None)
+    assert reason.dropped_by == dropped_by
     assert text in reason.explanation
-    assert (set(reason.places.values()) == {Place()}) is (dropped_by == "search")
 
 
 def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.finding.reranking.WEIGHT", 3.0)  # a third of it is all
     reranker = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, top_k=1)
-    assert (reason.places["fused"].rank, reason.dropped_by) == (1, "rerank")
-    assert f"{reason.places['reranked'].rank} after reranking" in reason.explanation
+    assert reason.dropped_by == "rerank"
+    assert "in place 1, 5 after" in reason.explanation
 
 
 def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:
@@ -90,7 +85,5 @@ def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Pat
     again = make_search(store, hyde=True)  # no model is there any more
     asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}
     reason = why_answered(answer, heading=heading, **asked)
-    assert (reason.places["fused"].rank, reason.dropped_by) == (40, "merge")
-    first = again.search("fan", hypothesis="Fan 7 hums.").passages[0].section.metadata["heading_path"][-1]
-    assert why_answered(answer, heading=first, **asked).dropped_by == "quote"
+    assert reason.dropped_by == "merge" and "place 40" in reason.explanation
     store.close()
