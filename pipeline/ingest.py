@@ -18,7 +18,7 @@ from pathlib import Path
 from pipeline.ingesting.documents import Reader, find_documents
 from pipeline.ingesting.run import CutDocument, IngestReport, IngestRun, Progress, Stopped, left_out_summary
 from pipeline.models.base import Encoder
-from pipeline.stores.base import DocumentStore, Manifest, Vector, why_outdated
+from pipeline.stores.base import DocumentStore, Manifest, Vector, is_outdated
 
 __all__ = ["IngestReport", "Progress", "Reader", "ingest", "left_out_summary"]
 
@@ -48,9 +48,9 @@ def ingest(
         StoreError: the store cannot be written.
     """
     started, report = time.perf_counter(), IngestReport()
-    report.outdated = "" if rebuild else why_outdated(store.statistics().manifest, manifest)
+    report.outdated = not rebuild and is_outdated(store.statistics().manifest, manifest)
     with (
-        store.writing(manifest, rebuild=rebuild or bool(report.outdated)) as writing,
+        store.writing(manifest, rebuild=rebuild or report.outdated) as writing,
         ThreadPoolExecutor(1, "athena-embed") as model,
     ):
         indexed = store.documents()

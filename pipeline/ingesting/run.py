@@ -52,7 +52,7 @@ class IngestReport:
     warnings: list[str] = field(default_factory=list)  # about new or changed documents
     left_out: list[LeftOut] = field(default_factory=list)  # everything that was found and not read
     languages: dict[str, int] = field(default_factory=dict)  # new or changed documents by ISO 639-1 code
-    outdated: str = ""  # why everything was embedded again, though nobody asked for it
+    outdated: bool = False  # everything was embedded again, though nobody asked for it
     total: int = 0  # documents that should be in the index in the end
 
 
@@ -213,7 +213,7 @@ def embedding_texts(
 def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
     """Return the vectors of an indexed document by embedded text; raises `UnknownDocument`."""
     sections = store.document(source).sections
-    sentences = store.get_many((), of_sections=[section.node_id for section in sections])
+    sentences = store.get_many([id_ for section in sections for id_ in section.sentence_ids])
     texts = embedding_texts(sections, sentences.values(), encoder=encoder)
     vectors = store.vectors(list(texts))
     return {text: vectors[node_id] for node_id, text in texts.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
@@ -177,13 +177,8 @@ class DocumentStore(Protocol):
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
 
-    def get_many(
-        self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
-    ) -> dict[str, StoredNode]:
-        """Sections and sentences by id, then all sentences of some sections in reading order, in one call.
-
-        An id that is not stored is missing from the result.
-        """
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
+        """Sections and sentences by id, in the order of the ids; one that is not stored is missing."""
 
     def statistics(self) -> Statistics:
         """How much is indexed, and what it was made with; cheap, because each search asks."""
@@ -218,27 +213,21 @@ class DocumentStore(Protocol):
 
 
 class Store(DocumentStore, Protocol):
-    """Everything that one store keeps."""
+    """Everything that one store keeps; conversations, memories and API keys are made of `rows`."""
 
-    @property
-    def conversations(self) -> Conversations:
-        """The conversations."""
-
-    @property
-    def memories(self) -> Memories:
-        """The memories of all users."""
-
-    @property
-    def rows(self) -> Rows:
-        """The rows of which conversations, memories and API keys are made."""
+    conversations: Conversations
+    memories: Memories
+    rows: Rows
 
 
 def sentences_by_section(store: DocumentStore, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
-    """All sentences of some sections, in reading order; a section without sentences is missing."""
-    found: dict[str, list[StoredNode]] = {}
-    for sentence in store.get_many((), of_sections=section_ids).values():
-        found.setdefault(sentence.section_id, []).append(sentence)
-    return found
+    """All sentences of some sections, in reading order; a section that is not stored is missing."""
+    sections = store.get_many(section_ids)
+    found = store.get_many([id_ for section in sections.values() for id_ in section.sentence_ids])
+    return {
+        known: [found[id_] for id_ in section.sentence_ids if id_ in found]
+        for known, section in sections.items()
+    }
 
 
 # -- what an index was made with ------------------------------------------------------------------------
@@ -248,60 +237,38 @@ FORMAT = 4
 own, `pipeline.analysis.EMBEDDING_RECIPE`."""
 
 REBUILD = "`athena ingest --rebuild`"
-INGEST = (
-    "Embed everything again: `athena ingest FOLDER`, or 'Index again what changed' on the Documents page."
-)
 
 
 def check_manifest(stored: Manifest, wanted: Manifest) -> None:
     """Raise `ManifestMismatch` where an index that has documents was not made with `wanted`."""
-    chosen, outdated = _differences(stored, wanted)
-    if chosen:
+    if chosen := _chosen(stored, wanted):
         raise ManifestMismatch(
             f"The index was made with other settings: {'; '.join(chosen)}.",
             f"Rebuild it with {REBUILD}, or go back to the former settings.",
         )
-    if outdated:
-        made_with = " and ".join(outdated)
-        raise ManifestMismatch(f"The index is outdated: it was made with {made_with}.", INGEST)
-
-
-def check_search(stored: Manifest, wanted: Callable[[], Manifest] | None, request: SearchRequest) -> None:
-    """Raise `ManifestMismatch` where an index cannot be searched with the wanted manifest or the vector."""
-    if wanted is not None:
-        check_manifest(stored, wanted())
-    if request.vector is not None and len(request.vector) != stored.dimensions:
+    if stored != wanted:
         raise ManifestMismatch(
-            f"The index was made with {stored.embedding_model} ({stored.dimensions} dimensions), "
-            f"the question was embedded with {len(request.vector)}.",
-            f"Choose that model again, or rebuild the index with {REBUILD}.",
+            "The index is outdated: another version of Athena or its model made it.",
+            "Embed it again: `athena ingest FOLDER`, or 'Index again what changed' on the Documents page.",
         )
 
 
-def why_outdated(stored: Manifest | None, wanted: Manifest) -> str:
-    """How an index differs from one made now, where the user did not choose the difference.
+def is_outdated(stored: Manifest | None, wanted: Manifest) -> bool:
+    """True where an index differs from one made now, but has the chosen model and splitter.
 
-    Empty where nothing differs, there is no index, or the user chose another model or splitter: that may be a
-    mistake, and such an index is made anew only on request. An outdated one is made anew by the next ingest.
+    The next ingest makes an outdated index anew. Another model or splitter may be a mistake: such an index is
+    made anew only on request.
     """
-    chosen, outdated = _differences(stored, wanted) if stored else ([], [])
-    return "" if chosen else " and ".join(outdated)
+    return stored is not None and stored != wanted and not _chosen(stored, wanted)
 
 
-def _differences(stored: Manifest, wanted: Manifest) -> tuple[list[str], list[str]]:
-    """What the user chose otherwise, and what else differs."""
+def _chosen(stored: Manifest, wanted: Manifest) -> list[str]:
+    """What the user chose otherwise."""
     choices = {
         "embedding model": (stored.embedding_model, wanted.embedding_model),
         "splitter": (stored.splitter, wanted.splitter),
     }
-    others = {
-        f"format {stored.format}": stored.format != wanted.format,
-        f"vectors of {stored.dimensions} dimensions": stored.dimensions != wanted.dimensions,
-        "another model file": stored.fingerprint != wanted.fingerprint,
-        "another recipe of embedding": stored.recipe != wanted.recipe,
-    }
-    chosen = [f"{name} {was}, now {now}" for name, (was, now) in choices.items() if was != now]
-    return chosen, [name for name, differs in others.items() if differs]
+    return [f"{name} {was}, now {now}" for name, (was, now) in choices.items() if was != now]
 
 
 _WORD = re.compile(r"[^\W_]+")

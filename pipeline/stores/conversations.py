@@ -80,10 +80,6 @@ class Conversations:
         rows = self._rows.select("conversation", ids=ids, user=user, limit=limit)
         return [_info_of(row) for row in rows]
 
-    def users(self) -> Sequence[str]:
-        """The users that have a conversation, sorted by name."""
-        return sorted({row.user for row in self._rows.select("conversation")})
-
     def get(self, conversation_id: str) -> Conversation:
         """One conversation whole; raises `UnknownConversation`."""
         info = _info(self._rows, conversation_id)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
 
 from pipeline.errors import ConfigurationError
 from pipeline.options import DEFAULT_USER
-from pipeline.stores.rows import Row, Rows
+from pipeline.stores.rows import Row, Rows, find
 
 PREFIX = "athena_"
 RIGHTS = ("read", "remember", "write")
@@ -34,6 +35,9 @@ class Key:
     created_at: float
     expires_at: float | None
     hash: str
+
+
+_KEY = TypeAdapter(Key)
 
 
 class Keys:
@@ -60,9 +64,9 @@ class Keys:
             )
         sent, now = PREFIX + secrets.token_urlsafe(SECRET_BYTES), time.time()
         expires = None if days is None else now + days * DAY_S
-        known = tuple(right for right in RIGHTS if right in rights)
-        key = Key(name, user, known, now, expires, _hash(sent))
-        if not self._rows.swap("api_key", Row(id=name, user=user, head=json.dumps(asdict(key))), expected=0):
+        key = Key(name, user, tuple(rights), now, expires, _hash(sent))
+        row = Row(id=name, user=user, head=_KEY.dump_json(key).decode())
+        if not self._rows.swap("api_key", row, expected=0):
             raise ConfigurationError(
                 f"There is a key '{name}' already.", "Choose another name, or revoke that one first."
             )
@@ -70,20 +74,18 @@ class Keys:
 
     def list(self) -> Sequence[Key]:
         """All keys, by name."""
-        found = [json.loads(row.head) for row in reversed(self._rows.select("api_key"))]
-        return [Key(**{**stored, "rights": tuple(stored["rights"])}) for stored in found]
+        return [_KEY.validate_json(row.head) for row in reversed(self._rows.select("api_key"))]
 
     def find(self, sent: str) -> Key | None:
         """The key that was sent; None where it is not stored, or has expired."""
-        found = next((key for key in self.list() if key.hash == _hash(sent)), None)
-        expired = found is not None and found.expires_at is not None and found.expires_at <= time.time()
-        return None if expired else found
+        valid = (key for key in self.list() if key.expires_at is None or key.expires_at > time.time())
+        return next((key for key in valid if key.hash == _hash(sent)), None)
 
     def revoke(self, name: str) -> bool:
         """Delete the key of a name; False where there is none."""
-        is_stored = any(key.name == name for key in self.list())
+        row = find(self._rows, "api_key", name)
         self._rows.put("api_key", removed=[name])
-        return is_stored
+        return row is not None
 
 
 def _hash(sent: str) -> str:

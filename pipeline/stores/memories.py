@@ -208,11 +208,7 @@ class Memories:
             MemoriesChanged: the user's version is not `expected`: load the rows and decide again.
             TurnChanged: a turn that the changes rest on was deleted.
             ErasureIncomplete: all is removed, but another process still reads bytes of it.
-            ValueError: a row belongs to another user.
         """
-        for row in changes.rows:
-            if row.user != user:
-                raise ValueError(f"a row of '{row.user}' cannot be written to the memories of '{user}'")
         mark = Row(id=user, user=user, version=expected + 1, at=time.time())
         with self._rows.transaction(erase=erase) as rows:
             if _version(rows, user) != expected or not rows.swap("memory_user", mark, expected=expected):
@@ -220,7 +216,7 @@ class Memories:
             try:
                 _change_turns(rows, user, changes)
                 removed = [_key(user, id_) for id_ in changes.removed]
-                rows.put("memory", [_stored(row) for row in changes.rows], removed=removed)
+                rows.put("memory", [_stored(user, row) for row in changes.rows], removed=removed)
             finally:
                 rows.swap("memory_user", replace(mark, at=0.0), expected=mark.version)
         return mark.version
@@ -240,10 +236,10 @@ def plain_object(row: MemoryRow) -> dict[str, Any]:
     return found
 
 
-def _stored(row: MemoryRow) -> Row:
+def _stored(user: str, row: MemoryRow) -> Row:
     return Row(
-        id=_key(row.user, row.id),
-        user=row.user,
+        id=_key(user, row.id),
+        user=user,
         group=_kind_of(row),
         at=row.created_at if isinstance(row, Memory) else row.at if isinstance(row, Spoken) else 0.0,
         embedding=row.embedding if isinstance(row, Memory) else b"",

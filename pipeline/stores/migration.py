@@ -6,15 +6,11 @@ What the target has already is left alone, so that the next copy continues one t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from pipeline.errors import StoreError
-from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument
-from pipeline.stores.memories import MemoryChanges
-
-if TYPE_CHECKING:
-    from pipeline.stores.conversations import Conversations
-    from pipeline.stores.memories import Memories
+from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, sentences_by_section
+from pipeline.stores.conversations import Conversations
+from pipeline.stores.memories import Memories, MemoryChanges
 
 Report = Callable[[str, int, int], None]  # what, done, total
 
@@ -65,7 +61,7 @@ def whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
     """A stored document as it goes into another store."""
     stored = store.document(info.source)
     ids = [section.node_id for section in stored.sections]
-    sentences = [*store.get_many((), of_sections=ids).values()]
+    sentences = [one for some in sentences_by_section(store, ids).values() for one in some]
     return NewDocument(
         id=info.id, source=info.source, root=info.root, title=info.title, hash=info.hash, text=stored.text,
         sections=stored.sections, sentences=sentences,

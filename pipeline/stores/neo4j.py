@@ -21,7 +21,7 @@ ENTITIES = "UNWIND $rows AS row CREATE (node:Entity {owner: $owner}) SET node +=
 RELATIONS = """
     UNWIND $rows AS row
     MATCH (a:Entity {owner: $owner, id: row.subject}), (b:Entity {owner: $owner, id: row.object})
-    CREATE (a)-[relation:RELATES_TO]->(b) SET relation = row.properties
+    CREATE (a)-[:RELATES_TO {label: row.label, at: row.at, memory: row.memory}]->(b)
 """
 USER = "neo4j"
 EXTRA = "pip install 'athena-docs[neo4j]'"
@@ -62,7 +62,9 @@ def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any
         {
             "subject": item.subject_id,
             "object": item.object_id,
-            "properties": {"label": item.label, "at": item.at, "memory": texts.get(item.memory_id, "")},
+            "label": item.label,
+            "at": item.at,
+            "memory": texts.get(item.memory_id, ""),
         }
         for item in known.relations
         if {item.subject_id, item.object_id} <= ids

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, Self, get_args
+from typing import Literal, Protocol, Self, TypedDict, Unpack, get_args
 
 from pipeline.errors import StoreError
 
@@ -33,23 +33,24 @@ class Row:
     body: str = ""  # JSON that lists do not need
 
 
+class Where(TypedDict, total=False):
+    """Conditions on rows; None is no condition."""
+
+    ids: Collection[str] | None
+    user: str | None
+    groups: Collection[str] | None
+    text: str  # occurs in the row's text
+
+
 class Rows(Protocol):
     """The rows of one store; safe to use from several threads and processes."""
 
     def select(
-        self,
-        kind: Kind,
-        *,
-        ids: Collection[str] | None = None,
-        user: str | None = None,
-        groups: Collection[str] | None = None,
-        text: str = "",
-        limit: int | None = None,
-        whole: bool = False,
+        self, kind: Kind, *, limit: int | None = None, whole: bool = False, **where: Unpack[Where]
     ) -> list[Row]:
-        """Return the rows that fulfil all given conditions, ordered by `at` and id, highest first.
+        """Return the rows that fulfil all conditions, ordered by `at` and id, highest first.
 
-        `text` must occur in the row's text. Unless `whole` is given, `body` is "".
+        Unless `whole` is given, `body` is "".
         """
 
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:

@@ -77,11 +77,6 @@ class TestDocumentStore:
         assert kept is not None
         assert kept == OTHER_MANIFEST
 
-    def test_a_question_of_other_dimensions_is_refused(self, store: DocumentStore) -> None:
-        write(store, "a.md", {"A": ["Alpha."]})
-        with pytest.raises(ManifestMismatch, match="32 dimensions"):
-            store.search(SearchRequest(None, OTHER_ENCODER.encode_query("alpha"), 5))
-
     def test_deleting_while_writing(self, store: DocumentStore) -> None:
         write(store, "a.md", {"A": ["Alpha."]})
         with store.writing(MANIFEST) as writing:

@@ -110,8 +110,6 @@ def test_users_are_apart(memories: Memories) -> None:
     applied(memories, "bob", MemoryChanges(removed=("same",)))
     assert texts(memories.load("ann")) == ["Ann's."]
     assert (memories.load("ann").version, memories.load("bob").version) == (1, 2)
-    with pytest.raises(ValueError, match="'bob'"):
-        applied(memories, "ann", adding(memory("Mine?", user="bob")))
 
 
 def test_of_those_who_decided_on_the_same_rows_one_wins(memories: Memories) -> None:

@@ -124,17 +124,6 @@ class TestSentenceIndex:
             sentence.start_char_idx : sentence.end_char_idx
         ] == sentence.text  # fmt: skip
 
-    def test_sentences_come_with_all_of_other_sections(self, index: DocumentStore) -> None:
-        tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
-        sentence_id = make_id(tank, 1)
-        for sections in ([battery, "unknown"], [battery]):  # the second time it may be kept
-            found = index.get_many([sentence_id, "unknown"], of_sections=sections)
-            assert [node.text for node in found.values()] == [
-                "It vents through the relief valve.",
-                *DOCUMENTS["power/battery.md"]["Battery"],
-            ]
-        assert index.get_many([]) == {}
-
     def test_all_sentences_of_sections_in_reading_order(self, index: DocumentStore) -> None:
         tank, battery = make_id("ecs/tank.md", "Tank"), make_id("power/battery.md", "Battery")
         found = sentences_by_section(index, [battery, tank, "unknown"])

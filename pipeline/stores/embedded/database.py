@@ -186,21 +186,13 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
                 f"Cannot write '{path}': the disk is full.",
                 "Free some space and try again: everything that was stored before is whole.",
             )
-        case "READONLY":
-            return StoreError(
-                f"Cannot write '{path}': it is read-only.",
-                "Make it writable, or copy the folder and name the copy with --data-dir.",
-            )
         case "CORRUPT" | "NOTADB":
             return StoreDamaged(
                 f"Cannot read '{path}': the file is damaged ({error}).",
                 "Put back a backup. Without one, index again in a new folder with `athena ingest FOLDER`.",
             )
-        case "CANTOPEN":
-            return StoreError(
-                f"Cannot open '{path}'.",
-                "Check that the folder exists and can be written, or name another with --data-dir.",
-            )
+        case "READONLY" | "CANTOPEN":
+            return unwritable(path, error)
         case "BUSY" | "LOCKED":
             return StoreError(
                 f"Cannot write '{path}': another process is writing to it.",

@@ -28,7 +28,7 @@ import tantivy
 
 from pipeline.analysis import ANALYSER_VERSION, lexical_terms
 from pipeline.errors import StoreError
-from pipeline.stores.base import LEVELS, Level
+from pipeline.stores.base import LEVELS, Level, SearchRequest
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.embedded.documents import NODES, Scored, State, document_numbers, node_metadata
 
@@ -68,19 +68,16 @@ class LexicalIndex:
         self._searchers: dict[Level, tantivy.Searcher] = {}
 
     def search(
-        self,
-        state: State,
-        terms: Sequence[str],
-        *,
-        limits: Mapping[Level, int],
-        documents: Collection[int] | None,
+        self, state: State, request: SearchRequest, *, documents: Collection[int] | None
     ) -> dict[Level, list[Scored]]:
-        """The best nodes for a query's terms, a list a level; `documents` limits the search to those.
+        """The best nodes for a request's terms, a list a level; `documents` limits the search to those.
 
         What is open may be older than `state`: some of its numbers may no longer exist.
         """
+        if not (terms := request.terms):
+            return {}
         return {
-            level: search_index(searcher, terms, limit=limits[level], documents=documents)
+            level: search_index(searcher, terms, limit=request.limits[level], documents=documents)
             for level, searcher in self._searchers_of(state).items()
         }
 

@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, fields
+from typing import Unpack
 
 from pipeline.stores.embedded.database import Database, as_json
-from pipeline.stores.rows import Kind, Row
+from pipeline.stores.rows import Kind, Row, Where
 
 _NAMES = [field.name for field in fields(Row)]
 _COLUMNS = ", ".join(f'"{name}"' for name in _NAMES)
@@ -26,32 +27,22 @@ class EmbeddedRows:
         self._connection = connection
 
     def select(
-        self,
-        kind: Kind,
-        *,
-        ids: Collection[str] | None = None,
-        user: str | None = None,
-        groups: Collection[str] | None = None,
-        text: str = "",
-        limit: int | None = None,
-        whole: bool = False,
+        self, kind: Kind, *, limit: int | None = None, whole: bool = False, **where: Unpack[Where]
     ) -> list[Row]:
-        """Return the rows that fulfil all given conditions, highest `at` and id first."""
-        where, given = list[str](), list[object]()
-        if ids is not None:
-            where, given = [*where, f"id {_AMONG}"], [*given, as_json(ids)]
-        if user is not None:
-            where, given = [*where, "user = ?"], [*given, user]
-        if groups is not None:
-            where, given = [*where, f'"group" {_AMONG}'], [*given, as_json(groups)]
-        if text:
-            where, given = [*where, "instr(text, ?)"], [*given, text]
+        """Return the rows that fulfil all conditions, highest `at` and id first."""
+        given: dict[str, object] = {"instr(text, ?)": where.get("text", "")}
+        if (user := where.get("user")) is not None:
+            given["user = ?"] = user
+        if (ids := where.get("ids")) is not None:
+            given[f"id {_AMONG}"] = as_json(ids)
+        if (groups := where.get("groups")) is not None:
+            given[f'"group" {_AMONG}'] = as_json(groups)
         query = f"""
-            SELECT {_COLUMNS if whole else _WITHOUT_BODY} FROM {kind} WHERE {" AND ".join(where) or "1"}
+            SELECT {_COLUMNS if whole else _WITHOUT_BODY} FROM {kind} WHERE {" AND ".join(given)}
             ORDER BY at DESC, id DESC LIMIT ?
         """
         with self._reading() as connection:
-            found = connection.execute(query, (*given, -1 if limit is None else limit))
+            found = connection.execute(query, (*given.values(), -1 if limit is None else limit))
             return [Row(**dict(zip(_NAMES, values, strict=True))) for values in found]
 
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:

@@ -17,7 +17,6 @@ from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     LEVELS,
     DocumentInfo,
-    Level,
     Manifest,
     NewDocument,
     SearchRequest,
@@ -25,30 +24,13 @@ from pipeline.stores.base import (
     Statistics,
     StoredDocument,
     Vector,
-    check_search,
+    check_manifest,
     words_of,
 )
 from pipeline.stores.conversations import Conversations
+from pipeline.stores.embedded import documents as tables
 from pipeline.stores.embedded.database import FILE_NAME, Database, as_json, unwritable
-from pipeline.stores.embedded.documents import (
-    BY_ID,
-    INFO,
-    LANGUAGES,
-    NODES,
-    OF_SECTIONS,
-    Scored,
-    State,
-    begin_writing,
-    count_change,
-    document_numbers,
-    insert_document,
-    node_metadata,
-    rankings,
-    read_manifest,
-    read_nodes,
-    read_state,
-    remove_document,
-)
+from pipeline.stores.embedded.documents import State
 from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.rows import EmbeddedRows
 from pipeline.stores.embedded.vectors import VectorIndex, read_vectors
@@ -56,16 +38,14 @@ from pipeline.stores.memories import Memories
 
 LEXICAL_FOLDER = "lexical"
 LOCK_WAIT_S = 10.0
-NODES_PER_COMMIT = 20_000
-"""Nodes that are written between two commits of the index of words: each commit costs some 50 ms."""
 CHECKPOINT_WAIT_S = 0.2  # for readers in the middle of a search
 
 
 class EmbeddedStore:
     """Fulfils `Store`; safe to use from several threads and from several processes.
 
-    Readers see each document that the writer stores at their next search: by vector at once, by words after
-    the writer's next commit of the index of words. Given a `manifest`, a search in an index that was made
+    Readers see each document that the writer stores at their next search: by vector at once, by words once
+    the writer has finished. Given a `manifest`, a search in an index that was made
     otherwise raises `ManifestMismatch`, also where another process has rebuilt it.
     """
 
@@ -85,40 +65,37 @@ class EmbeddedStore:
     def documents(self) -> list[DocumentInfo]:
         """All documents, by source."""
         with self.database.read() as connection:
-            rows = connection.execute(f"SELECT {INFO} FROM document ORDER BY source")
+            rows = connection.execute(f"SELECT {tables.INFO} FROM document ORDER BY source")
             return [DocumentInfo(*row) for row in rows]
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
         with self.database.read() as connection:
-            query = f"SELECT number, text, {INFO} FROM document WHERE source = ?"
+            query = f"SELECT number, text, {tables.INFO} FROM document WHERE source = ?"
             row = connection.execute(query, (source,)).fetchone()
             if row is None:
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
             number, text, *info = row
-            sections = read_nodes(connection, "node.document = ? AND node.section IS NULL", number)
+            sections = tables.read_nodes(connection, "node.document = ? AND node.section IS NULL", number)
         return StoredDocument(DocumentInfo(*info), text, tuple(sections))
 
-    def get_many(
-        self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
-    ) -> dict[str, StoredNode]:
-        """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
+        """Sections and sentences by id, in the order of the ids."""
         with self.database.read() as connection:
-            found = read_nodes(connection, BY_ID, as_json(node_ids)) if node_ids else []
-            below = read_nodes(connection, OF_SECTIONS, as_json(of_sections)) if of_sections else []
-        by_id = {node.node_id: node for node in found}
-        nodes = {node_id: by_id[node_id] for node_id in node_ids if node_id in by_id}
-        return nodes | {node.node_id: node for node in below}
+            by_id = {
+                node.node_id: node for node in tables.read_nodes(connection, tables.BY_ID, as_json(node_ids))
+            }
+        return {node_id: by_id[node_id] for node_id in node_ids if node_id in by_id}
 
     def statistics(self) -> Statistics:
         """How much is indexed, and what it was made with; counted again (3 ms at 2,000) after each change."""
         with self.database.read() as connection:
-            state = read_state(connection)
+            state = tables.read_state(connection)
             if self._counted is None or self._counted[0] != state:
-                counts = connection.execute(LANGUAGES).fetchall()
+                counts = connection.execute(tables.LANGUAGES).fetchall()
                 languages = {language: documents for language, documents, _ in counts}
                 sentences = sum(number for *_, number in counts)
-                self._counted = state, Statistics(sentences, languages, read_manifest(connection))
+                self._counted = state, Statistics(sentences, languages, tables.read_manifest(connection))
         return self._counted[1]
 
     def search(self, request: SearchRequest) -> SearchResponse:
@@ -126,22 +103,16 @@ class EmbeddedStore:
         made_with = self.statistics().manifest
         if made_with is None:
             return SearchResponse((), (), (), ())
-        check_search(made_with, self._manifest, request)
-        lexical: dict[Level, list[Scored]] = {}
-        dense: dict[Level, list[Scored]] = {}
+        if self._manifest is not None:
+            check_manifest(made_with, self._manifest())
         with self.database.read() as connection:
-            if terms := request.terms:
-                self._catch_up(connection)
-            state = read_state(connection)
-            documents = document_numbers(connection, request.paths) if request.paths else None
-            if terms:
-                lexical = self._lexical.search(state, terms, limits=request.limits, documents=documents)
-            if request.vector is not None:
-                dense = self._vectors.search(
-                    connection, state, request.vector, limits=request.limits, documents=documents
-                )
+            self._catch_up(connection)
+            state = tables.read_state(connection)
+            documents = tables.document_numbers(connection, request.paths) if request.paths else None
+            lexical = self._lexical.search(state, request, documents=documents)
+            dense = self._vectors.search(connection, state, request=request, documents=documents)
             found = [by_level.get(level, []) for by_level in (lexical, dense) for level in LEVELS]
-            return SearchResponse(*rankings(connection, *found))
+            return SearchResponse(*tables.rankings(connection, *found))
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """The vectors of sections and sentences by id."""
@@ -152,16 +123,16 @@ class EmbeddedStore:
         """The analysed terms that no section has."""
         with self.database.read() as connection:
             self._catch_up(connection)
-            return self._lexical.lacking(read_state(connection), terms)
+            return self._lexical.lacking(tables.read_state(connection), terms)
 
     def vocabulary(self, initial: str) -> Set[str]:
         """The words of the sections that begin with a letter, in lower case."""
         with self.database.read() as connection:
-            state = read_state(connection)
+            state = tables.read_state(connection)
             known = self._words
             if known is None or known[0] != state:
-                rows = connection.execute(f"{NODES} WHERE node.section IS NULL")
-                texts = (" ".join((*node_metadata(row)["heading_path"], row[5])) for row in rows)
+                rows = connection.execute(f"{tables.NODES} WHERE node.section IS NULL")
+                texts = (" ".join((*tables.node_metadata(row)["heading_path"], row[5])) for row in rows)
                 known = self._words = state, words_of(texts)
         return {word for word in known[1] if word.startswith(initial)}
 
@@ -170,7 +141,7 @@ class EmbeddedStore:
         """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
         with self._writer_lock(LOCK_WAIT_S):
             with self.database.write() as connection:
-                begin_writing(connection, manifest, rebuild=rebuild)
+                tables.begin_writing(connection, manifest, rebuild=rebuild)
             writing = EmbeddedWriting(self.database, self._lexical)
             yield writing
             writing.finish()
@@ -183,11 +154,11 @@ class EmbeddedStore:
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
         """Bring the index of words up to date, unless a writer is at work, who does it himself."""
-        state = read_state(connection)
+        state = tables.read_state(connection)
         if not state.index_id or self._lexical.is_current(state):
             return
         with suppress(_Taken), self._writer_lock(0), self.database.read() as now:
-            self._lexical.update(now, read_state(now))
+            self._lexical.update(now, tables.read_state(now))
 
     @contextmanager
     def _writer_lock(self, wait_s: float) -> Iterator[None]:
@@ -221,33 +192,25 @@ class EmbeddedWriting:
     def __init__(self, database: Database, lexical: LexicalIndex) -> None:
         self._database = database
         self._lexical = lexical
-        self._unindexed = 0  # nodes
 
     def replace(self, *documents: NewDocument) -> None:
         """Write documents, replacing their former versions, in one transaction."""
         with self._database.write() as connection:
             for document in documents:
-                remove_document(connection, document.source)
-                insert_document(connection, document)
-                self._unindexed += len(document.sections) + len(document.sentences)
-            count_change(connection)
-        if self._unindexed >= NODES_PER_COMMIT:
-            self._update_words()
+                tables.remove_document(connection, document.source)
+                tables.insert_document(connection, document)
+            tables.count_change(connection)
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
         with self._database.write() as connection:
-            if not remove_document(connection, source):
+            if not tables.remove_document(connection, source):
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-            count_change(connection)
+            tables.count_change(connection)
             self._lexical.discard()
 
     def finish(self) -> None:
         """Bring the index of words up to date, and empty the log."""
-        self._update_words()
-        self._database.truncate_log(wait_s=CHECKPOINT_WAIT_S)
-
-    def _update_words(self) -> None:
         with self._database.read() as connection:
-            self._lexical.update(connection, read_state(connection))
-        self._unindexed = 0
+            self._lexical.update(connection, tables.read_state(connection))
+        self._database.truncate_log(wait_s=CHECKPOINT_WAIT_S)

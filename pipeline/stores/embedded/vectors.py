@@ -10,7 +10,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.stores.base import LEVELS, Level, Vector
+from pipeline.stores.base import LEVELS, Level, SearchRequest, Vector
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.embedded.documents import STORED_VECTORS, Scored, State, document_numbers
 
@@ -50,15 +50,17 @@ class VectorIndex:
         self,
         connection: sqlite3.Connection,
         state: State,
-        vector: Vector,
         *,
-        limits: dict[Level, int],
+        request: SearchRequest,
         documents: Collection[int] | None,
     ) -> dict[Level, list[Scored]]:
-        """The nodes nearest to a unit vector by cosine, a list a level, best first.
+        """The nodes nearest to a request's vector by cosine, a list a level, best first.
 
         `documents` limits the search to those numbers.
         """
+        if (vector := request.vector) is None:
+            return {}
+        limits = request.limits
         with self._lock:
             known = self._state
             if known is None or known.index_id != state.index_id or known.generation < state.generation:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Unpack
 
 from pymongo import DeleteOne, ReplaceOne
 from pymongo.errors import DuplicateKeyError
 
-from pipeline.stores.rows import Kind, Row
+from pipeline.stores.rows import Kind, Row, Where
 from pipeline.stores.server.connections import Connections, Record
 
 
@@ -21,30 +22,22 @@ class ServerRows:
         self._connections = connections
 
     def select(
-        self,
-        kind: Kind,
-        *,
-        ids: Collection[str] | None = None,
-        user: str | None = None,
-        groups: Collection[str] | None = None,
-        text: str = "",
-        limit: int | None = None,
-        whole: bool = False,
+        self, kind: Kind, *, limit: int | None = None, whole: bool = False, **where: Unpack[Where]
     ) -> list[Row]:
-        """Return the rows that fulfil all given conditions, highest `at` and id first."""
+        """Return the rows that fulfil all conditions, highest `at` and id first."""
         if limit == 0:  # to MongoDB, 0 means no limit
             return []
-        where = list[Record]()
-        if ids is not None:
-            where.append({"_id": {"$in": [*ids]}})
-        if user is not None:
-            where.append({"user": user})
-        if groups is not None:
-            where.append({"group": {"$in": [*groups]}})
-        if text:
-            where.append({"text": {"$regex": re.escape(text)}})
+        wanted: Record = {}
+        if (ids := where.get("ids")) is not None:
+            wanted["_id"] = {"$in": [*ids]}
+        if (user := where.get("user")) is not None:
+            wanted["user"] = user
+        if (groups := where.get("groups")) is not None:
+            wanted["group"] = {"$in": [*groups]}
+        if text := where.get("text"):
+            wanted["text"] = {"$regex": re.escape(text)}
         with self._connections.mongodb() as database:
-            found = database[kind].find({"$and": where} if where else {}, None if whole else {"body": 0})
+            found = database[kind].find(wanted, None if whole else {"body": 0})
             latest = found.sort([("at", -1), ("_id", -1)]).limit(limit or 0)
             return [_row(record) for record in latest]
 

@@ -18,22 +18,14 @@ from pipeline.stores.base import (
     Statistics,
     StoredDocument,
     Vector,
-    check_search,
+    check_manifest,
 )
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.memories import Memories
+from pipeline.stores.server import reading
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import Connections
 from pipeline.stores.server.index import Index, begin_writing, visible_index
-from pipeline.stores.server.reading import (
-    INFO,
-    document_info,
-    read_sections,
-    section_of,
-    sentence_of,
-    stored_objects,
-    sums,
-)
 from pipeline.stores.server.rows import ServerRows
 from pipeline.stores.server.searching import Query, ask_all, search
 from pipeline.stores.server.writing import ServerWriting
@@ -57,8 +49,8 @@ class ServerStore:
     def documents(self) -> list[DocumentInfo]:
         """All visible documents, by source."""
         with self._connections.mongodb() as database:
-            found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(INFO, 1))
-            return [document_info(record) for record in found.sort("_id", 1)]
+            found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(reading.INFO, 1))
+            return [reading.document_info(record) for record in found.sort("_id", 1)]
 
     def document(self, source: str) -> StoredDocument:
         """One document whole, read again where it was replaced meanwhile; raises `UnknownDocument`."""
@@ -70,30 +62,26 @@ class ServerStore:
                 rows = [*database["sections"].find({"version": record["version"]}).sort("order", 1)]
                 text = database["texts"].find_one({"_id": record["version"]})
                 if text is not None and len(rows) == record["sections"]:
-                    return StoredDocument(document_info(record), text["text"], tuple(map(section_of, rows)))
+                    return StoredDocument(
+                        reading.document_info(record), text["text"], tuple(map(reading.section_of, rows))
+                    )
         raise StoreDamaged(
             f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
         )
 
-    def get_many(
-        self, node_ids: Collection[str], *, of_sections: Collection[str] = ()
-    ) -> dict[str, StoredNode]:
-        """Nodes by id, in the order of `node_ids`, then all sentences of some sections."""
+    def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
+        """Sections and sentences by id, in the order of the ids."""
         with self._connections.mongodb() as database:
-            sections = read_sections(database, {*node_ids, *of_sections})
-            below = [
-                id_ for known in of_sections if known in sections for id_ in sections[known].sentence_ids
-            ]
-            wanted = [id_ for id_ in node_ids if id_ not in sections] + below
-            found = stored_objects(self._connections, database, "sentence", wanted)
-            above = {str(one.properties["section"]) for one in found.values()}
-            sections |= read_sections(database, above - sections.keys())
-        nodes: dict[str, StoredNode] = {**sections} | {
-            id_: sentence_of(one.properties, sections[str(one.properties["section"])])
-            for id_, one in found.items()
-            if one.properties["section"] in sections
-        }
-        return {id_: nodes[id_] for id_ in (*node_ids, *below) if id_ in nodes}
+            nodes = reading.read_sections(database, node_ids)
+            others = [id_ for id_ in node_ids if id_ not in nodes]
+            found = reading.stored_objects(self._connections, database, "sentence", others)
+            sections = reading.read_sections(
+                database, {str(one.properties["section"]) for one in found.values()}
+            )
+        for id_, one in found.items():
+            if section := sections.get(str(one.properties["section"])):
+                nodes[id_] = reading.sentence_of(one.properties, section)
+        return {id_: nodes[id_] for id_ in node_ids if id_ in nodes}
 
     def statistics(self) -> Statistics:
         """Counts over all documents, computed again after each change of them."""
@@ -102,8 +90,8 @@ class ServerStore:
             if index is None:
                 return Statistics()
             if self._counted is None or self._counted[0] != index:
-                languages = sums(database, group="$language", add=1)
-                sentences = sum(sums(database, group=None, add="$sentences").values())
+                languages = reading.sums(database, group="$language", add=1)
+                sentences = sum(reading.sums(database, group=None, add="$sentences").values())
                 self._counted = index, Statistics(sentences, languages, index.manifest)
             return self._counted[1]
 
@@ -113,13 +101,14 @@ class ServerStore:
             index = visible_index(database)
             if index is None:
                 return SearchResponse((), (), (), ())
-            check_search(index.manifest, self._manifest, request)
+            if self._manifest is not None:
+                check_manifest(index.manifest, self._manifest())
             return search(self._connections, database, index, request)
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
         """The vectors of sections and sentences by id."""
         with self._connections.mongodb() as database:
-            found = [stored_objects(self._connections, database, level, node_ids) for level in LEVELS]
+            found = [reading.stored_objects(self._connections, database, level, node_ids) for level in LEVELS]
         return {
             node_id: np.asarray(one.vector["default"], dtype=np.float32)
             for stored in found
