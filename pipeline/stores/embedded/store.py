@@ -35,6 +35,7 @@ from pipeline.stores.embedded.lexical import LexicalIndex
 from pipeline.stores.embedded.rows import EmbeddedRows
 from pipeline.stores.embedded.vectors import VectorIndex, read_vectors
 from pipeline.stores.memories import Memories
+from pipeline.stores.rows import Rows
 
 LEXICAL_FOLDER = "lexical"
 LOCK_WAIT_S = 10.0
@@ -54,7 +55,7 @@ class EmbeddedStore:
         self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
         self.database = Database(folder / FILE_NAME)
         self.database.resume_erasure()
-        self.rows = EmbeddedRows(self.database)
+        self.rows: Rows = EmbeddedRows(self.database)
         self.conversations = Conversations(self.rows)
         self.memories = Memories(self.rows)
         self._manifest = manifest

@@ -22,6 +22,7 @@ from pipeline.stores.base import (
 )
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.memories import Memories
+from pipeline.stores.rows import Rows
 from pipeline.stores.server import reading
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.connections import Connections
@@ -42,7 +43,7 @@ class ServerStore:
         self._connections = Connections(addresses)
         self._manifest = manifest
         self._counted: tuple[Index, Statistics] | None = None
-        self.rows = ServerRows(self._connections)
+        self.rows: Rows = ServerRows(self._connections)
         self.conversations = Conversations(self.rows)
         self.memories = Memories(self.rows)
 
