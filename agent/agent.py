@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +46,7 @@ MOST_STEPS = 8  # replies of the model
 MOST_MEMORIES, MOST_RELATIONS = 10, 30
 LEAST_TOKENS = 60  # a result that must be shorter is left out
 NOTHING = "(nothing was found)"
+WRITTEN_CALL = re.compile(r'"name": *"(\w+)"')  # small models write calls that they should make
 NOT_ALLOWED = "The user did not allow this call. Nothing was changed."
 NO_ROOM = "There is no room for more results: answer with what you have read."
 TOOL_RULES = """\
@@ -112,15 +114,11 @@ def _why_it_ended(run: AgentRun) -> str:
             future.cancel()
     if run.turn.stop.is_set():
         return ""
-    match future.exception():
-        case None:
-            return "" if run.turn.text else "its model wrote no answer"
-        case Exception() as error:
-            logging.getLogger(__name__).warning("the agent failed", exc_info=error)
-            known = isinstance(error, AthenaError)
-            return str(error if known else translate(error, server=run.model.server, begun=False)).rstrip(".")
-        case error:
-            raise error
+    if not isinstance(error := future.exception(), Exception):
+        return "" if run.turn.text else "its model wrote no answer"
+    logging.getLogger(__name__).warning("the agent failed", exc_info=error)
+    known = isinstance(error, AthenaError)
+    return str(error if known else translate(error, server=run.model.server, begun=False)).rstrip(".")
 
 
 @dataclass
@@ -197,33 +195,39 @@ class AgentRun:
 
         Raises `AthenaError`, and whatever LlamaIndex and the model's client raise.
         """
-        limits, turn = self.parts.limits, self.turn
         tools = await self._tools()
-        searches = [await self._call(tools["search"], query=query) for query in turn.queries]
-        agent = await asyncio.to_thread(self._agent, [*tools.values()])
-        history = prompts.fitting_history(turn.history, budget=limits.history_tokens)
-        with turn.trace.step("generate", model=self.parts.choice.name):
-            handler = agent.run(
-                user_msg=self._message(searches),
-                chat_history=[ChatMessage(said.text, role=said.role) for said in history],
-                memory=ChatMemoryBuffer.from_defaults(token_limit=4 * limits.context_window),
-                max_iterations=MOST_STEPS,
-                early_stopping_method="generate",
-            )
-            try:
-                reply: str = (await handler).response.content or ""  # type: ignore[attr-defined]
-            finally:
-                await handler.cancel_run()
+        searches = [await self._call(tools["search"], query=query) for query in self.turn.queries]
+        agents = await asyncio.to_thread(self._agents, [*tools.values()])
+        with self.turn.trace.step("generate", model=self.parts.choice.name):
+            for agent in agents:
+                self.turn.text = await self._reply(agent, self._message(searches))
+                if tools.keys().isdisjoint(WRITTEN_CALL.findall(self.turn.text)):
+                    break
+
+    async def _reply(self, agent: FunctionAgent | ReActAgent, message: str) -> str:
+        """Let an agent work, and return its answer."""
+        limits = self.parts.limits
+        history = prompts.fitting_history(self.turn.history, budget=limits.history_tokens)
+        handler = agent.run(
+            user_msg=message,
+            chat_history=[ChatMessage(said.text, role=said.role) for said in history],
+            memory=ChatMemoryBuffer.from_defaults(token_limit=4 * limits.context_window),
+            max_iterations=MOST_STEPS,
+            early_stopping_method="generate",
+        )
+        try:
+            reply: str = (await handler).response.content or ""  # type: ignore[attr-defined]
+        finally:
+            await handler.cancel_run()
         text = redacted(well_formed(without_thoughts(reply)))
         answer = text.partition("Answer:")[2] if isinstance(agent, ReActAgent) else ""
-        turn.text = (answer or text).strip()
+        return (answer or text).strip()
 
     async def _tools(self) -> Mapping[str, AgentTool]:
         """Return the tools by name; Athena's own keep their names."""
-        agent = self.agent
-        self.turn.notices += tuple(await connect(agent.servers, agent.server_tools))
-        found = (tool for tools in agent.server_tools.values() for tool in tools)
-        return {tool.name: tool for tool in (*found, *agent.functions.values(), *self.own_tools())}
+        self.turn.notices += tuple(await connect(self.agent.servers, self.agent.server_tools))
+        found = (tool for tools in self.agent.server_tools.values() for tool in tools)
+        return {tool.name: tool for tool in (*found, *self.agent.functions.values(), *self.own_tools())}
 
     def _message(self, searches: Sequence[str]) -> str:
         """Return the user's message: what is recalled, the first sources, and the question."""
@@ -231,8 +235,8 @@ class AgentRun:
         asked = f"Question: {escaped_markers(self.turn.message)}"
         return "\n\n".join([prompts.memory_text(self.turn.recollection), intro, *searches, asked]).strip()
 
-    def _agent(self, tools: Sequence[AgentTool]) -> FunctionAgent | ReActAgent:
-        """Return LlamaIndex's agent for a model that calls functions, or for one that writes its calls."""
+    def _agents(self, tools: Sequence[AgentTool]) -> list[FunctionAgent | ReActAgent]:
+        """Return LlamaIndex's agents: for a model that calls functions, and for one that writes its calls."""
         persona, rules = self.parts.persona, f"{prompts.RULES}\n{TOOL_RULES}"
         shared: dict[str, Any] = {
             "system_prompt": "\n\n".join([persona.system_header.strip(), persona.tone.strip(), rules]),
@@ -245,23 +249,23 @@ class AgentRun:
             "timeout": self.parts.limits.answer_timeout_s,
         }
         llm = llama_index_llm(self.model)
-        if llm.metadata.is_function_calling_model:
-            return FunctionAgent(llm=llm, allow_parallel_tool_calls=False, **shared)
-        return ReActAgent(llm=llm, **shared)
+        calls = llm.metadata.is_function_calling_model
+        first = [FunctionAgent(llm=llm, allow_parallel_tool_calls=False, **shared)] if calls else []
+        return [*first, ReActAgent(llm=llm, **shared)]
 
     async def _call(self, tool: AgentTool, **arguments: Any) -> str:
         """Call a tool as a step of the turn, and return its result as the model reads it.
 
         LlamaIndex tells the model the text of an exception.
         """
-        given = {"tool": tool.name, "kind": tool.kind, "arguments": arguments}
-        with self.turn.trace.step("tool", **given) as step:
+        with self.turn.trace.step("tool", tool=tool.name, kind=tool.kind, arguments=arguments) as step:
             if self.tokens_left < LEAST_TOKENS:
                 step.skip(NO_ROOM)
                 return NO_ROOM
             schema = tool.function.metadata.fn_schema
             checked = schema.model_validate(arguments) if schema else None  # "5" becomes 5
-            if tool.writes and not await asyncio.to_thread(self._is_allowed, tool, arguments):
+            ask = self.agent.consent or (lambda *_: False)
+            if tool.writes and not await asyncio.to_thread(ask, tool, arguments, self.turn.stop):
                 step.skip(NOT_ALLOWED)
                 return NOT_ALLOWED
             names = checked.model_fields_set if checked else ()
@@ -269,9 +273,6 @@ class AgentRun:
             text = self._read(step.data, tool, result)
             self.tokens_left -= count_tokens(text)
         return text
-
-    def _is_allowed(self, tool: AgentTool, arguments: Mapping[str, Any]) -> bool:
-        return self.agent.consent is not None and self.agent.consent(tool, arguments, self.turn.stop)
 
     def _read(self, data: dict[str, Any], tool: AgentTool, result: Any) -> str:
         """Return a result for the model: sections as numbered sources, all else between marked lines.

@@ -233,6 +233,18 @@ def test_a_model_of_ollama_with_tools_calls_them_as_functions(fan: Athena, agent
     assert answer.citations and "Thought" not in server.chats[0].body["messages"][0]["content"]
 
 
+def test_a_model_that_writes_its_calls_is_asked_to_do_so(fan: Athena, agent: Agent) -> None:
+    written = '<tools>{"name": "search", "arguments": {"query": "speed"}}</tools>'
+    replies = [Reply((text,)) for text in (written, call("search", query="speed"), ANSWERED)]
+    with OllamaServer(tools=True) as server:
+        server.reply_with(*replies)
+        changed = {"ollama_url": server.url, "llm": "ollama/llama3.2"}
+        with open_athena(fan.settings.model_copy(update=changed)) as other:
+            answer = other.ask(QUESTION, agent=agent)
+    assert [step.data["arguments"] for step in calls(answer)] == [{"query": "speed"}]
+    assert answer.citations and "name" not in answer.text
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [("a\ud800", "a?"), (None, "null"), ({"a": [1]}, '{"a": [1]}')],
