@@ -80,7 +80,6 @@ def index_documents(
         reader=BeirCorpus(sections, make_cutter(athena.encoder)),
         encoder=athena.encoder,
         manifest=athena.manifest,
-        root="evaluation",
         on_progress=stored,
     )
     names = {one.node_id: source for source, one in sections.items()}

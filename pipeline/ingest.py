@@ -30,7 +30,6 @@ def ingest(
     reader: Reader,
     encoder: Encoder,
     manifest: Manifest,
-    root: str | None = None,
     uploads: Path | None = None,
     rebuild: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -38,8 +37,7 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    Documents given a `root` belong to that instead of to their folder, and none counts as deleted; nor does
-    any of the folder `uploads`, of which other machines may have other files.
+    No document of the folder `uploads`, of which other machines may have other files, counts as deleted.
     `should_stop` is called before each document and while embedding; what was stored by then stays.
     An outdated index, made with another file of the same model or another recipe, is rebuilt.
 
@@ -48,13 +46,13 @@ def ingest(
         StoreError: the store cannot be written.
     """
     started, report = time.perf_counter(), IngestReport()
-    report.outdated = not rebuild and is_outdated(store.statistics().manifest, manifest)
+    rebuild = rebuild or is_outdated(store.statistics().manifest, manifest)
     with (
-        store.writing(manifest, rebuild=rebuild or report.outdated) as writing,
+        store.writing(manifest, rebuild=rebuild) as writing,
         ThreadPoolExecutor(1, "athena-embed") as model,
     ):
         indexed = store.documents()
-        found = find_documents(paths, reader=reader, indexed=indexed, root=root, uploads=uploads)
+        found = find_documents(paths, reader=reader, indexed=indexed, uploads=uploads)
         report.problems += found.problems
         report.left_out += found.left_out
         tell, stop = on_progress or (lambda _: None), should_stop or (lambda: False)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -106,37 +106,15 @@ class LanguageModelOptions(GenerationOptions, ModelServerOptions):
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.1  # of sampling
 
 
-def _rows(table: str) -> dict[str, tuple[float, float]]:
-    """Return the price of 1,000 tokens read and of 1,000 written, by model."""
-    split = [row.split() for row in table.split(";") if row.strip()]
-    return {name: TypeAdapter(tuple[Price, Price]).validate_python(prices) for name, *prices in split}
-
-
-def _price_table(text: str) -> str:
-    """Return the table unchanged; raise where a row is not a name and two prices."""
-    for row in text.split(";"):
-        try:
-            _rows(row)
-        except ValueError as error:
-            problem = "'{row}' is no model with its two prices"
-            raise PydanticCustomError("prices", problem, {"row": row.strip()}) from error
-    return text
-
-
 class PriceOptions(Options):
-    """What language models cost; a model without a price has no cost, which is not a cost of 0."""
+    """Prices of a language model's tokens. Without them an answer has no cost, which is not a cost of 0."""
 
-    prices: Annotated[str, AfterValidator(_price_table)] = Field(
-        "",
-        description="price of 1,000 tokens read and written, by model: `NAME IN OUT; NAME IN OUT`, "
-        "as of `openai/gpt-5 0.00125 0.01`",
-    )
+    price_in: Price = Field(0.0, description="price of 1,000 tokens that the language model reads")
+    price_out: Price = Field(0.0, description="price of 1,000 tokens that the language model writes")
 
-    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
-        """Return the cost of a model's tokens; None where the model, by its full name, has no price."""
-        if model not in (prices := _rows(self.prices)):
-            return None
-        return (tokens_in * prices[model][0] + tokens_out * prices[model][1]) / 1000
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        """Return the cost of a model's tokens; None without prices."""
+        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1000 or None
 
 
 class SearchOptions(Options):

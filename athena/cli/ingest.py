@@ -81,8 +81,6 @@ def _lines(report: IngestReport) -> Iterator[RenderableType]:
     size = f"{counted(report.sections, 'section')}, {counted(report.sentences, 'sentence')}"
     yield Text(f"{counts or 'nothing to index'}: {size}")
     yield Text(f"{counted(report.embedded, 'passage')} embedded in {report.seconds:.1f} s", style="dim")
-    if report.outdated:
-        yield Text("Everything was embedded again: another version of Athena or its model made the index.")
     if report.stopped:
         yield Text("Stopped before the end. Ingest again to go on.", style="yellow")
     if left_out := left_out_summary(report.left_out):

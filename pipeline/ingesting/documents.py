@@ -62,14 +62,13 @@ def find_documents(
     *,
     reader: Reader,
     indexed: Collection[DocumentInfo],
-    root: str | None = None,
     uploads: Path | None = None,
 ) -> FoundDocuments:
     """Return the documents at and below `paths`, and the `indexed` ones of these folders that are gone.
 
-    Each belongs to the folder that it was found in, and a file reached twice comes once. Given a `root`, all
-    belong to that instead, and none counts as gone. The documents of the folder `uploads`, of which other
-    machines may have other files, belong to `UPLOAD_ROOT`, and none of them counts as gone either.
+    Each belongs to the folder that it was found in, and a file reached twice comes once. The documents of the
+    folder `uploads`, of which other machines may have other files, belong to `UPLOAD_ROOT`, and none of them
+    counts as gone.
     """
     candidates: dict[Path, Candidate] = {}  # by path without links
     left_out: dict[Path, LeftOut] = {}
@@ -80,7 +79,7 @@ def find_documents(
         try:
             folder = (path if path.is_dir() else path.parent).resolve()
             is_upload = uploads is not None and folder == uploads.resolve()
-            own_root = root or (UPLOAD_ROOT if is_upload else str(folder))
+            own_root = UPLOAD_ROOT if is_upload else str(folder)
             known = {name for info in indexed if info.root == own_root for name in paths_of(info)}
             found = reader.find(path, known=known)
         except (OSError, ValueError) as error:  # a NUL in it, or the working folder was deleted
@@ -90,7 +89,7 @@ def find_documents(
         problems += found.problems
         left_out |= {folder / one.source: one for one in found.left_out}
         bad = {problem.source for problem in found.problems}
-        if root is None and not is_upload and path.is_dir() and path.name not in bad:
+        if not is_upload and path.is_dir() and path.name not in bad:
             unread[own_root] = bad
         own_paths = {file.source for file in found.files}
         for file in found.files:

@@ -52,7 +52,6 @@ class IngestReport:
     warnings: list[str] = field(default_factory=list)  # about new or changed documents
     left_out: list[LeftOut] = field(default_factory=list)  # everything that was found and not read
     languages: dict[str, int] = field(default_factory=dict)  # new or changed documents by ISO 639-1 code
-    outdated: bool = False  # everything was embedded again, though nobody asked for it
     total: int = 0  # documents that should be in the index in the end
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Schema = Mapping[str, Any]  # JSON schema
 KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
-CHARACTERS_A_TOKEN = 4.0
-WHOLE_PROMPT_SHARE = 0.6  # a prompt that was read whole has this share of the estimated tokens, at least
 REFUSALS = (400, 422, 500)  # HTTP statuses of a refused parameter; 500: of a template without system messages
 NEWER_LIMIT = "max_completion_tokens"
 
@@ -37,7 +35,6 @@ class Piece:
     finish_reason: str = ""
     prompt_tokens: int | None = None
     answer_tokens: int | None = None
-    prompt_truncated: bool = False  # the server did not read the whole prompt
 
 
 class LanguageModel(Protocol):
@@ -85,29 +82,21 @@ class OllamaModel:
                     (part.done_reason or "stop") if is_done else "",
                     part.prompt_eval_count,
                     part.eval_count,
-                    is_done and self._is_truncated(messages, part.prompt_eval_count),
                 )
         if not is_done:
             raise EOFError("the connection ended before the answer did")
 
-    def _is_truncated(self, messages: Sequence[Message], read: int | None) -> bool:
-        """Return whether so few tokens of the prompt were read, or as many as the context can hold."""
-        estimate = sum(len(message.text) for message in messages) / CHARACTERS_A_TOKEN
-        least, most = WHOLE_PROMPT_SHARE * estimate, self.options.context_window - 1
-        return read is not None and read > 0 and not least <= read < most  # 0: the prompt was cached
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class OpenAIModel:
     """A model of OpenAI or of a server that speaks its protocol, as loosely as most do.
 
     A server that refuses a request is asked again with the messages alone, the system's text at the
-    beginning of the user's, and from then on so.
+    beginning of the user's.
     """
 
     server: Server
     options: LanguageModelOptions
-    plain_limits: dict[str, int] | None = None  # beside the messages, where the server refuses more
 
     async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
         """Yield the reply as it arrives."""
@@ -136,8 +125,6 @@ class OpenAIModel:
         from openai import APIStatusError
 
         create = client.chat.completions.create
-        if self.plain_limits is not None:
-            return await create(**_plain(body) | self.plain_limits, stream=True)
         try:
             return await create(**body, stream=True)
         except APIStatusError as error:
@@ -145,11 +132,9 @@ class OpenAIModel:
                 raise
             limits = {NEWER_LIMIT: body["max_tokens"]} if NEWER_LIMIT in error.message else {}
             try:
-                chunks = await create(**_plain(body) | limits, stream=True)
+                return await create(**_plain(body) | limits, stream=True)
             except APIStatusError:
                 raise error from None
-        self.plain_limits = limits
-        return chunks
 
 
 def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI:

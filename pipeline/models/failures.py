@@ -20,19 +20,20 @@ CONNECT_S = 3.0  # to reach a server
 MOST_SHOWN = 300  # characters of a server's own words
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
 KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
-LISTED = "Choose a model that this server lists, for example in ATHENA_LLM."
-ELSEWHERE = "sends requests elsewhere; nothing was sent there"
-LOG = "Ask again in a moment; if it fails again, look at the server's log."
-STATUSES = (
-    (401, 401, ModelUnavailable, "refused the key", KEY),
-    (403, 403, ModelUnavailable, "refused the key", KEY),
-    (404, 404, ModelUnavailable, "is not there", LISTED),
-    (429, 429, ModelError, "has had too many requests", "Wait a minute and ask again."),
-    (300, 399, ModelError, ELSEWHERE, "Set the URL to the right place."),
-    (500, 599, ModelError, "failed", LOG),
-    (0, 999, ModelError, "refused the request", "Check the model's settings."),
-)
-"""HTTP statuses from and to, what they mean: error, problem, and what to do; the first match counts."""
+FIXES = {
+    401: KEY,
+    403: KEY,
+    404: "Name a model that this server has, for example in ATHENA_LLM.",
+    429: "Wait a minute and ask again.",
+}
+"""The remedy by HTTP status."""
+OTHER_FIX = "Check its URL and its log, or ask again in a moment."
+START = {
+    "ollama": "Start it with `ollama serve`, or correct ATHENA_OLLAMA_URL.",
+    "openai": "Start that server, or correct ATHENA_OPENAI_BASE_URL; most end with '/v1'.",
+    "local": "Check the model.",
+}
+"""The remedy where nothing answers, by provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,6 @@ class Server:
         """Name and URL: the beginning of most messages."""
         return f"{self.name} at {without_password(self.url)}" if self.url else self.name
 
-    @property
-    def v1_hint(self) -> str:
-        """A question about the base URL, where it has no path although most servers want `/v1`."""
-        lacks = self.provider == "openai" and "/" not in self.url.partition("//")[2].rstrip("/")
-        return " Should ATHENA_OPENAI_BASE_URL end with '/v1'?" if lacks else ""
-
     def http(self) -> dict[str, Any]:
         """Return the arguments of an httpx client for this server, which may be silent for `timeout_s`.
 
@@ -83,10 +78,8 @@ class Server:
 
     def unreachable(self, reason: str) -> ModelUnavailable:
         """Return the error for a server that does not answer."""
-        fix = f"Start that server, or correct ATHENA_OPENAI_BASE_URL.{self.v1_hint}"
-        if self.provider == "ollama":
-            fix = "Start it with `ollama serve`, or correct ATHENA_OLLAMA_URL."
-        return ModelUnavailable(f"Cannot reach {self.place}: {reason or 'no connection'}.", fix)
+        problem = f"Cannot reach {self.place}: {reason or 'no connection'}."
+        return ModelUnavailable(problem, START[self.provider])
 
 
 @cache
@@ -131,7 +124,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     if begun:
         problem = f"{server.place} broke off in the middle of its answer: {words}."
         return AnswerInterrupted(problem, "Ask again for the whole answer.")
-    fix = f"Check the server and its log.{server.v1_hint}" if server.url else "Check the model."
+    fix = OTHER_FIX if server.url else START["local"]
     return ModelError(f"{server.place} gave no usable answer: {words or type(error).__name__}.", fix)
 
 
@@ -143,15 +136,14 @@ def quoted(words: str) -> str:
 
 def _refused(server: Server, status: int, words: str) -> ModelError:
     """Return the error for an HTTP status of 300 or more."""
-    _, _, kind, problem, fix = next(row for row in STATUSES if row[0] <= status <= row[1])
-    if status in (404, 405) and not server.model:
-        kind, problem, fix = ModelError, "lists no models", "Name one, for example in ATHENA_LLM."
-    elif status == 404 and server.provider == "ollama":
+    is_missing = status == 404 and bool(server.model)
+    fix = FIXES.get(status, OTHER_FIX)
+    if is_missing and server.provider == "ollama":
         fix = f"Get it with `ollama pull {server.model}`."
     elif TOO_LONG.search(words):
-        problem, fix = "cannot hold so long a prompt", "Lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
-    hint = server.v1_hint if 400 <= status < 500 else ""
-    return kind(f"{server.place} {problem} (HTTP {status}): {words or 'no reason given'}.", f"{fix}{hint}")
+        fix = "The prompt is too long: lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
+    kind = ModelUnavailable if is_missing or status in (401, 403) else ModelError
+    return kind(f"{server.place} refused the request (HTTP {status}): {words or 'no reason given'}.", fix)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

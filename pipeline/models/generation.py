@@ -14,7 +14,6 @@ from pipeline.errors import ModelTimeout
 from pipeline.models.clients import LanguageModel, Piece, Schema
 from pipeline.models.failures import quoted, translate
 from pipeline.models.tokens import count_tokens
-from pipeline.redaction import held_back, redacted
 from pipeline.steps.spending import account
 from pipeline.words import well_formed
 
@@ -23,9 +22,7 @@ OPEN, CLOSE = "<think>", "</think>"
 _TAG = re.compile(f"({OPEN}|{CLOSE})")
 _BEGUN = re.compile(r"</?t?h?i?n?k?\Z")  # what may be the beginning of a tag at the end of a piece
 
-TRUNCATED = "The model read only {} tokens of a longer prompt. Raise ATHENA_CONTEXT_WINDOW."
-ALL_THOUGHT = "The model used its whole answer for thinking. Raise ATHENA_MAX_ANSWER_TOKENS."
-ONLY_THOUGHT = "The model thought, and wrote no answer. Ask again, or choose another model."
+ALL_THOUGHT = "The model thought, and wrote no answer. Raise ATHENA_MAX_ANSWER_TOKENS, or choose another one."
 CUT = "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
 
 
@@ -51,7 +48,7 @@ class ChatStream(Iterator[Piece]):
         self._llm, self._messages, self._schema = llm, list(messages), json_schema
         self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
         self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
-        self._closed, self._waiting = threading.Event(), ""
+        self._closed = threading.Event()
         self._pieces = self._run()
 
     def __next__(self) -> Piece:
@@ -104,7 +101,7 @@ class ChatStream(Iterator[Piece]):
                 self._note_end(found)
                 text, thoughts = splitter.split(found.text)
                 yield from self._added(text, found.thinking + thoughts)
-            yield from self._added(*splitter.rest(), is_last=True)
+            yield from self._added(*splitter.rest())
             if self._stop.is_set() and not self.end.finish_reason:
                 self.end = replace(self.end, finish_reason="stopped")
         except Exception as error:
@@ -114,12 +111,9 @@ class ChatStream(Iterator[Piece]):
             self._closed.set()
             self._note_tokens()
 
-    def _added(self, text: str, thinking: str, *, is_last: bool = False) -> Iterator[Piece]:
-        """Yield a piece, except for an end of it that may be the beginning of a secret."""
-        text = redacted(self._waiting + text)
-        end = len(text) - (0 if is_last else held_back(text))
-        text, self._waiting = text[:end], text[end:]
-        piece = Piece(well_formed(text if self.text else text.lstrip()), well_formed(redacted(thinking)))
+    def _added(self, text: str, thinking: str) -> Iterator[Piece]:
+        """Yield a piece, and add it to what has arrived; no piece where both are empty."""
+        piece = Piece(well_formed(text if self.text else text.lstrip()), well_formed(thinking))
         self.text += piece.text
         self.thinking += piece.thinking
         if piece != Piece():
@@ -136,12 +130,9 @@ class ChatStream(Iterator[Piece]):
     @property
     def notice(self) -> str:
         """What the reader of the answer should know about its end; "" where all is well."""
-        if self.end.prompt_truncated:
-            return TRUNCATED.format(self.end.prompt_tokens)
-        if self.end.finish_reason == "length":
-            return CUT if self.text else ALL_THOUGHT
-        is_empty = self.thinking and not self.text and self.end.finish_reason != "stopped"
-        return ONLY_THOUGHT if is_empty else ""
+        if self.thinking and not self.text and self.end.finish_reason != "stopped":
+            return ALL_THOUGHT
+        return CUT if self.end.finish_reason == "length" else ""
 
     def _note_tokens(self) -> None:
         """Note the tokens for the turn's usage, unless the model failed before the first piece."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,10 +17,6 @@ from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
 from pipeline.options import ModelServerOptions
 
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
-WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
-FAILURES: tuple[type[Exception], ...] = (
-    httpx.HTTPError, httpx.InvalidURL, ConnectionError, ollama.ResponseError, *WRONG_SHAPE,
-)  # fmt: skip
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
 PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
@@ -42,8 +37,7 @@ def prefixes(model: str) -> tuple[str, str]:
 class RemoteEncoder(Encoder):
     """An embedding model on a server. Its fingerprint is the prefix of passages, which its vectors depend on.
 
-    Nothing is sent before its first use. Raises `ModelUnavailable` for a URL that is none, and for OpenAI
-    without a key or without the package.
+    Nothing is sent before its first use. Raises `ModelUnavailable` for OpenAI without a key or its package.
     """
 
     def __init__(self, provider: Provider, model: str, *, options: ModelServerOptions) -> None:
@@ -51,38 +45,29 @@ class RemoteEncoder(Encoder):
         self._server = Server(provider, self.url, model, options.request_timeout_s)
         super().__init__(self._server.name)
         self._query_prefix, self.fingerprint = prefixes(model)
-        http, self._failures = self._server.http(), FAILURES
-        self._client: Any
-        with self._translated():
-            httpx.URL(self.url)
-            if provider == "ollama":
-                self._client = ollama.Client(self.url, **http)
-                return
-            if not options.openai_api_key and not options.openai_base_url:
-                raise ModelUnavailable(f"The embedding model '{self.name}' needs a key.", NEEDS_KEY)
-            if find_spec("openai") is None:
-                problem = f"The model '{self.name}' needs the package openai, which is not installed."
-                raise ModelUnavailable(problem, INSTALL_OPENAI)
-            import openai
+        self._key = options.openai_api_key or "none"  # the client insists on one
+        if provider == "openai" and not options.openai_api_key and not options.openai_base_url:
+            raise ModelUnavailable(f"The embedding model '{self.name}' needs a key.", NEEDS_KEY)
+        if provider == "openai" and find_spec("openai") is None:
+            problem = f"The model '{self.name}' needs the package openai, which is not installed."
+            raise ModelUnavailable(problem, INSTALL_OPENAI)
 
-            self._failures = (*FAILURES, openai.OpenAIError)
-            key = options.openai_api_key or "none"  # the client insists on one
-            client = httpx.Client(**http)
-            self._client = openai.OpenAI(api_key=key, base_url=self.url, http_client=client)
+    @cached_property
+    def _client(self) -> Any:
+        http = self._server.http()
+        if self._server.provider == "ollama":
+            return ollama.Client(self.url, **http)
+        import openai
+
+        return openai.OpenAI(api_key=self._key, base_url=self.url, http_client=httpx.Client(**http))
 
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prefix, model = self._query_prefix if is_query else self.fingerprint, self._server.model
         cut = [(prefix + text)[:MOST_CHARACTERS] or " " for text in texts]  # servers refuse empty texts
-        with self._translated():
+        try:
             if self._server.provider == "ollama":
                 return self._client.embed(model, cut, truncate=True).embeddings
             rows = self._client.embeddings.create(model=model, input=cut, encoding_format="float").data
             return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Raise the errors of the clients as `ModelError`."""
-        try:
-            yield
-        except self._failures as error:
+        except Exception as error:  # those of the clients share no other base
             raise translate(error, server=self._server, begun=False) from error

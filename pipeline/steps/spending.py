@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 
 from pipeline.answer import Usage
 from pipeline.options import PriceOptions
@@ -26,19 +25,10 @@ def spending() -> Iterator[list[Usage]]:
 
 
 def usage_of(spent: Sequence[Usage], prices: PriceOptions, *, before: Usage | None = None) -> Usage | None:
-    """Return the sum of all requests, each with its cost, and of `before`; None where no model was asked.
-
-    The cost is None where one of the models has no price.
-    """
+    """Return the sum of all requests and of `before`, with their cost; None where no model was asked."""
     if not spent:
         return before
-    priced = [replace(one, cost=prices.cost(one.model, one.tokens_in, one.tokens_out)) for one in spent]
-    every = [*priced, *([before] if before else [])]
-    known = [one.cost for one in every if one.cost is not None]
-    return Usage(
-        tokens_in=sum(one.tokens_in for one in every),
-        tokens_out=sum(one.tokens_out for one in every),
-        estimated=any(one.estimated for one in every),
-        cost=sum(known) if len(known) == len(every) else None,
-        model=spent[0].model,
-    )
+    every = [*spent, *([before] if before else [])]
+    read, wrote = sum(one.tokens_in for one in every), sum(one.tokens_out for one in every)
+    estimated = any(one.estimated for one in every)
+    return Usage(read, wrote, estimated, prices.cost(read, wrote), spent[0].model)

@@ -37,7 +37,7 @@ BAD = {
     "alpha": "1.01",
     "user_header": "X User",
     "request_timeout_s": "nan",
-    "prices": "openai/a 0.1",
+    "price_in": "-1",
 }
 
 

@@ -35,7 +35,7 @@ def athena(tmp_path: Path, server: OllamaServer) -> Iterator[Athena]:
     """Athena with a model of a fake server, at 2 and 10 for 1,000 tokens."""
     settings = Settings(
         data_dir=tmp_path / "data", llm=f"ollama/{server.models[0]}", ollama_url=server.url, hyde="off",
-        cross_encoder="none", prices=f"ollama/{server.models[0]} 2 10", memory="none",
+        cross_encoder="none", price_in=2, price_out=10, memory="none",
     )  # fmt: skip
     (tmp_path / "valves.md").write_text(VALVES, encoding="utf-8")
     with open_athena(settings) as opened:
@@ -66,11 +66,11 @@ def test_tokens_that_are_not_reported_are_counted_and_said_to_be(
 
 def test_spending_adds_up_with_its_cost() -> None:
     spent = [Usage(10, 5, model="ollama/a"), Usage(1, 1, estimated=True, model="ollama/b")]
-    prices = PriceOptions(prices="ollama/a 1 2")
-    assert usage_of(spent[:1], prices) == Usage(10, 5, cost=0.02, model="ollama/a")
-    assert usage_of(spent, prices) == Usage(11, 6, estimated=True, cost=None, model="ollama/a")
-    before = Usage(100, 100, cost=1.0, model="ollama/a")
-    assert usage_of(spent[:1], prices, before=before) == Usage(110, 105, cost=1.02, model="ollama/a")
+    prices = PriceOptions(price_in=1, price_out=2)
+    assert usage_of(spent[:1], PriceOptions()) == Usage(10, 5, cost=None, model="ollama/a")
+    assert usage_of(spent, prices) == Usage(11, 6, estimated=True, cost=0.023, model="ollama/a")
+    before = Usage(100, 100, cost=0.3, model="ollama/a")
+    assert usage_of(spent[:1], prices, before=before) == Usage(110, 105, cost=0.32, model="ollama/a")
 
 
 def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaServer) -> None:
@@ -98,7 +98,7 @@ def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaS
 
 
 def test_the_command_prints_what_is_stored(athena: Athena, server: OllamaServer) -> None:
-    athena.use(athena.settings.model_copy(update={"prices": ""}))
+    athena.use(athena.settings.model_copy(update={"price_in": 0, "price_out": 0}))
     server.reply_with(Reply(ANSWER, prompt_tokens=None))
     athena.ask(QUESTION)
     folder = str(athena.settings.data_dir)

@@ -95,5 +95,4 @@ def summary(report: IngestReport) -> str:
     done = ", ".join(parts) or "Nothing was new"
     if report.stopped:
         return f"Stopped. {done}. Look for changes to go on."
-    renewed = "Everything was embedded again. " if report.outdated else ""
-    return f"{renewed}{done}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s."
+    return f"{done}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s."

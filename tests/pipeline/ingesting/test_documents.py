@@ -76,7 +76,6 @@ def test_a_document_is_gone_where_its_folder_was_searched_and_its_file_is_not_th
     indexed = [info("x.md", a), info("z.md", a), info("a/y.md", a), info("y.md", b), info("up.md", "upload")]
     assert find_documents([a], reader=Finding(), indexed=indexed).gone == ["z.md", "a/y.md"]
     assert find_documents([a / "x.md"], reader=Finding(), indexed=indexed).gone == []
-    assert find_documents([a], reader=Finding(), indexed=indexed, root="upload").gone == []
 
 
 def test_uploads_of_another_machine_are_not_gone(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -141,17 +140,11 @@ def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> 
     assert split(["Models write `<th", "ink>` first."]) == ("Models write `<think>` first.", "")
 
 
-def test_a_key_in_pieces_is_taken_out_of_the_answer() -> None:
-    whole = f"It is {KEY}, or {quote(KEY, safe='')}; a valve: skip."
-    pieces = [whole[at : at + 5] for at in range(0, len(whole), 5)]
-    assert read("openai", said(*pieces)).text == "It is [secret], or [secret]; a valve: skip."
-
-
 @pytest.mark.parametrize(
     ("body", "says"),
     [
         (told([{"thinking": "hm"}], reason="length"), "ATHENA_MAX_ANSWER_TOKENS"),
-        (told([{"content": "<think>hm"}], reason="length"), "for thinking"),
+        (told([{"content": "<think>hm"}], reason="length"), "no answer"),
         (told([{"content": "B"}], reason="length"), "cut off"),
         (told([{"thinking": "hm"}]), "no answer"),
     ],
@@ -167,27 +160,6 @@ def test_ollama_gets_its_window_and_does_not_think_unless_told_to() -> None:
         quiet, thinking = (request.body for request in server.requests)
     assert quiet["options"] == {"temperature": 0.1, "num_ctx": 4096, "num_predict": 256}
     assert (quiet["think"], thinking["think"], quiet["keep_alive"]) == (False, True, "15m")
-
-
-@pytest.mark.parametrize(
-    ("characters", "counted", "truncated"),
-    [
-        (8000, 2100, False),
-        (8000, 1300, False),  # a frugal tokenizer
-        (8000, 1100, True),  # .55 of the estimate: the server has a smaller window than asked for
-        (8000, 4095, True),  # as many as the window holds
-        (8000, None, False),  # not counted
-        (8000, 0, False),  # cached
-    ],
-)
-def test_a_truncated_prompt_is_noticed(characters: int, counted: int | None, truncated: bool) -> None:
-    with ScriptedServer(Sent(told([{"content": "B7."}], prompt_eval_count=counted))) as server:
-        stream = ChatStream(
-            model("ollama", server), [Message("user", "x" * characters)], stop=threading.Event()
-        )
-        list(stream)
-    assert stream.end.prompt_truncated is truncated
-    assert ("ATHENA_CONTEXT_WINDOW" in stream.notice) is truncated
 
 
 @KINDS
@@ -279,16 +251,16 @@ def test_a_server_that_is_down_names_the_command(kind: str) -> None:
         ('[{"loc": ["body", "stream_options"]}]', 422, '"stream_options"'),
     ],
 )
-def test_what_a_server_refuses_is_not_sent_again(message: str, status: int, sent: str) -> None:
+def test_a_server_that_refuses_more_gets_the_messages_alone(message: str, status: int, sent: str) -> None:
     refused = [refusal(status, message)] * (2 if status == 500 else 1)  # OpenAI's client tries a 500 twice
     with ScriptedServer(*refused, Sent(ANSWERS["openai"])) as server:
         llm = model("openai", server)
-        assert [complete(llm, QUESTION, timeout_s=20) for _ in range(2)] == ["Close B7."] * 2
-        first, *_, again, later = (request.body for request in server.requests)
-    assert [sent in json.dumps(body) for body in (first, again, later)] == [True, False, False]
+        assert complete(llm, QUESTION, timeout_s=20) == "Close B7."
+        first, *_, again = (request.body for request in server.requests)
+    assert [sent in json.dumps(body) for body in (first, again)] == [True, False]
     assert "Be brief." in json.dumps(again) and "Which valve?" in json.dumps(again)
     newer = 256 if "max_completion_tokens" in message else None
-    assert again.get("max_completion_tokens") == later.get("max_completion_tokens") == newer
+    assert again.get("max_completion_tokens") == newer
 
 
 SCHEMA = {"type": "object", "properties": {"queries": {"type": "array"}}}

@@ -94,16 +94,6 @@ def test_a_server_without_a_list_serves_a_model_that_is_named(status: int) -> No
     assert auto is None and why.wrong
 
 
-@pytest.mark.parametrize("reply", [Sent((b"<html></html>",)), Sent((b"{}",)), Sent(status=404)])
-def test_a_base_url_without_v1_gets_a_hint(reply: Sent) -> None:
-    with ScriptedServer(reply) as server:
-        for name in ("auto", "openai/m"):
-            _, choice = choose_language_model(name, options=options(openai_base_url=server.url))
-            assert "/v1" in choice.fix
-            _, choice = choose_language_model(name, options=options(openai_base_url=f"{server.url}/v1"))
-            assert "/v1" not in choice.fix
-
-
 @pytest.mark.parametrize(
     ("name", "given", "detail", "fix"),
     [
