@@ -31,10 +31,6 @@ class StoreError(AthenaError):
     """The store cannot be read or written."""
 
 
-class StoreDamaged(StoreError):
-    """What is stored cannot be read, or is not what was written."""
-
-
 class StoreUnavailable(StoreError):
     """A server of the store does not answer, or does not let us in."""
 

@@ -48,6 +48,12 @@ def redacted(text: str) -> str:
     return text
 
 
+def held_back(text: str) -> int:
+    """Return how many characters at the end of a streamed text may be the beginning of a secret."""
+    begun = ((secret, n) for secret in _known for n in range(min(len(secret) - 1, len(text)), 0, -1))
+    return max((n for secret, n in begun if text.endswith(secret[:n])), default=0)
+
+
 def without_password(url: str) -> str:
     """Return a URL fit to be shown: without user, password and keys."""
     return _SECRET_OPTION.sub(r"\1…", _CREDENTIALS.sub(r"\1", url))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import Literal
 
 from pipeline.analysis import embedding_text
@@ -13,16 +12,14 @@ from pipeline.ingesting.documents import Candidate, FoundDocuments, Reader
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
-from readers.files import UNKNOWN_ENDING, LeftOut
+from readers.files import LeftOut
 from readers.levels import document_id
 from readers.source import ReaderError, Source
 
 BATCH_TEXTS = 1024
 """Texts that are embedded together, where there are as many: enough to sort them by length."""
 ENGLISH = "en"
-Stage = Literal["reading", "embedding", "storing", "indexing", "relating"]
-ENDINGS = 5
-"""Endings of files that the summary names."""
+Stage = Literal["reading", "embedding", "storing", "indexing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +216,6 @@ def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dic
 
 
 def left_out_summary(left_out: Sequence[LeftOut]) -> str:
-    """Return the numbers of files and folders left out, by reason: `3 hidden, 9 of unknown ending (.png)`."""
-    paths = [PurePosixPath(one.source) for one in left_out if one.reason == UNKNOWN_ENDING]
-    common = [ending for ending, _ in Counter(path.suffix or path.name for path in paths).most_common()]
-    endings = f" ({', '.join(common[:ENDINGS])}{' …' * (len(common) > ENDINGS)})"
-    return ", ".join(
-        f"{number:,} {reason}{endings * (reason == UNKNOWN_ENDING)}"
-        for reason, number in Counter(one.reason for one in left_out).most_common()
-    )
+    """Return the numbers of files and folders left out, by reason: `3 hidden, 9 of unknown ending`."""
+    reasons = Counter(one.reason for one in left_out).most_common()
+    return ", ".join(f"{number:,} {reason}" for reason, number in reasons)

@@ -28,10 +28,9 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The paths kept, those ignored for their ending, and a message for each file that was refused."""
+    """The paths kept, and a message for each file that was refused."""
 
     paths: tuple[str, ...]
-    ignored: tuple[str, ...]
     refused: tuple[str, ...] = ()
 
 
@@ -43,14 +42,13 @@ def accept(files: Sequence[UploadedFile], folder: Path, *, max_bytes: int) -> Ac
     """
     suffixes = {suffix for known in FORMATS if known.installed for suffix in known.suffixes}
     present = {path.casefold(): path for path in uploaded(folder)}
-    kept, ignored, refused = dict[str, str](), list[str](), list[str]()  # kept names without case
+    kept, refused = dict[str, str](), list[str]()  # kept names without case
     for file in files:
         try:
             name = name_of(file.name)
             is_hidden = any(part.startswith(".") for part in name.split("/"))
             if is_hidden or PurePosixPath(name).suffix.lower() not in suffixes:
-                ignored.append(name)
-                continue
+                raise UploadRefused(f"'{name}' is left out: it is no document that can be read here.")
             if name.casefold() in kept:
                 raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
             if len(file.content) > max_bytes:
@@ -63,7 +61,7 @@ def accept(files: Sequence[UploadedFile], folder: Path, *, max_bytes: int) -> Ac
     if not kept:
         problem = " ".join(["The upload has no file that can be kept.", *refused[:1]])
         raise UploadRefused(problem, f"Upload {', '.join(sorted(suffixes))} files.")
-    return Accepted(tuple(sorted(kept.values())), tuple(ignored), tuple(refused))
+    return Accepted(tuple(sorted(kept.values())), tuple(refused))
 
 
 def name_of(written: str) -> str:

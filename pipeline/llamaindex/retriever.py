@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from pipeline.nodes import Node, StoredNode
+from pipeline.nodes import Node
 from pipeline.retrieve import HybridSearch
 
 
@@ -25,25 +25,16 @@ class HybridRetriever(BaseRetriever):
         return [NodeWithScore(node=text_node(passage.node), score=passage.score) for passage in found]
 
 
-SHOWN = frozenset({"source", "heading_path", "header"})
-"""Metadata that LlamaIndex's components show a model; all but the first are embedded, too."""
+SHOWN = ("source", "heading_path", "header")
+"""Metadata that LlamaIndex's parts get, and show to models."""
 
 
 def text_node(node: Node) -> TextNode:
-    """Return a node as LlamaIndex's, which knows its document and its section."""
-    if isinstance(node, TextNode):
-        return node
-    made = TextNode(
+    """Return a node as LlamaIndex's, with its place in its document."""
+    return TextNode(
         id_=node.node_id,
         text=node.text,
         start_char_idx=node.start_char_idx,
         end_char_idx=node.end_char_idx,
-        metadata=dict(node.metadata),
-        excluded_embed_metadata_keys=sorted(node.metadata.keys() - (SHOWN - {"source"})),
-        excluded_llm_metadata_keys=sorted(node.metadata.keys() - SHOWN),
+        metadata={name: node.metadata[name] for name in SHOWN if name in node.metadata},
     )
-    if isinstance(node, StoredNode):
-        made.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=node.document_id)
-        if node.section_id:
-            made.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=node.section_id)
-    return made

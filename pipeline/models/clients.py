@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Schema = Mapping[str, Any]  # JSON schema
 KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
 REFUSALS = (400, 422, 500)  # HTTP statuses of a refused parameter; 500: of a template without system messages
-NEWER_LIMIT = "max_completion_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +129,7 @@ class OpenAIModel:
         except APIStatusError as error:
             if error.status_code not in REFUSALS or TOO_LONG.search(error.message):
                 raise
-            limits = {NEWER_LIMIT: body["max_tokens"]} if NEWER_LIMIT in error.message else {}
-            try:
-                return await create(**_plain(body) | limits, stream=True)
-            except APIStatusError:
-                raise error from None
+            return await create(**_plain(body), stream=True)
 
 
 def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI:

@@ -102,10 +102,9 @@ def choose_encoder(name: str, *, options: ModelServerOptions) -> tuple[Encoder, 
     if name in ("auto", BUNDLED_NAME):
         encoder, provider = OnnxEncoder(), "bundled"
         place = f"int8 ONNX, {encoder.dimensions} dimensions, {encoder.max_tokens} tokens, English"
-    elif name.strip("/") in ("", "none", "ollama", "openai") or "rerank" in name.lower():
-        problem = "is a reranker and embeds nothing" if "rerank" in name.lower() else "names no model"
+    elif name.strip("/") in ("", "none", "ollama", "openai"):
         fix = "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME."
-        raise ConfigurationError(f"ATHENA_EMBEDDING_MODEL is '{name}', which {problem}.", fix)
+        raise ConfigurationError(f"ATHENA_EMBEDDING_MODEL is '{name}', which names no model.", fix)
     elif provider in ("ollama", "openai"):
         from pipeline.models.remote_embedding import RemoteEncoder
 

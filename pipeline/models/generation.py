@@ -14,6 +14,7 @@ from pipeline.errors import ModelTimeout
 from pipeline.models.clients import LanguageModel, Piece, Schema
 from pipeline.models.failures import quoted, translate
 from pipeline.models.tokens import count_tokens
+from pipeline.redaction import held_back, redacted
 from pipeline.steps.spending import account
 from pipeline.words import well_formed
 
@@ -48,7 +49,7 @@ class ChatStream(Iterator[Piece]):
         self._llm, self._messages, self._schema = llm, list(messages), json_schema
         self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
         self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
-        self._closed = threading.Event()
+        self._closed, self._waiting = threading.Event(), ""
         self._pieces = self._run()
 
     def __next__(self) -> Piece:
@@ -101,7 +102,7 @@ class ChatStream(Iterator[Piece]):
                 self._note_end(found)
                 text, thoughts = splitter.split(found.text)
                 yield from self._added(text, found.thinking + thoughts)
-            yield from self._added(*splitter.rest())
+            yield from self._added(*splitter.rest(), is_last=True)
             if self._stop.is_set() and not self.end.finish_reason:
                 self.end = replace(self.end, finish_reason="stopped")
         except Exception as error:
@@ -111,9 +112,12 @@ class ChatStream(Iterator[Piece]):
             self._closed.set()
             self._note_tokens()
 
-    def _added(self, text: str, thinking: str) -> Iterator[Piece]:
-        """Yield a piece, and add it to what has arrived; no piece where both are empty."""
-        piece = Piece(well_formed(text if self.text else text.lstrip()), well_formed(thinking))
+    def _added(self, text: str, thinking: str, *, is_last: bool = False) -> Iterator[Piece]:
+        """Yield a piece, except for an end of it that may be the beginning of a secret."""
+        text = redacted(self._waiting + text)
+        end = len(text) - (0 if is_last else held_back(text))
+        text, self._waiting = text[:end], text[end:]
+        piece = Piece(well_formed(text if self.text else text.lstrip()), well_formed(redacted(thinking)))
         self.text += piece.text
         self.thinking += piece.thinking
         if piece != Piece():

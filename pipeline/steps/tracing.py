@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from openinference.semconv.resource import ResourceAttributes
-from openinference.semconv.trace import DocumentAttributes, SpanAttributes
 from openinference.semconv.trace import OpenInferenceSpanKindValues as Kind
+from openinference.semconv.trace import SpanAttributes
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -53,13 +53,13 @@ class TurnTracer:
         self._provider = TracerProvider(resource=Resource.create(names))
         self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1000))
 
-    def record(self, answer: Answer, passages: Sequence[Passage]) -> None:
+    def record(self, answer: Answer, _: Sequence[Passage]) -> None:
         """Queue a span for a turn that has just ended, and below it one for each of its steps."""
         tracer, start = self._provider.get_tracer("athena"), time.time() - answer.seconds
         root = tracer.start_span("chat", Context(), start_time=round(start * NS), attributes=_of_turn(answer))
         below = set_span_in_context(root, Context())
         for step in answer.steps:
-            at, attributes = max(start, step.started_at), _of_step(step, passages)
+            at, attributes = max(start, step.started_at), _of_step(step)
             span = tracer.start_span(step.name, below, start_time=round(at * NS), attributes=attributes)
             _end(span, step.status, step.detail, at=at + step.ms / 1000)
         _end(root, answer.status, " ".join(answer.notices[-1:]), at=start + answer.seconds)
@@ -83,7 +83,7 @@ def _of_turn(answer: Answer) -> Attributes:
     }
 
 
-def _of_step(step: Step, passages: Sequence[Passage]) -> Attributes:
+def _of_step(step: Step) -> Attributes:
     kind = KINDS.get(step.name, Kind.CHAIN)
     found: Attributes = {
         SpanAttributes.OPENINFERENCE_SPAN_KIND: kind.value,
@@ -94,12 +94,6 @@ def _of_step(step: Step, passages: Sequence[Passage]) -> Attributes:
         found[SpanAttributes.LLM_MODEL_NAME] = step.data.get("model", "")
         found[SpanAttributes.LLM_TOKEN_COUNT_PROMPT] = step.data.get("prompt_tokens") or 0
         found[SpanAttributes.LLM_TOKEN_COUNT_COMPLETION] = step.data.get("answer_tokens") or 0
-    if step.name == "select":
-        for number, passage in enumerate(passages):
-            at = f"{SpanAttributes.RETRIEVAL_DOCUMENTS}.{number}"
-            found[f"{at}.{DocumentAttributes.DOCUMENT_ID}"] = passage.section.node_id
-            found[f"{at}.{DocumentAttributes.DOCUMENT_CONTENT}"] = _cut(passage.text)
-            found[f"{at}.{DocumentAttributes.DOCUMENT_SCORE}"] = float(passage.score)
     return found
 
 

@@ -13,7 +13,7 @@ from pipeline.errors import AthenaError
 from pipeline.ingest import left_out_summary
 from pipeline.ingesting.uploads import Accepted, UploadedFile
 from pipeline.words import counted
-from readers.formats import FORMATS, INSTALL, format_of
+from readers.formats import FORMATS
 from ui.shared import messages, process
 from ui.shared.jobs import Job, index
 from ui.shared.uploading import TYPES, index_kept, keep_files, uploads_folder
@@ -52,11 +52,9 @@ def _add(sent: list[UploadedFile]) -> None:
 
 
 def _left_out(kept: Accepted) -> Sequence[str]:
-    """Return why files were refused or left out."""
-    reasons = {True: f"its reader is not installed: {INSTALL}", False: "it is no document."}
-    notes = [*kept.refused, *(f"Left out: {name}: {reasons[bool(format_of(name))]}" for name in kept.ignored)]
-    more = len(notes) - SHOWN
-    return [*notes[:SHOWN], *([f"And {counted(more, 'file')} more."] if more > 0 else [])]
+    """Return why files were refused."""
+    more = len(kept.refused) - SHOWN
+    return [*kept.refused[:SHOWN], *([f"And {counted(more, 'file')} more."] if more > 0 else [])]
 
 
 def start_indexing(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[str] = ()) -> None:

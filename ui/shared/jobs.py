@@ -28,7 +28,6 @@ STAGES = {
     "embedding": "Embedding",
     "storing": "Storing",
     "indexing": "Making the search index",
-    "relating": "Reading names and relations",
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from pipeline.errors import DiskFull, ErasureIncomplete, StoreDamaged, StoreError
+from pipeline.errors import DiskFull, ErasureIncomplete, StoreError
 from pipeline.stores.embedded.schema import FORMAT, SCHEMA
 
 FILE_NAME = "athena.sqlite"
@@ -187,7 +187,7 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
                 "Free some space and try again: everything that was stored before is whole.",
             )
         case "CORRUPT" | "NOTADB":
-            return StoreDamaged(
+            return StoreError(
                 f"Cannot read '{path}': the file is damaged ({error}).",
                 "Put back a backup. Without one, index again in a new folder with `athena ingest FOLDER`.",
             )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from pipeline.errors import StoreDamaged, UnknownDocument
+from pipeline.errors import StoreError, UnknownDocument
 from pipeline.nodes import StoredNode
 from pipeline.stores.base import (
     LEVELS,
@@ -66,7 +66,7 @@ class ServerStore:
                     return StoredDocument(
                         reading.document_info(record), text["text"], tuple(map(reading.section_of, rows))
                     )
-        raise StoreDamaged(
+        raise StoreError(
             f"MongoDB lacks a part of '{source}'.", "Ingest it again with `athena ingest --rebuild`."
         )
 

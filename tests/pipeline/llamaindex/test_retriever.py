@@ -32,19 +32,8 @@ def test_it_retrieves_a_node_a_passage(manual: EmbeddedStore) -> None:
 METADATA = {"source": "fan.md", "heading_path": ["ECS", "Fan"], "position": 1, "hash": "a1b2"}
 
 
-def stored(**given: object) -> StoredNode:
-    return StoredNode("s1", "It hums.", METADATA, 10, 18, "d1", **given)  # type: ignore[arg-type]
-
-
-def test_a_node_keeps_its_place_and_knows_what_it_belongs_with() -> None:
-    section, sentence = text_node(stored()), text_node(stored(section_id="s0"))
-    assert (section.node_id, section.text, section.metadata) == ("s1", "It hums.", METADATA)
-    assert (section.start_char_idx, section.end_char_idx) == (10, 18)
-    assert sentence.parent_node is not None and sentence.parent_node.node_id == "s0"
-    assert section.ref_doc_id == sentence.ref_doc_id == "d1"
-
-
-def test_models_are_shown_headings_and_no_hashes() -> None:
-    node = text_node(stored())
-    assert node.get_content(MetadataMode.EMBED) == "heading_path: ['ECS', 'Fan']\n\nIt hums."
+def test_a_node_keeps_its_place_and_has_headings_and_no_hashes() -> None:
+    node = text_node(StoredNode("s1", "It hums.", METADATA, 10, 18, "d1"))
+    assert (node.node_id, node.text) == ("s1", "It hums.")
+    assert (node.start_char_idx, node.end_char_idx) == (10, 18)
     assert node.get_content(MetadataMode.LLM) == "source: fan.md\nheading_path: ['ECS', 'Fan']\n\nIt hums."

@@ -106,14 +106,7 @@ def test_choice_by_name(name: str, chosen: str, provider: str) -> None:
     assert "sk-x" not in repr(choice)
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("none", "names no model"),
-        ("ollama/", "names no model"),
-        ("Qwen/Qwen3-Reranker-0.6B", "is a reranker"),
-    ],
-)
-def test_a_name_of_no_embedding_model_is_refused(name: str, problem: str) -> None:
-    with pytest.raises(ConfigurationError, match=problem):
+@pytest.mark.parametrize("name", ["none", "ollama/"])
+def test_a_name_of_no_embedding_model_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="names no model"):
         choose_encoder(name, options=ModelServerOptions())

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -140,6 +141,12 @@ def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> 
     assert split(["Models write `<th", "ink>` first."]) == ("Models write `<think>` first.", "")
 
 
+def test_a_key_in_pieces_is_taken_out_of_the_answer() -> None:
+    whole = f"It is {KEY}, or {quote(KEY, safe='')}; a valve: skip."
+    pieces = [whole[at : at + 5] for at in range(0, len(whole), 5)]
+    assert read("openai", said(*pieces)).text == "It is [secret], or [secret]; a valve: skip."
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -259,8 +266,6 @@ def test_a_server_that_refuses_more_gets_the_messages_alone(message: str, status
         first, *_, again = (request.body for request in server.requests)
     assert [sent in json.dumps(body) for body in (first, again)] == [True, False]
     assert "Be brief." in json.dumps(again) and "Which valve?" in json.dumps(again)
-    newer = 256 if "max_completion_tokens" in message else None
-    assert again.get("max_completion_tokens") == newer
 
 
 SCHEMA = {"type": "object", "properties": {"queries": {"type": "array"}}}

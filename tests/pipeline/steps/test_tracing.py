@@ -61,7 +61,6 @@ def test_a_turn_is_a_root_with_a_span_for_each_step_as_long_as_it_took() -> None
     assert steps["select"].start == round(now * 1e9)
     assert steps["select"].end - steps["select"].start == pytest.approx(500_000_000, abs=1000)
     assert json.loads(steps["select"].attributes["output.value"]) == {"selected": ["a"]}
-    assert steps["select"].attributes["retrieval.documents.0.document.content"] == "The fan hums."
     assert (steps["rerank"].status, steps["rerank"].message) == ("ERROR", "The reranker is gone.")
     assert received.resources[0]["openinference.project.name"] == "athena"
 

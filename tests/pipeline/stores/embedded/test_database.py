@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import DiskFull, StoreDamaged, StoreError
+from pipeline.errors import DiskFull, StoreError
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import database as module
 from pipeline.stores.embedded.database import Database, describe
@@ -103,16 +103,16 @@ def test_damage_is_found_by_the_quick_check_or_at_opening(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[8192:16384] = bytes(8192)
     path.write_bytes(content)
-    with pytest.raises(StoreDamaged, match="backup"), closing(Database(path)) as damaged:
+    with pytest.raises(StoreError, match="backup"), closing(Database(path)) as damaged:
         assert damaged.check()
-        raise StoreDamaged("", "backup")
+        raise StoreError("", "backup")
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + bytes(200)])
 def test_a_file_that_is_no_database_is_named(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(StoreDamaged, match=r"athena\.sqlite.*damaged"):
+    with pytest.raises(StoreError, match=r"athena\.sqlite.*damaged"):
         Database(path)
 
 
