@@ -180,8 +180,7 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
     from pipeline.answering.recollection import Recalled
 
     conversations = components.store().conversations
-    persona = persona or components.persona()
-    says = (*persona.identity, *persona.goals, *persona.rules, *persona.environment)
+    says = (persona or components.persona()).memories
     own = (Recalled(id=id_of("persona", text), text=text, importance=1.0) for text in says if text.strip())
     return UserMemory(
         components.memory_indexes(),

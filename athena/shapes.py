@@ -141,7 +141,6 @@ class AnswerOut(Shape):
 
     question: str
     condensed_question: str
-    carried: str
     answer: str = Field(validation_alias=AliasChoices("answer", "text"))
     verdict: Verdict | None
     corrected: str

@@ -111,7 +111,10 @@ def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
         limit=ChatOptions().quotes,
         cross_encoder=athena.hybrid_search.cross_encoder,
     )
-    return [Shown(quote.shown, quote.citation.source, quote.unit.folded) for quote in quotes]
+    return [
+        Shown("\n".join(filter(None, [it.unit.lead, it.citation.quote])), it.citation.source, it.unit.folded)
+        for it in quotes
+    ]
 
 
 def _quotes_in(answer: Answer) -> list[Shown]:

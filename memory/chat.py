@@ -24,10 +24,9 @@ from pipeline.answering.recollection import (
     Recalled,
     Recollection,
     looked_up,
-    nothing_left,
 )
 from pipeline.errors import AthenaError, TurnChanged, UnknownConversation
-from pipeline.steps.records import Step
+from pipeline.steps.records import Step, last_step
 from pipeline.steps.spending import spending, usage_of
 from pipeline.stores.memories import MemorySource
 
@@ -214,7 +213,9 @@ class RememberingChat:
             return
         self.after.add(self.memory.turns.follow)
         is_request = answer.mode == "memory" and not looked_up(answer)
-        if not is_request and not nothing_left(answer):
+        planned = last_step(answer.steps, "remember")
+        nothing = not answer.recalled and planned is not None and planned.status == "skipped"
+        if not is_request and not nothing:
             passage = next((item.section.text for item in passages), "")
             given: dict[str, Any] = {"passage": passage, "prices": self.prices}
             self.after.add(partial(finish_turn, self.memory, self.conversations, answer.turn_id, **given))

@@ -208,7 +208,6 @@ class Answer:
     corrected: str = ""  # the message as it was searched for, where its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
-    carried: str = ""  # what was said before and was searched for with the question
     usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
 
     @property

@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Message, Verdict
 from pipeline.answering import replies
-from pipeline.answering.kept_conversation import KeptConversation, conversation_of, history_of, messages_of
 from pipeline.answering.prompts import Source, fitting_history
 from pipeline.answering.recollection import recalled_data
-from pipeline.answering.turns import ChatParts, RunningTurn
+from pipeline.answering.turns import (
+    ChatParts,
+    KeptConversation,
+    RunningTurn,
+    conversation_of,
+    history_of,
+    messages_of,
+)
 from pipeline.answering.writing import cited_answer, finish, prompt_for, write
 from pipeline.asking.questions import (
     asked_in,
@@ -29,7 +35,6 @@ from pipeline.asking.questions import (
 )
 from pipeline.errors import AthenaError, ModelError
 from pipeline.finding.passages import merge_retrievals
-from pipeline.models.tokens import count_tokens
 from pipeline.redaction import redacted
 from pipeline.steps.events import (
     AnswerFinished,
@@ -42,7 +47,6 @@ from pipeline.steps.events import (
 )
 from pipeline.steps.records import STOPPED, last_step
 from pipeline.steps.spending import spending
-from pipeline.stores.globs import as_scope, matches, only_in
 from pipeline.words import well_formed
 
 if TYPE_CHECKING:
@@ -52,7 +56,6 @@ if TYPE_CHECKING:
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
 NOTED = "Noted: I find it again when you ask about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
-NOTHING_IN_SCOPE = "You asked {}, and no document that is indexed is there."
 AS_TYPED = "Your message was searched for as you typed it: {why}."
 
 
@@ -143,7 +146,6 @@ class ChatRecipe:
                     turn_id=turn.turn_id,
                 )
                 step.data |= recalled_data(found)
-                step.data["tokens"] = sum(count_tokens(item.text) for item in found.all if self.parts.llm)
                 if found.detail:
                     step.skip(found.detail)
                 turn.recollection = found
@@ -166,16 +168,13 @@ class ChatRecipe:
             before = len(turn.trace.steps)
             other = search(f"{earlier}: {turn.question}")
             if earlier_leads(turn.question, turn.retrieval, other):
-                turn.retrieval, turn.carried = other, earlier
+                turn.retrieval = other
                 turn.queries = (other.question,)
                 del turn.trace.steps[before - len(found[0].steps) : before]
             else:
                 del turn.trace.steps[before:]
         emit(SourcesFound(turn.retrieval))
         turn.file_hashes = self._file_hashes()
-        scope = as_scope(turn.options.paths)
-        if scope and not any(matches(source, scope) for source in turn.file_hashes):
-            turn.notices += (NOTHING_IN_SCOPE.format(only_in(scope)),)
 
     def _quote_or_tell(self, turn: RunningTurn) -> Answer:
         """Answer without a model: what the user said before, quotes, or that nothing was found."""
@@ -190,9 +189,7 @@ class ChatRecipe:
             personal = memory.verdict is not None and memory.personal and memory.asks
             nearest = () if personal else replies.nearest_sections(found.passages, turn.file_hashes)
             return turn.answer(
-                text=replies.not_answered(
-                    turn.message if turn.carried else found.question, personal=personal
-                ),
+                text=replies.not_answered(turn.message, personal=personal),
                 abstained=True,
                 nearest=nearest,
                 verdict="not in the documents",

@@ -22,8 +22,7 @@ default. `scripts/settings_page.py` writes this page.
 """
 FOOT = """
 A persona is a TOML file with `name`, `greeting`, `tone`, `system_header` and `suggestions`, all optional. Its
-[static memory](memory.md) is in `identity`, `goals`, `rules` and `environment`. The mission has its own,
-`mission/persona.toml`.
+[static memory](memory.md) is in `memories`. The mission has its own, `mission/persona.toml`.
 """
 
 

@@ -94,8 +94,6 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
 
 def _read_as(answer: Answer) -> Iterator[Text]:
     """Yield how the message was read, where that differs from what was typed."""
-    if answer.carried:
-        yield Text(f"About “{answer.carried}”.\n", "dim")
     if answer.corrected:
         yield Text(f"Showing results for {answer.corrected}.\n", "yellow")
 

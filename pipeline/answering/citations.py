@@ -1,6 +1,6 @@
 """Citations: markers in an answer become exact spans of exact files; invented ones are removed.
 
-They outlive edits: a cited passage is still there, moved, changed or gone.
+They outlive edits: a cited passage is still there, moved or gone.
 """
 
 from __future__ import annotations
@@ -183,9 +183,7 @@ def _inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= position < end for start, end in spans)
 
 
-Status = Literal["same", "moved", "changed", "gone"]
-LINE_SENTENCE = re.compile(r"\S(?:[^\n]*?[.!?](?=\s|\Z)|[^\n]*)")  # a sentence, or the rest of its line
-ALIKE = 0.6  # a passage with this share of words in common, in order, is changed and not gone
+Status = Literal["same", "moved", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +193,6 @@ class Provenance:
     status: Status
     start: int | None = None
     end: int | None = None
-    text: str = ""  # the passage as it is now
 
 
 def provenance(citation: Citation, text: str | None) -> Provenance:
@@ -203,11 +200,9 @@ def provenance(citation: Citation, text: str | None) -> Provenance:
     if text is None:
         return Provenance("gone")
     if text[citation.start : citation.end] == citation.quote:
-        return Provenance("same", citation.start, citation.end, citation.quote)
+        return Provenance("same", citation.start, citation.end)
     moved = _nearest_copy(text, citation.quote, citation.start)
-    if moved is not None:
-        return Provenance("moved", *moved, text[moved[0] : moved[1]])
-    return _changed(citation, text)
+    return Provenance("moved", *moved) if moved else Provenance("gone")
 
 
 def _nearest_copy(text: str, quote: str, near: int) -> tuple[int, int] | None:
@@ -217,17 +212,3 @@ def _nearest_copy(text: str, quote: str, near: int) -> tuple[int, int] | None:
         return None
     places = [match.span() for match in re.finditer(r"\s+".join(words), text)]
     return min(places, key=lambda span: abs(span[0] - near), default=None)
-
-
-def _changed(citation: Citation, text: str) -> Provenance:
-    """The sentences that are most like the quote, about as many as it has."""
-    from rapidfuzz.distance import Indel  # on words: 2 * LCS / (both lengths)
-
-    wanted, longest = citation.quote.split(), len(LINE_SENTENCE.findall(citation.quote)) + 1
-    spans, best = [found.span() for found in LINE_SENTENCE.finditer(text)], (0.0, 0, (0, 0))
-    for place, (start, _) in enumerate(spans):
-        for _, end in spans[place : place + longest]:
-            alike = Indel.normalized_similarity(wanted, text[start:end].split(), score_cutoff=ALIKE)
-            best = max(best, (alike, -abs(start - citation.start), (start, end)))
-    alike, _, span = best
-    return Provenance("changed", *span, text[slice(*span)]) if alike else Provenance("gone")

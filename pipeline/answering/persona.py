@@ -27,10 +27,7 @@ class Persona(BaseModel):
         "You answer questions from the documentation that is given to you.",
         description="how the system prompt begins",
     )
-    identity: tuple[str, ...] = Field((), description="static memory: who the assistant is")
-    goals: tuple[str, ...] = Field((), description="static memory: what it is for")
-    rules: tuple[str, ...] = Field((), description="static memory: what it keeps to")
-    environment: tuple[str, ...] = Field((), description="static memory: where it is, and with whom")
+    memories: tuple[str, ...] = Field((), description="static memory: identity, goals, rules, environment")
     suggestions: tuple[str, ...] = Field((), description="first questions to click; default: from headings")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.answer import Message, Passage
 from pipeline.answering.citations import escaped_markers
-from pipeline.answering.recollection import Recalled, Recollection, named
+from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.finding.passages import place_of, prompt_text
 from pipeline.models.tokens import count_tokens, cut_to
 
@@ -69,13 +69,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages for the model, the sources in them, and what had to be left out.
-
-    `stored` are the same messages with memories named by their ids: a stored prompt has no memory's text.
-    """
+    """The messages for the model, the sources in them, and whether the user's message was cut."""
 
     messages: tuple[Message, ...]
-    stored: tuple[Message, ...]
     sources: tuple[Source, ...]
     message_cut: bool = False
 
@@ -92,8 +88,7 @@ def build_prompt(
     """Build the prompt within a token budget."""
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
-    recalled = memory or Recollection()
-    known, by_id = memory_text(recalled), memory_text(recalled, by_id=True)
+    known = memory_text(memory or Recollection())
     bare = count_tokens(header) + count_tokens(last_message(known, "", "", word=word))
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
@@ -101,11 +96,8 @@ def build_prompt(
     sources = number_sources(passages, budget=min(budget.sources, share), word=word)
     text = "\n\n".join(source.text for source in sources)
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
-    before = (Message("system", header), *kept)
-    messages, stored = (
-        (*before, Message("user", last_message(block, text, asked, word=word))) for block in (known, by_id)
-    )
-    return Prompt(messages, stored, tuple(sources), asked != message)
+    last = Message("user", last_message(known, text, asked, word=word))
+    return Prompt((Message("system", header), *kept, last), tuple(sources), asked != message)
 
 
 def last_message(memory: str, sources: str, message: str, *, word: str) -> str:
@@ -115,21 +107,21 @@ def last_message(memory: str, sources: str, message: str, *, word: str) -> str:
     return "\n\n".join([*([memory] if memory else []), intro, sources or NO_SOURCES, asked])
 
 
-def memory_text(found: Recollection, *, by_id: bool = False) -> str:
-    """What is recalled as a part of the user's message; "" where nothing is. `by_id` names each memory."""
+def memory_text(found: Recollection) -> str:
+    """What is recalled as a part of the user's message; "" where nothing is."""
     blocks = []
     if found.static:
-        blocks.append(_listed(IDENTITY, found.static, by_id=by_id))
+        blocks.append(_listed(IDENTITY, found.static))
     if found.left:
         blocks.append(f"{LEFT} {escaped_markers(found.left)}")
     if remembered := (*found.graph, *found.memories, *found.turns):
         intro = JUST_SO_YOU_KNOW if found.exchange else REMEMBERED
-        blocks.append(_listed(intro, remembered, by_id=by_id))
+        blocks.append(_listed(intro, remembered))
     return "\n\n".join(blocks)
 
 
-def _listed(intro: str, items: Sequence[Recalled], *, by_id: bool) -> str:
-    texts = [named(item.id) if by_id else escaped_markers(" ".join(item.text.split())) for item in items]
+def _listed(intro: str, items: Sequence[Recalled]) -> str:
+    texts = [escaped_markers(" ".join(item.text.split())) for item in items]
     return "\n".join([intro, *(f"- {text}" for text in texts)])
 
 

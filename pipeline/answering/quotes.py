@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.answer import Citation, Retrieval, Unit
 from pipeline.answering.blocks import Block, PassageLeaves, blocks_of
 from pipeline.answering.citations import citation_of
-from pipeline.answering.sentence_scores import WEIGHTS, Floats, sentence_chances, sentence_signals
+from pipeline.answering.sentence_scores import Floats, sentence_chances, sentence_signals
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.reranking import best_window
 from pipeline.models.base import CrossEncoder, Encoder
@@ -43,11 +43,6 @@ class Quote:
     unit: Unit
     best: Node
     chance: float
-
-    @property
-    def shown(self) -> str:
-        """The quoted span after its lead."""
-        return "\n".join(filter(None, [self.unit.lead, self.citation.quote]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,6 @@ def choose_quotes(
     encoder: Encoder,
     limit: int,
     cross_encoder: CrossEncoder | None = None,
-    weights: Mapping[str, float] = WEIGHTS,
 ) -> list[Quote]:
     """Return the best quotes of the retrieved passages, best first; at most `limit`.
 
@@ -104,7 +98,7 @@ def choose_quotes(
         return []
     vectors = store.vectors([leaf.node_id for item in found for leaf in item.leaves])
     query = encoder.encode_query(retrieval.question)
-    chances = sentence_chances(sentence_signals(retrieval.question, found, vectors, query), found, weights)
+    chances = sentence_chances(sentence_signals(retrieval.question, found, vectors, query), found)
     spans = [span for item, own in zip(found, chances, strict=True) for span in _spans(item, own)]
     closest = retrieval.answerability.verdict == "closest"
     chosen = _chosen(spans, min(limit, CLOSEST_SHOWN) if closest else limit)

@@ -99,26 +99,12 @@ def recalled_data(found: Recollection) -> dict[str, Any]:
     """Return the data of the "recall" step: memories and turns by id, never by text."""
     return {
         "preset": found.preset,
-        "threshold": found.threshold,  # of relevance
         "considered": found.considered,
-        "static": [item.id for item in found.static],
-        "recalled": [_scored(item) for item in found.memories],  # best first
-        "graph": [item.id for item in found.graph],  # relations and entities
-        "turns": [_scored(item) for item in found.turns],
+        "recalled": [{"memory_id": item.id, "relevance": item.relevance} for item in found.memories],
+        "turns": [{"memory_id": item.id, "relevance": item.relevance} for item in found.turns],
         "verdict": found.verdict,
         "probability": found.probability,
     }
-
-
-def _scored(item: Recalled) -> dict[str, Any]:
-    scores = {name: getattr(item, name) for name in ("score", "recency", "importance", "relevance")}
-    return {"memory_id": item.id, **scores}
-
-
-def nothing_left(answer: Answer) -> bool:
-    """Tell whether nothing is to be remembered of an answer, as its steps say."""
-    planned = [step for step in answer.steps if step.name == "remember"]
-    return not answer.recalled and bool(planned) and all(step.status == "skipped" for step in planned)
 
 
 def looked_up(answer: Answer) -> bool:

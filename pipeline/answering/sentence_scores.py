@@ -34,11 +34,9 @@ LEAST_TERM_WEIGHT = 0.1  # of a term that nearly every leaf has
 WORD, MOST_WORDS = 6, 60  # characters of a word; a leaf of more words is no likelier to answer
 
 
-def sentence_chances(
-    signals: Floats, found: Sequence[PassageLeaves], weights: Mapping[str, float] = WEIGHTS
-) -> list[Floats]:
+def sentence_chances(signals: Floats, found: Sequence[PassageLeaves]) -> list[Floats]:
     """Return for each passage its leaves' chances to answer, shape (leaves,); all add up to 1."""
-    logits = signals @ np.array([weights[name] for name in SIGNALS])
+    logits = signals @ np.array([*WEIGHTS.values()])
     raised = np.exp(logits - logits.max())
     return np.split(raised / raised.sum(), list(accumulate(len(item.leaves) for item in found))[:-1])
 

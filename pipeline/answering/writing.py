@@ -24,7 +24,7 @@ LEAST_PROMPT_TOKENS = 512
 
 
 def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
-    """Build the prompt of a turn within the model's context; the step keeps it with memories by id."""
+    """Build the prompt of a turn within the model's context."""
     limits, passages = parts.limits, turn.found.passages
     longest = max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens)
     budget = Budget(longest, turn.options.context_tokens, limits.history_tokens)
@@ -33,7 +33,6 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
             parts.persona, passages, turn.history, turn.message, budget=budget, memory=turn.recollection
         )
         step.data |= {
-            "messages": prompt.stored,
             "tokens": sum(count_tokens(message.text) for message in prompt.messages),
             "sources": len(prompt.sources),
         }

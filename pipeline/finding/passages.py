@@ -62,14 +62,12 @@ def gather(
 
 
 def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
-    """Return each passage's section for the step, with how many of its sentences were found."""
+    """Return each passage's section for the step."""
     return [
         {
             "section_id": passage.section.node_id,
             "source": passage.section.metadata["source"],
             "heading_path": passage.section.metadata["heading_path"],
-            "found": len(passage.sentences),
-            "merged": passage.merged,
         }
         for passage in passages
     ]

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pipeline.analysis import PATH_SEPARATOR
-from pipeline.answer import Answer, Retrieval
+from pipeline.answer import Retrieval
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node
 from pipeline.steps.records import Step, data_of
 from pipeline.stores.base import DocumentStore
 from pipeline.stores.globs import matches
-
-if TYPE_CHECKING:
-    from pipeline.options import RetrievalOptions
-    from pipeline.retrieve import HybridSearch
 
 NOT_INDEXED = "not indexed"
 
@@ -48,19 +43,6 @@ def why(retrieval: Retrieval, *, store: DocumentStore, source: str, heading: str
     names = ", ".join(repr(section.metadata["heading_path"][-1]) for section in found[:8])
     text = f"'{source}' is indexed, but no section in it is called '{heading}'. It has {names}."
     return Why(source, (), NOT_INDEXED, text)
-
-
-def why_answered(
-    answer: Answer, *, hybrid_search: HybridSearch, options: RetrievalOptions, source: str, heading: str
-) -> Why:
-    """Follow a section through a new search for a stored answer's question; the ranks are today's."""
-    retrieval = hybrid_search.search(
-        answer.condensed_question or answer.question,
-        options=options,
-        hypothesis=data_of(answer.steps, "embed").get("hypothesis", ""),
-        ranks=None,
-    )
-    return why(retrieval, store=hybrid_search.store, source=source, heading=heading)
 
 
 def _followed(section: Node, steps: Sequence[Step]) -> Why:

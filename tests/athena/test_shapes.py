@@ -68,7 +68,6 @@ def test_answer() -> None:
                 "answer_end": 12, "folded": False,
             }
         ],
-        "carried": "",
         "abstained": False, "mode": "quote", "model": "", "status": "complete",
         "error": "",
         "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 View = dict[str, Any]
 
 PANE = "pane"
-ICONS = {"same": "check_circle", "moved": "move_down", "changed": "edit_note", "gone": "delete"}
+ICONS = {"same": "check_circle", "moved": "move_down", "gone": "delete"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: DocumentS
 
 
 def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str:
-    """Return the section as it is now; above it the passage as it was, if that was changed or is gone."""
+    """Return the section as it is now; above it the passage as it was, if that is gone."""
     today = tag("h2", escape(title), class_="title") + now
-    if fate.status not in ("changed", "gone"):
+    if fate.status != "gone":
         return today
     citation, start = at.current, at.current.section_start
     spans = [Span(mark.start - start, mark.end - start, mark.kind) for mark in _marks(at)]
@@ -96,10 +96,9 @@ def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str
 
 def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
     """Return the marks of the cited passage in today's file; of its answering part only if unchanged."""
-    if fate.start is None or fate.end is None or fate.status == "gone":
+    if fate.start is None or fate.end is None:
         return []
-    same = fate.end - fate.start == at.current.end - at.current.start
-    if fate.status == "changed" or not same:
+    if fate.end - fate.start != at.current.end - at.current.start:
         return [Span(fate.start, fate.end, "mark")]
     return _marks(at, moved=fate.start - at.current.start)
 
@@ -137,12 +136,10 @@ def _status_text(fate: Provenance, document: StoredDocument | None) -> str:
             return "The passage is as it was when this was answered."
         case "moved":
             return "The same passage, moved within its file since this was answered."
-        case "changed":
-            return "The passage was changed since this was answered."
         case _ if document is None:
             return "The file is no longer indexed."
         case _:
-            return "The passage is gone from the file."
+            return "The passage was changed or deleted since this was answered."
 
 
 # -- the pane ------------------------------------------------------------------------------------------

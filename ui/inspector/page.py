@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pipeline.errors import AthenaError, UnknownConversation
-from pipeline.finding.why import NOT_INDEXED, why_answered
+from pipeline.finding.why import NOT_INDEXED, Why, why
+from pipeline.steps.events import KEPT_RANKS
 from pipeline.steps.records import data_of
 from ui.conversation import whose
 from ui.inspector.ranks import Ranks, draw_chart, ranks_of, step_boxes, step_name
@@ -16,7 +17,6 @@ from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Retrieval
-    from pipeline.finding.why import Why
     from pipeline.options import RetrievalOptions
     from pipeline.stores.turns import Turn
 
@@ -83,23 +83,19 @@ def why_not(turn: Turn) -> None:
     try:
         paths = [section.metadata["heading_path"] for section in store.document(source).sections]
         heading = st.selectbox("Its section", [" > ".join(path) for path in paths], key=f"in-{source}")
-        why = why_answered(
-            turn.answer,
-            hybrid_search=process.athena().hybrid_search,
-            options=options_of(turn.answer),
-            source=source,
-            heading=heading or "",
-        )
+        hypothesis = data_of(turn.answer.steps, "embed").get("hypothesis", "")
+        found = _search(turn.answer, options_of(turn.answer), hypothesis, ranks=None)
+        reason = why(found, store=store, source=source, heading=heading or "")
     except AthenaError as error:
         st.error(plain(str(error)))
         return
-    _show(why)
+    _show(reason)
 
 
-def _show(why: Why) -> None:
-    dropped = "Not indexed" if why.dropped_by == NOT_INDEXED else f"Left out by: {step_name(why.dropped_by)}"
-    st.markdown(f"**{dropped if why.dropped_by else 'It was selected'}**")
-    st.text(why.explanation)
+def _show(reason: Why) -> None:
+    by = "Not indexed" if reason.dropped_by == NOT_INDEXED else f"Left out by: {step_name(reason.dropped_by)}"
+    st.markdown(f"**{by if reason.dropped_by else 'It was selected'}**")
+    st.text(reason.explanation)
 
 
 # -- what if -----------------------------------------------------------------------------------------------
@@ -137,12 +133,15 @@ def _controls(now: RetrievalOptions) -> RetrievalOptions:
     return now.but(alpha=alpha, top_k=top_k, rerank=rerank)
 
 
-def _search(answer: Answer, options: RetrievalOptions, hypothesis: str) -> Retrieval:
+def _search(
+    answer: Answer, options: RetrievalOptions, hypothesis: str, *, ranks: int | None = KEPT_RANKS
+) -> Retrieval:
     """Search again for the answer's question."""
     return process.athena().hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,
         hypothesis=hypothesis,
+        ranks=ranks,
     )
 
 

@@ -109,7 +109,7 @@ RPM = "It turns at 4000 rpm, day and night."
 
 def test_the_same_text_is_the_same() -> None:
     found = provenance(citing(RPM), FILE)
-    assert (found.status, found.text) == ("same", RPM)
+    assert found.status == "same"
     assert FILE[found.start : found.end] == RPM
 
 
@@ -118,7 +118,7 @@ def test_text_put_in_before_moves_it(quote: str) -> None:
     edited = "月 A new line.\n\n" + FILE
     found = provenance(citing(quote), edited)
     assert found.status == "moved"
-    assert edited[found.start : found.end] == quote == found.text
+    assert edited[found.start : found.end] == quote
 
 
 def test_of_several_copies_the_nearest_counts() -> None:
@@ -131,22 +131,12 @@ def test_of_several_copies_the_nearest_counts() -> None:
 
 
 @pytest.mark.parametrize("quote", [RPM, "The fan hums. " + RPM, RPM + "\n\nCall the ground."])
-def test_other_line_ends_only_move_it_and_other_words_change_it(quote: str) -> None:
+def test_other_line_ends_only_move_it_and_with_other_words_it_is_gone(quote: str) -> None:
     wrapped = FILE.replace("\n", "\r\n").replace("rpm, day", "rpm,\r\nday")
     found = provenance(citing(quote), wrapped)
     assert (found.status, wrapped[found.start : found.end].split()) == ("moved", quote.split())
     edited = "A line before.\n\n" + FILE.replace("4000", "4500")
-    found = provenance(citing(quote), edited)
-    assert (found.status, found.text) == ("changed", quote.replace("4000", "4500"))
-    assert edited[found.start : found.end] == found.text
-
-
-def test_small_words_in_a_long_paragraph_are_no_passage() -> None:
-    edited = (
-        "# Fan\n\n"
-        + "It is said that at noon the crew and the ground turn in, day after day, night by night. " * 3
-    )
-    assert provenance(citing(RPM), edited).status == "gone"
+    assert provenance(citing(quote), edited).status == "gone"
 
 
 @pytest.mark.parametrize("edited", ["", "# Fan\n\nNothing of it is left here.\n", None])

@@ -36,14 +36,12 @@ def test_sources_and_question_are_the_users_message() -> None:
     assert "(nothing was found)" in last_message("", "", "Why?", word="w1")
 
 
-def test_memory_stands_in_the_users_message_and_is_stored_by_id() -> None:
+def test_memory_stands_in_the_users_message() -> None:
     known = Recollection(memories=(Recalled(id="m1", text="The pump is [1] red."),))
     budget = Budget(prompt=2000, sources=1000, history=0)
     prompt = build_prompt(Persona(), [], [], "Which?", budget=budget, memory=known)
     assert [message.role for message in prompt.messages] == ["system", "user"]
     assert "The pump is \\[1] red." in prompt.messages[-1].text
-    assert "[memory m1]" in prompt.stored[-1].text
-    assert "red" not in prompt.stored[-1].text
 
 
 WORD = "5f3a9c01"

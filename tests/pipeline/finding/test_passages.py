@@ -44,7 +44,7 @@ def test_enough_sentences_merge_into_their_section(manual: EmbeddedStore, merged
     assert passage.merged is merged
     assert passage.node.node_id == (tank if merged else two)
     where = {"section_id": tank, "source": "systems/ecs.md", "heading_path": ["ECS", "LN2 tank"]}
-    assert fetched([passage]) == [where | {"found": 2 + merged, "merged": merged}]
+    assert fetched([passage]) == [where]
 
 
 FRAME = MARK_TOKENS + len(["fan.md", ">", "Manual", ">", "Fan"])  # tokens of a source besides its text

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.answer import Answer
-from pipeline.finding.why import NOT_INDEXED, Why, why, why_answered
+from pipeline.finding.why import NOT_INDEXED, Why, why
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
-from tests.pipeline.searching import make_search, make_store, the_step
+from tests.pipeline.searching import make_search
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 FANS = "\n".join(f"# Fan {n}\n\nFan {n} hums{' and hums' * n}.\n" for n in range(40))
@@ -66,24 +64,3 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.M
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, top_k=1)
     assert reason.dropped_by == "rerank"
     assert "in place 1, 5 after" in reason.explanation
-
-
-def test_a_stored_answer_is_searched_for_again_with_its_hypothesis(tmp_path: Path) -> None:
-    store = make_store(tmp_path, {"fans.md": FANS})
-    search = make_search(store)
-    answer = Answer(
-        "And that?",
-        "fan",
-        "",
-        "quote",
-        "",
-        abstained=False,
-        steps=search.search("fan", hypothesis="Fan 7 hums.").steps,
-    )
-    last = the_step(search.search("fan", ranks=None), "fuse").data["ranking"][39]["id"]
-    heading = store.get_many([last])[last].metadata["heading_path"][-1]
-    again = make_search(store, hyde=True)  # no model is there any more
-    asked: dict[str, Any] = {"hybrid_search": again, "options": again.options, "source": "fans.md"}
-    reason = why_answered(answer, heading=heading, **asked)
-    assert reason.dropped_by == "merge" and "place 40" in reason.explanation
-    store.close()

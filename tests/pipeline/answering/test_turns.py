@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.answer import Answer, Message
-from pipeline.answering.kept_conversation import history_of
+from pipeline.answering.turns import history_of
 from pipeline.stores.conversations import Conversation, ConversationInfo
 from pipeline.stores.turns import Turn
 
