@@ -53,8 +53,8 @@ class AnswerStream:
                 case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
                     yield text.removeprefix(sent)
                     sent = text
-                case RunFailed():
-                    raise _error_of(event)
+                case RunFailed(error=error):
+                    raise error
 
     @property
     def answer(self) -> Answer:
@@ -64,8 +64,8 @@ class AnswerStream:
         match self._last:
             case AnswerFinished(answer=answer):
                 return answer
-            case RunFailed():
-                raise _error_of(self._last)
+            case RunFailed(error=error):
+                raise error
         raise AthenaError("The answer was stopped.", "Ask again.")
 
     def _kept(self, run: Run, shown: Callable[[Answer], Answer]) -> Generator[ChatEvent, None, None]:
@@ -101,7 +101,3 @@ async def arriving(stream: AnswerStream) -> AsyncGenerator[ChatEvent, None]:
     finally:
         stream.stop.set()
         await asyncio.wait([working])
-
-
-def _error_of(failed: RunFailed) -> AthenaError:
-    return failed.error or AthenaError(failed.message, failed.fix)

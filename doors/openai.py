@@ -148,8 +148,8 @@ async def _stream(
                         yield _chunk(head, delta, finish_reason=_finish_reason(answer), athena=whole)
                         if (request.stream_options or {}).get("include_usage"):
                             yield _chunk(head, None, usage=_usage(answer).model_dump())
-                    case RunFailed():
-                        raise event.error or AthenaError(event.message, event.fix)
+                    case RunFailed(error=error):
+                        raise error
     except AthenaError as error:
         yield error_out(error).model_dump_json()
     yield DONE

@@ -125,7 +125,7 @@ def write(
                     seconds=round(now - started, 1),
                     first_chip_s=chip,
                 )
-            case RunFailed(error=error) if error:
+            case RunFailed(error=error):
                 raise error
     raise ValueError("the run ended without an answer")
 

@@ -300,7 +300,7 @@ class ChatRecipe:
             last = AnswerFinished(answer)
         except AthenaError as error:
             self._fail(turn, str(error))
-            last = RunFailed(error.problem, error.fix, turn.text, error, turn.finished)
+            last = RunFailed(error, turn.text, turn.finished)
         except BaseException:  # whatever it is, it is raised again: no question stays without an end
             self._fail(turn, UNEXPECTED)
             self._tell(turn)

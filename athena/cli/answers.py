@@ -45,7 +45,7 @@ def answer_of(
                     return answer, None
                 case RunFailed(answer=part):
                     shown = replace(part, notices=part.notices[:-1]) if part else None
-                    return shown, event.error or AthenaError(event.message, event.fix)
+                    return shown, event.error
                 case StepStarted(text=text) if status:
                     status.update(f"{escape(text.rstrip(' ….'))} …")
                 case StepFinished(step=step) if console and step.name == "tool":

@@ -108,12 +108,8 @@ def uploaded(folder: Path) -> list[str]:
 
 
 def remove(path: str, folder: Path) -> bool:
-    """Delete one uploaded file and the folders that it leaves empty; False if there is no such file."""
+    """Delete one uploaded file; False if there is no such file."""
     if path not in uploaded(folder):
         return False
     (folder / path).unlink()
-    for parent in (folder / path).parents:
-        if parent == folder or any(parent.iterdir()):
-            break
-        parent.rmdir()
     return True

@@ -31,6 +31,7 @@ class Encoder(ABC):
 
     languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
     batch_texts = 64  # in one call of `_rows`
+    opening_tokens: int | None = None  # of a section that are embedded for it; None: `max_tokens`
     fingerprint = ""  # tells two versions of a model apart that share a name; "" where that is not known
 
     def __init__(self, name: str) -> None:
@@ -47,21 +48,17 @@ class Encoder(ABC):
         """The most tokens of a text that are embedded, by the model's own limit where it names one."""
         return USUAL_TOKENS
 
-    @cached_property
-    def opening_tokens(self) -> int:
-        """How many tokens of a section are embedded for it."""
-        return self.max_tokens
-
     def count_tokens(self, text: str) -> int:
         """Count a text's tokens, without special ones, with the bundled WordPiece tokenizer."""
         return len(open_tokenizer(max_tokens=None).encode(text, add_special_tokens=False).ids)
 
     def opening(self, text: str) -> str:
         """Return the beginning of a section's text that is embedded for it: `opening_tokens` at most."""
-        if len(text) < self.opening_tokens:  # a token has at least one character
+        most = self.opening_tokens or self.max_tokens
+        if len(text) < most:  # a token has at least one character
             return text
-        beginning = text[: self.opening_tokens * LONGEST_USUAL_TOKEN]
-        encoded = open_tokenizer(max_tokens=self.opening_tokens).encode(beginning)
+        beginning = text[: most * LONGEST_USUAL_TOKEN]
+        encoded = open_tokenizer(max_tokens=most).encode(beginning)
         return beginning[: encoded.offsets[-2][1]]  # the last token is [SEP]
 
     def encode_query(self, text: str) -> Vectors:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -87,15 +87,12 @@ class AnswerFinished:
 class RunFailed:
     """The run failed: the last event of a run that did not go well.
 
-    `partial` is the text that had arrived, `error` the exception for callers that raise one. `answer` is the
-    turn as it was stored, or would have been.
+    `partial` is the text that had arrived, `answer` the turn as it was stored, or would have been.
     """
 
-    message: str
-    fix: str
+    error: AthenaError
     partial: str = ""
-    error: AthenaError | None = field(default=None, compare=False)
-    answer: Answer | None = field(default=None, compare=False)
+    answer: Answer | None = None
 
 
 ChatEvent = (

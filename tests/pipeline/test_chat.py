@@ -293,14 +293,14 @@ def test_a_model_that_goes_away_in_mid_answer_leaves_what_there_was(new_chat: Ne
     chat = new_chat(llm=FakeLLM([REPLY, QUERY, REPLY], fails_after=8))
     failure = chat.failure(QUESTION)
     assert failure.partial.startswith("The fan hums at 4000 rpm")
-    assert "fake-llm" in failure.message
-    assert failure.fix
+    assert "fake-llm" in failure.error.problem
+    assert failure.error.fix
     (turn,) = chat.turns
     assert turn.answer.status == "failed"
     assert turn.answer.text.startswith("The fan hums at 4000 rpm [1].")
     assert [citation.quote for citation in turn.answer.citations] == ["It hums at 4000 rpm."]
     assert_exact(turn.answer)
-    assert failure.message in turn.answer.notices[-1]
+    assert failure.error.problem in turn.answer.notices[-1]
     assert failure.answer == turn.answer
     assert failure.answer and failure.answer.conversation_id == chat.recipe.conversation_id
     assert turn.answer.condensed_question == QUESTION
@@ -312,7 +312,7 @@ def test_a_store_that_fails_is_a_failed_turn_that_the_next_question_does_not_see
 ) -> None:
     broken = new_chat(hybrid_search=failing(manual, StoreError("Cannot read it.", "Mend it.")))
     failure = broken.failure("Why is it red?")
-    assert (failure.message, failure.fix, failure.partial) == ("Cannot read it.", "Mend it.", "")
+    assert (str(failure.error), failure.partial) == ("Cannot read it. Mend it.", "")
     (turn,) = broken.turns
     assert (turn.answer.status, turn.answer.text) == ("failed", "")
     assert turn.answer.notices == ("Cannot read it. Mend it.",)
@@ -442,7 +442,7 @@ def test_a_conversation_that_is_deleted_meanwhile_ends_the_answer(
                 conversations.delete(info.id)
         events.append(event)
     assert isinstance(events[-1], RunFailed)
-    assert "may have been deleted" in events[-1].message
+    assert "may have been deleted" in events[-1].error.problem
     assert conversations.list() == []
     assert time.monotonic() - started < 30, "12,000 words take 120 s"
 

@@ -50,7 +50,7 @@ def stored_html(
             _body(answer),
             *(_note("info", html_of(in_labels(notice))) for notice in notices),
             _note("stop_circle", STOPPED) if answer.status == "stopped" else "",
-            _failure(answer.notices[-1], failure.fix if failure else "") if failed else "",
+            _failure(answer.notices[-1], failure.error.fix if failure else "") if failed else "",
             class_=f"answer {kind_of(answer)}",
         ),
     ]
@@ -62,7 +62,8 @@ def running_html(now: RunSnapshot, *, consent: str = "") -> str:
     found = nearest_sections(now.found, {}) if now.working else ()
     text = _written(now.text, now.citations, now.support) if now.text else ""
     ended = "" if now.working or now.failure else _note("stop_circle", STOPPED)
-    failure = _failure(now.failure.message, now.failure.fix) if now.failure else ""
+    error = now.failure.error if now.failure else None
+    failure = _failure(error.problem, error.fix) if error else ""
     parts = [
         _calls(now.steps),
         _thoughts(now.thoughts),

@@ -77,7 +77,7 @@ class Run(Work):
         """Return the state so far."""
         working, now, error = self.working, self._now, self.error
         if not working and error and not (now.answer or now.failure or self.stop.is_set()):
-            now = replace(now, failure=RunFailed(error.problem, error.fix, now.text, error))
+            now = replace(now, failure=RunFailed(error, now.text))
         step = now.step if working else ""
         return replace(now, step=step, working=working, stopping=working and self.stop.is_set())
 

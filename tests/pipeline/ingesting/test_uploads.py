@@ -94,10 +94,10 @@ def test_what_fails_to_be_indexed_is_put_back(folder: Path, before: tuple[str, .
     assert all((folder / name).read_bytes() == b"old" for name in before)
 
 
-def test_removing_takes_empty_folders_along(folder: Path) -> None:
+def test_a_file_is_removed_by_its_path(folder: Path) -> None:
     kept(folder, "d/e/a.md", "d/b.md")
     assert remove("d/e/a.md", folder)
-    assert everything(folder) == ["uploads", "uploads/d", "uploads/d/b.md"]
+    assert uploaded(folder) == ["d/b.md"]
     assert not remove("d/e/a.md", folder)
     assert not remove("../outside.md", folder)
 

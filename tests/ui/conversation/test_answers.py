@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from pipeline.answer import Answer, Support
+from pipeline.errors import AthenaError
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import Step
 from tests import made_answers as made
@@ -68,7 +69,7 @@ def test_a_corrected_question_is_shown() -> None:
 
 def test_a_failed_and_a_stopped_answer_keep_their_text() -> None:
     failed = written("Half", status="failed", notices=("Mind this.", "It broke `off`."))
-    html = stored_html(failed, failure=RunFailed("It broke `off`.", "Try <again>."))
+    html = stored_html(failed, failure=RunFailed(AthenaError("It broke `off`.", "Try <again>.")))
     assert "Half" in html and "Mind this." in html and "<code>off</code>" in html and "&lt;again&gt;" in html
     assert "You stopped this answer." in stored_html(written("Half", status="stopped"))
 
@@ -80,7 +81,7 @@ def test_a_running_turn_shows_what_it_found_and_can_be_stopped() -> None:
     assert "&lt;fan&gt;" in html and "1.2 s" in html
     stopping = running_html(replace(now, stopping=True))
     assert "Stopping" in stopping and "disabled" in stopping
-    ended = running_html(replace(now, working=False, failure=RunFailed("Broken.", "Ask again.")))
+    ended = running_html(replace(now, working=False, failure=RunFailed(AthenaError("Broken.", "Ask again."))))
     assert "Broken." in ended and 'data-act="stop"' not in ended
     cited = replace(now, text="Close CB-4 [1].", citations=(quoted(VALVES, "Close CB-4 first."),))
     assert chips(running_html(cited)) == ["1"]

@@ -56,10 +56,7 @@ def test_stopping_keeps_the_partial_text() -> None:
 
 def test_an_error_of_ours_becomes_a_failure_with_its_advice() -> None:
     now = finished(TokenArrived("It "), ModelUnavailable("Ollama is gone.", "Start it.")).snapshot()
-    assert now.failure is not None and (now.failure.message, now.failure.fix) == (
-        "Ollama is gone.",
-        "Start it.",
-    )
+    assert now.failure is not None and str(now.failure.error) == "Ollama is gone. Start it."
     assert now.text == "It "
 
 
@@ -67,7 +64,7 @@ def test_an_unexpected_error_does_not_leave_the_page_waiting(monkeypatch: pytest
     raised: list[type[BaseException]] = []
     monkeypatch.setattr(threading, "excepthook", lambda hook: raised.append(hook.exc_type))
     failure = finished(ValueError("a bug")).snapshot().failure
-    assert failure is not None and failure.message == UNEXPECTED.problem
+    assert failure is not None and failure.error is UNEXPECTED
     for thread in threading.enumerate():
         if thread.name == "athena-work":
             thread.join(SECONDS)
