@@ -60,7 +60,11 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice
 
 
 def language_model_of(llm: LLM) -> tuple[LanguageModel, ModelChoice]:
-    """Return any LlamaIndex `LLM` as ours, with its choice."""
+    """Return any LlamaIndex `LLM` as ours, with its choice; raises `ConfigurationError` for other objects."""
+    from llama_index.core.llms import LLM
+
+    if not isinstance(llm, LLM):
+        raise ConfigurationError(f"`llm` is a '{type(llm).__name__}'.", "Give a LlamaIndex LLM, or a name.")
     from pipeline.llamaindex.llms import GivenModel
 
     model = GivenModel(llm)
