@@ -181,7 +181,7 @@ def user_memory(components: Components, user: str, *, persona: Persona | None = 
 
     conversations = components.store().conversations
     says = (persona or components.persona()).memories
-    own = (Recalled(id=id_of("persona", text), text=text, importance=1.0) for text in says if text.strip())
+    own = (Recalled(id=id_of("persona", text), text=text) for text in says if text.strip())
     return UserMemory(
         components.memory_indexes(),
         user,

@@ -165,7 +165,6 @@ class RememberingChat:
             noted=not self.why_private and states(message) and not secret_kinds(message),
             exchange=preset.exchange,
             considered=reading.considered,
-            threshold=memory.threshold,
         )
 
     def _around(self, reading: Reading) -> tuple[Recalled, ...]:

@@ -102,7 +102,6 @@ def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float
         text=memory.text,
         score=score,
         recency=recency,
-        importance=memory.importance,
         relevance=cosine,
     )
     return FoundMemory(memory=memory, recalled=recalled)

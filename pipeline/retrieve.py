@@ -19,9 +19,8 @@ from pipeline.analysis import content_terms
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
 from pipeline.finding.fusion import LISTS
-from pipeline.finding.linked import with_linked
 from pipeline.finding.merging import merge_up
-from pipeline.finding.names import is_named, names, names_first
+from pipeline.finding.names import is_named, names, names_first, with_linked
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import READ_PASSAGES, rerank
 from pipeline.finding.spelling import corrected

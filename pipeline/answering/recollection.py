@@ -31,7 +31,6 @@ class Recalled:
     text: str
     score: float = 0.0
     recency: float = 0.0
-    importance: float | None = None
     relevance: float = 0.0
 
 
@@ -53,7 +52,6 @@ class Recollection:
     personal: bool = False  # the message is about the user, or somebody who speaks
     exchange: bool = False  # memories go in as "Just so you know …"
     considered: int = 0  # memories that were searched
-    threshold: float = 0.0
     detail: str = ""  # why nothing is recalled
     left: str = ""  # summary of the messages that the prompt has no room for, at most 50 words
 

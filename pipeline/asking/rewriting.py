@@ -64,9 +64,8 @@ def rewrite_prompt(
     history: Sequence[Message], message: str, *, languages: Sequence[str], hyde: bool
 ) -> list[Message]:
     """Return the messages that ask for the queries; the newest part of the history is enough."""
-    names = {"user": "User", "assistant": "Assistant", "system": "System"}
     said = "\n".join(
-        f"{names[item.role]}: {' '.join(item.text[:LONGEST_SAID].split())}"
+        f"{item.role.capitalize()}: {' '.join(item.text[:LONGEST_SAID].split())}"
         for item in history[-LAST_MESSAGES:]
     )
     instructions = INSTRUCTIONS.format(

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
-from pipeline.analysis import text_terms
+from pipeline.analysis import content_terms, leaf_terms, share, text_terms
+from pipeline.answer import Passage
 from pipeline.nodes import Node
+from pipeline.stores.base import DocumentStore, SearchRequest
+from pipeline.stores.globs import Globs
 from readers.dialects import title_key
 
 Item = TypeVar("Item")
@@ -17,6 +20,10 @@ Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and count
 
 NOWHERE = 3
 MOST_NAMED = 3  # sections whose own heading has the names; names that more have tell none from another
+LINKING_PASSAGES = 5  # passages whose sentences are read for codes
+LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names a code
+MOST_CODES = 3  # of one sentence: a list may name forty procedures
+CANDIDATES = 20  # sections that the search for the codes returns
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
 _VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
@@ -109,3 +116,42 @@ def _path(section: Node) -> str:
     """Return a page's path without the folder that names its version."""
     version, source = section.metadata.get("version"), section.metadata["source"]
     return "/".join(part for part in source.split("/") if not version or version not in part)
+
+
+def with_linked(
+    passages: Sequence[Passage], question: str, *, store: DocumentStore, paths: Globs | None
+) -> list[Passage]:
+    """Return the passages and the sections that found sentences name by a code, ordered by score.
+
+    An alarm's row names its procedure, whose steps have other words than a question about the alarm.
+
+    Also read are sentences with all codes of the question, such as its row in a table. A linked section's
+    score is its passage's (or the first one's) times the share of the question's content words in the
+    sentence. If nothing is linked, and the first section's heading begins with the names of the question,
+    passages without them are left out. Raises `StoreError`.
+    """
+    terms, asked = content_terms(question), names(question)
+    read = [(hit.node, passage.score) for passage in passages[:LINKING_PASSAGES] for hit in passage.sentences]
+    if asked and passages:
+        rows = store.search(SearchRequest(" ".join(asked), None, CANDIDATES, paths)).bm25_sentences
+        nodes = store.get_many([hit.node_id for hit in rows])
+        read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
+    scores: dict[str, float] = {}
+    for node, score in read:
+        coverage = share(terms, leaf_terms(node))
+        found = sorted(names(node.text) - asked - names("\n".join(node.metadata["heading_path"])))
+        for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
+            scores[code] = max(score * coverage, scores.get(code, 0.0))
+    if not scores:  # "section 2.2.1" is that section alone
+        own = passages[0].section.metadata["heading_path"][-1:] if passages else []
+        is_alone = bool(asked) and asked <= opening_names(own)
+        return [one for one in passages if not is_alone or bears_names(question, one.section)]
+    hits = store.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
+    known = {section_id for passage in passages for section_id in passage.section_ids}
+    linked = []
+    for section in store.get_many([hit.node_id for hit in hits]).values():
+        opening = opening_names(section.metadata["heading_path"])
+        score = max((scores[code] for code in opening & scores.keys()), default=0.0)
+        if score and section.node_id not in known:
+            linked.append(Passage(section, (), merged=True, score=score))
+    return sorted([*passages, *linked], key=lambda passage: -passage.score)
