@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from athena.shapes import AnswerOut
 from doors.access import RequestContext
 from doors.errors import BadRequest
-from pipeline.stores.conversations import Conversation, unknown_conversation
+from pipeline.stores.conversations import Conversation
+from pipeline.stores.turns import unknown
 
 if TYPE_CHECKING:
     from athena.assistant import Asking
@@ -22,7 +23,7 @@ def own_conversation(context: RequestContext, conversation_id: str) -> Conversat
     """Return a conversation of the caller; raises `UnknownConversation` for another user's, too."""
     found = context.athena.conversations.get(conversation_id)
     if found.info.user != context.caller.user:
-        raise unknown_conversation(conversation_id)
+        raise unknown("conversation", conversation_id)
     return found
 
 

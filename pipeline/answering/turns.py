@@ -18,7 +18,7 @@ from pipeline.steps.records import Step, last_step
 from pipeline.steps.spending import usage_of
 from pipeline.stores.conversations import Conversation, Conversations, not_of
 from pipeline.stores.globs import as_scope
-from pipeline.stores.turns import title_of, unknown_turn
+from pipeline.stores.turns import title_of, unknown
 
 if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
@@ -185,7 +185,7 @@ def history_of(conversation: Conversation | None, *, before: str = "") -> list[M
     turns = conversation.turns if conversation else ()
     ids = [turn.id for turn in turns]
     if before and before not in ids:
-        raise unknown_turn(before)
+        raise unknown("answer", before)
     kept = turns[: ids.index(before)] if before else turns
     return [message for turn in kept for message in messages_of(turn.answer)]
 

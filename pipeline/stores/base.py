@@ -236,15 +236,13 @@ FORMAT = 4
 """Rises when the same files would make other documents or ids; the recipe of embedding has a number of its
 own, `pipeline.analysis.EMBEDDING_RECIPE`."""
 
-REBUILD = "`athena ingest --rebuild`"
-
 
 def check_manifest(stored: Manifest, wanted: Manifest) -> None:
     """Raise `ManifestMismatch` where an index that has documents was not made with `wanted`."""
-    if chosen := _chosen(stored, wanted):
+    if stored.embedding_model != wanted.embedding_model:
         raise ManifestMismatch(
-            f"The index was made with other settings: {'; '.join(chosen)}.",
-            f"Rebuild it with {REBUILD}, or go back to the former settings.",
+            f"The index was made with {stored.embedding_model}, and now {wanted.embedding_model} is chosen.",
+            "Rebuild it with `athena ingest --rebuild`, or choose the former embedding model.",
         )
     if stored != wanted:
         raise ManifestMismatch(
@@ -254,21 +252,11 @@ def check_manifest(stored: Manifest, wanted: Manifest) -> None:
 
 
 def is_outdated(stored: Manifest | None, wanted: Manifest) -> bool:
-    """True where an index differs from one made now, but has the chosen model and splitter.
+    """True where an index differs from one made now, but has the chosen embedding model.
 
-    The next ingest makes an outdated index anew. Another model or splitter may be a mistake: such an index is
-    made anew only on request.
+    The next ingest makes an outdated index anew. Another model may be a mistake: only on request.
     """
-    return stored is not None and stored != wanted and not _chosen(stored, wanted)
-
-
-def _chosen(stored: Manifest, wanted: Manifest) -> list[str]:
-    """What the user chose otherwise."""
-    choices = {
-        "embedding model": (stored.embedding_model, wanted.embedding_model),
-        "splitter": (stored.splitter, wanted.splitter),
-    }
-    return [f"{name} {was}, now {now}" for name, (was, now) in choices.items() if was != now]
+    return stored is not None and stored != wanted and stored.embedding_model == wanted.embedding_model
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -21,7 +21,7 @@ from pipeline.stores.turns import (
     title_of,
     turn_of,
     turn_row,
-    unknown_turn,
+    unknown,
 )
 from pipeline.words import well_formed
 
@@ -89,7 +89,7 @@ class Conversations:
         """One turn; raises `UnknownConversation`."""
         row = find(self._rows, "turn", turn_id)
         if row is None:
-            raise unknown_turn(turn_id)
+            raise unknown("answer", turn_id)
         return turn_of(row)
 
     def turns(self, user: str, *, conversations: Collection[str] | None = None) -> Sequence[RecallableTurn]:
@@ -160,7 +160,7 @@ class Conversations:
             turns = self.get(conversation_id).turns
             place = next((number for number, turn in enumerate(turns) if turn.id == instead_of), None)
             if place is None:
-                raise unknown_turn(instead_of)
+                raise unknown("answer", instead_of)
             if turns[place].question == answer.question:
                 turn_id = instead_of
             else:
@@ -187,7 +187,7 @@ class Conversations:
 
         def changed(row: Row | None) -> Row:
             if row is None:
-                raise unknown_turn(turn_id)
+                raise unknown("answer", turn_id)
             return turn_row(change(turn_of(row)), row)
 
         with self._rows.transaction() as rows:
@@ -255,13 +255,6 @@ def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) ->
     return bool(left)
 
 
-def unknown_conversation(conversation_id: str) -> UnknownConversation:
-    """Return the error for a conversation that is not stored."""
-    return UnknownConversation(
-        f"No conversation '{conversation_id}' is stored; it may have been deleted.", "Start a new one."
-    )
-
-
 def not_of(user: str, info: ConversationInfo) -> UnknownConversation:
     """Return the error for a conversation of another user."""
     return UnknownConversation(
@@ -284,7 +277,7 @@ def _change(rows: Rows, conversation_id: str, change: Callable[[ConversationInfo
 
     def changed(row: Row | None) -> Row:
         if row is None:
-            raise unknown_conversation(conversation_id)
+            raise unknown("conversation", conversation_id)
         return _row_of(change(_info_of(row)))
 
     update(rows, "conversation", conversation_id, changed)
@@ -297,7 +290,7 @@ def _turns(rows: Rows, conversation_id: str) -> list[Turn]:
 def _info(rows: Rows, conversation_id: str) -> ConversationInfo:
     row = find(rows, "conversation", conversation_id)
     if row is None:
-        raise unknown_conversation(conversation_id)
+        raise unknown("conversation", conversation_id)
     return _info_of(row)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -274,17 +274,13 @@ def _version(rows: Rows, user: str) -> int:
 
 def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
     """Delete turns, and conversations without others; raises `TurnChanged` if one to rest on is gone."""
-    if len(_own_turns(rows, user, changes.rests_on)) < len(set(changes.rests_on)):
+    if len(rows.select("turn", ids=changes.rests_on, user=user)) < len(set(changes.rests_on)):
         raise TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
-    removed = _own_turns(rows, user, changes.removed_turns)
+    removed = rows.select("turn", ids=changes.removed_turns, user=user)
     for conversation_id in {turn.group for turn in removed}:
         own = [turn.id for turn in removed if turn.group == conversation_id]
         if not delete_turns(rows, conversation_id, own):
             delete_conversation(rows, conversation_id)
-
-
-def _own_turns(rows: Rows, user: str, turn_ids: Collection[str]) -> Sequence[Row]:
-    return rows.select("turn", ids=turn_ids, user=user) if turn_ids else []
 
 
 def _key(user: str, id_: str) -> str:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import ConfigurationError, StoreUnavailable
+from pipeline.errors import StoreUnavailable, extra_for
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ RELATIONS = """
     CREATE (a)-[:RELATES_TO {label: row.label, at: row.at, memory: row.memory}]->(b)
 """
 USER = "neo4j"
-EXTRA = "pip install 'athena-docs[neo4j]'"
 
 
 def export_graph(known: UserMemories, *, url: str, password: str = "") -> tuple[int, int]:
@@ -34,12 +33,8 @@ def export_graph(known: UserMemories, *, url: str, password: str = "") -> tuple[
     with the text of its memory. Raises `StoreUnavailable` where Neo4j cannot be reached or refuses,
     `ConfigurationError` where the package is not installed.
     """
-    try:
+    with extra_for("The graph in Neo4j", "neo4j"):
         from neo4j.exceptions import DriverError, Neo4jError
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"The package '{error.name}' is not installed.", f"Run `{EXTRA}`."
-        ) from error
     entities, relations = _rows(known)
     try:
         with closing(_open(url, password)) as store:

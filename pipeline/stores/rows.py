@@ -73,6 +73,15 @@ class Rows(Protocol):
         """
 
 
+def other_format(place: str, found: int, read: int) -> StoreError:
+    """Return the error for records in a format that this version does not read."""
+    return StoreError(
+        f"Cannot read {place}: it has format {found}, this version of Athena reads {read}.",
+        "Index again in a new folder (--data-dir) or database (ATHENA_MONGODB_DATABASE). `athena memory "
+        "export` of the version that made it and `athena memory import` of this one take memories along.",
+    )
+
+
 def find(rows: Rows, kind: Kind, id_: str) -> Row | None:
     """Return a whole row by its id; None if it is not stored."""
     return next(iter(rows.select(kind, ids=[id_], whole=True)), None)

@@ -117,11 +117,9 @@ def scope_of(answer: Answer) -> tuple[str, ...]:
     return as_scope(kept) if isinstance(kept, str | tuple | list) else ()
 
 
-def unknown_turn(turn_id: str) -> UnknownConversation:
-    """Return the error for an answer that is not stored."""
-    return UnknownConversation(
-        f"No answer '{turn_id}' is stored; its conversation may have been deleted.", "Start a new one."
-    )
+def unknown(what: str, id_: str) -> UnknownConversation:
+    """Return the error for a conversation or an answer that is not stored."""
+    return UnknownConversation(f"No {what} '{id_}' is stored; it may have been deleted.", "Start a new one.")
 
 
 @cache

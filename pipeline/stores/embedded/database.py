@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipeline.errors import DiskFull, ErasureIncomplete, StoreError
 from pipeline.stores.embedded.schema import FORMAT, SCHEMA
+from pipeline.stores.rows import other_format
 
 FILE_NAME = "athena.sqlite"
 BUSY_TIMEOUT_S = 10.0
@@ -117,11 +118,7 @@ class Database:
         """Copy the file as it is now to `target`, while others read and write; raises `StoreError`."""
         if target.exists():
             raise StoreError(f"'{target}' exists already.", "Name a file that does not exist yet.")
-        with (
-            self._borrow() as connection,
-            store_errors(target),
-            closing(sqlite3.connect(target)) as copy,
-        ):
+        with self._borrow() as connection, store_errors(target), closing(sqlite3.connect(target)) as copy:
             connection.backup(copy)
 
     def close(self) -> None:
@@ -227,11 +224,7 @@ def _open(path: Path) -> sqlite3.Connection:
         if found == 0:  # a new file; several processes may do this at once
             connection.executescript(SCHEMA)
         elif found != FORMAT:
-            raise StoreError(
-                f"Cannot read '{path}': it has format {found}, this version of Athena reads {FORMAT}.",
-                "Index again in a new folder (--data-dir). `athena memory export` of the version that made "
-                "it and `athena memory import` of this one take memories along.",
-            )
+            raise other_format(f"'{path}'", found, FORMAT)
     except BaseException:
         connection.close()
         raise

@@ -13,13 +13,7 @@ from dataclasses import asdict, astuple
 from typing import Any, NamedTuple
 
 from pipeline.nodes import Node, StoredNode
-from pipeline.stores.base import (
-    Hit,
-    Manifest,
-    NewDocument,
-    Ranking,
-    check_manifest,
-)
+from pipeline.stores.base import Hit, Manifest, NewDocument, Ranking, check_manifest
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.globs import Globs, matches
 from pipeline.stores.metadata import own_metadata, whole_metadata
@@ -135,7 +129,9 @@ def insert_document(connection: sqlite3.Connection, document: NewDocument) -> No
     import numpy as np
 
     by_section = document.sentences_by_section()
-    number = _take_numbers(connection, 1 + len(document.sections) + len(document.sentences))
+    count = 1 + len(document.sections) + len(document.sentences)
+    taken = "UPDATE state SET next_number = next_number + ? RETURNING next_number"
+    number = connection.execute(taken, (count,)).fetchone()[0] - count
     about = (number, *astuple(document.info), document.text, document.language)
     connection.execute(f"INSERT INTO document VALUES ({', '.join('?' * len(about))})", about)
     numbers = itertools.count(number + 1)
@@ -162,9 +158,3 @@ def insert_document(connection: sqlite3.Connection, document: NewDocument) -> No
 def count_change(connection: sqlite3.Connection) -> None:
     """Raise the generation, so that derived indexes catch up."""
     connection.execute("UPDATE state SET generation = generation + 1")
-
-
-def _take_numbers(connection: sqlite3.Connection, count: int) -> int:
-    """Reserve `count` numbers; the first of them."""
-    query = "UPDATE state SET next_number = next_number + ? RETURNING next_number"
-    return int(connection.execute(query, (count,)).fetchone()[0]) - count

@@ -148,8 +148,7 @@ class EmbeddedStore:
             writing.finish()
 
     def close(self) -> None:
-        """Release files and memory."""
-        self._vectors.close()
+        """Release the files."""
         self._lexical.close()
         self.database.close()
 

@@ -71,11 +71,6 @@ class VectorIndex:
                 for level in LEVELS
             }
 
-    def close(self) -> None:
-        """Free the memory; the next search reads everything again."""
-        with self._lock:
-            self._state, self._blocks, self._documents = None, [], frozenset()
-
     def _catch_up(self, connection: sqlite3.Connection, state: State, *, dimensions: int) -> None:
         now = document_numbers(connection)
         gone = self._documents - now

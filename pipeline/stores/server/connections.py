@@ -9,22 +9,26 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pymongo
 from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
 from weaviate import WeaviateClient, connect_to_custom
 from weaviate.auth import Auth
 from weaviate.config import AdditionalConfig, Proxies
 
 from pipeline.errors import StoreUnavailable
 from pipeline.redaction import hide
-from pipeline.stores.rows import KINDS
+from pipeline.stores.rows import KINDS, other_format
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import server_errors
+
+FORMAT = 1
+"""Rises with each change of MongoDB's records, and is stored with them."""
 
 Record = dict[str, Any]
 Db = Database[Record]
@@ -93,6 +97,7 @@ class Connections:
             raise pymongo.errors.ConfigurationError(str(error)) from error
         database = client[self.addresses.mongodb_database]
         try:
+            _check_format(database)
             for name, keys in INDEXES.items():
                 for fields in keys:
                     database[name].create_index(list(fields))
@@ -117,6 +122,18 @@ class Connections:
             additional_config=AdditionalConfig(trust_env="SSL_CERT_FILE" in os.environ, proxies=Proxies()),
             skip_init_checks=True,  # they would ask PyPI for a newer client
         )
+
+
+def _check_format(database: Db) -> None:
+    """Store the format in a new database; raises `StoreError` where another version made the records."""
+    is_used = "turn" in database.list_collection_names()  # read first: a new database gets its format first
+    record = database["index"].find_one({"_id": "format"})
+    found = record["number"] if record else 0
+    if record is None and not is_used:
+        with suppress(DuplicateKeyError):  # another process does the same
+            database["index"].insert_one({"_id": "format", "number": FORMAT})
+    elif found != FORMAT:
+        raise other_format(f"the database '{database.name}'", found, FORMAT)
 
 
 def in_parts(items: Iterable[Item], size: int = ITEMS_A_CALL) -> Iterator[list[Item]]:

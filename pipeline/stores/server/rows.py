@@ -39,7 +39,7 @@ class ServerRows:
         with self._connections.mongodb() as database:
             found = database[kind].find(wanted, None if whole else {"body": 0})
             latest = found.sort([("at", -1), ("_id", -1)]).limit(limit or 0)
-            return [_row(record) for record in latest]
+            return [Row(id=record.pop("_id"), **record) for record in latest]
 
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
         """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
@@ -71,7 +71,3 @@ class ServerRows:
 def _record(row: Row) -> Record:
     record = asdict(row)
     return {"_id": record.pop("id"), **record}
-
-
-def _row(record: Record) -> Row:
-    return Row(id=record.pop("_id"), **record)

@@ -10,15 +10,7 @@ from typing import Any, NamedTuple
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter, MetadataQuery
 
-from pipeline.stores.base import (
-    LEVELS,
-    Hit,
-    Level,
-    Ranking,
-    SearchRequest,
-    SearchResponse,
-    Vector,
-)
+from pipeline.stores.base import LEVELS, Hit, Level, Ranking, SearchRequest, SearchResponse, Vector
 from pipeline.stores.globs import Globs, as_scope, matches
 from pipeline.stores.server.connections import Connections, Db
 from pipeline.stores.server.index import Index
@@ -76,8 +68,9 @@ def _best(
         for number, hits in answers.items():
             current = [hit for hit in hits if versions.get(hit.source) == hit.version]
             kept = [hit for hit in current if paths is None or matches(hit.source, paths)]
+            kept.sort(key=lambda hit: (-hit.score, hit.node_id))
             wanted, limit = min(queries[number].limit, MOST_RESULTS), waiting.pop(number)
-            rankings[number] = _ranking(kept)[:wanted]
+            rankings[number] = tuple(Hit(one.node_id, one.section_id, one.score) for one in kept[:wanted])
             if len(kept) < wanted and len(hits) == limit < MOST_RESULTS:
                 waiting[number] = min(2 * limit, MOST_RESULTS)
     return rankings
@@ -129,8 +122,3 @@ def likes_of(glob: str) -> tuple[str, str]:
 def _found(properties: Mapping[str, Any], score: float) -> Found:
     node_id, source, version = (str(properties.get(name, "")) for name in ("node", "path", "version"))
     return Found(node_id, str(properties.get("section", node_id)), source, version, float(score))
-
-
-def _ranking(found: Sequence[Found]) -> Ranking:
-    best = sorted(found, key=lambda hit: (-hit.score, hit.node_id))
-    return tuple(Hit(hit.node_id, hit.section_id, hit.score) for hit in best)

@@ -68,24 +68,19 @@ class ServerWriting:
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
         with self._connections.mongodb() as database:
-            hide(database, source)
+            change = {"$set": {"version": "", "next": "", "clean": False}}  # nobody sees it any more
+            shown = {"_id": source, "version": {"$ne": ""}}
+            if database["documents"].update_one(shown, change).matched_count == 0:
+                raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
             clean(self._connections, database, self._build, [source])
             raise_generation(database)
 
     def finish(self) -> None:
         """Write the words of the documents, and delete what dead processes left."""
         with self._connections.mongodb() as database:
-            _add_words(database, self._words)
-            self._words.clear()
+            for some in in_parts(self._words):  # by which spelling is corrected; none is taken away
+                _insert_missing(database, "words", [{"_id": word} for word in some])
             sweep(self._connections, database, self._build)
-
-
-def hide(database: Db, source: str) -> None:
-    """Let nobody see a document any more; raises `UnknownDocument`."""
-    change = {"$set": {"version": "", "next": "", "clean": False}}
-    shown = {"_id": source, "version": {"$ne": ""}}
-    if database["documents"].update_one(shown, change).matched_count == 0:
-        raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
 
 
 def clean(connections: Connections, database: Db, build: str, sources: Iterable[str]) -> None:
@@ -93,7 +88,12 @@ def clean(connections: Connections, database: Db, build: str, sources: Iterable[
     documents = database["documents"]
     for some in in_parts(sources):
         records = [*documents.find({"_id": {"$in": some}}, {"version": 1, "next": 1, "versions": 1})]
-        old = {record["_id"]: _unused(record) for record in records}
+        old = {
+            record["_id"]: [
+                one for one in record["versions"] if one not in (record["version"], record["next"])
+            ]
+            for record in records
+        }
         gone = [version for versions in old.values() for version in versions]
         _delete_versions(connections, database, build, gone)
         changes: list[Any] = [
@@ -185,12 +185,6 @@ def _switch(database: Db, group: Mapping[str, NewDocument]) -> None:
         log.warning("%d documents were written by another process at the same time: its version stays", lost)
 
 
-def _add_words(database: Db, words: Iterable[str]) -> None:
-    """Add words of documents, by which spelling is corrected; none is taken away."""
-    for some in in_parts(words):
-        _insert_missing(database, "words", [{"_id": word} for word in some])
-
-
 def _insert_missing(database: Db, name: str, records: Sequence[Record]) -> None:
     """Insert the records whose ids a collection does not have.
 
@@ -202,10 +196,6 @@ def _insert_missing(database: Db, name: str, records: Sequence[Record]) -> None:
     except BulkWriteError as error:
         if any(one["code"] != DUPLICATE for one in error.details["writeErrors"]):
             raise
-
-
-def _unused(record: Record) -> list[str]:
-    return [one for one in record["versions"] if one not in (record["version"], record["next"])]
 
 
 def _delete_versions(connections: Connections, database: Db, build: str, versions: list[str]) -> None:

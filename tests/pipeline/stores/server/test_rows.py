@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
-from pipeline.errors import UnknownConversation
+from pipeline.errors import StoreError, UnknownConversation
 from pipeline.stores import memories as module
 from pipeline.stores.memories import MemoryChanges
 from pipeline.stores.rows import find
@@ -74,6 +75,13 @@ def test_a_writer_that_was_killed_holds_up_others_for_a_while(
     loaded = memories.load("ann")
     assert (texts(loaded), loaded.version) == (["A."], 2)
     assert memories.apply("ann", adding(memory("B.", id="b")), expected=2) == 3
+
+
+def test_records_of_another_format_are_refused(addresses: ServerAddresses, store: ServerStore) -> None:
+    with store._connections.mongodb() as database:
+        database["index"].delete_one({"_id": "format"})  # the version before formats wrote none
+    with closing(ServerStore(addresses)) as other, pytest.raises(StoreError, match="format 0"):
+        other.conversations.list()
 
 
 def test_a_change_of_many_megabytes_is_written(store: ServerStore) -> None:
