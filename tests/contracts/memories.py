@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.stores.memories import Memories, Memory, MemoryChanges, MemorySource, UserMemories
+from pipeline.stores.memories import Memories, Memory, MemoryChanges, UserMemories
 
 
 def embedding(seed: int, *, dimensions: int = 384) -> bytes:
@@ -24,22 +24,6 @@ def memory(text: str = "The fan hums.", *, user: str = "ann", **given: Any) -> M
     """A memory with an id of its own."""
     known: dict[str, Any] = {"id": str(uuid.uuid4()), "created_at": 1.0}
     return Memory(user=user, text=text, **known | given)
-
-
-def many(number: int, *, user: str = "ann") -> tuple[Memory, ...]:
-    """Memories as a user of long standing has them, with a source and a vector each."""
-    return tuple(
-        memory(
-            f"Fact {index} about pump {index % 97} and the valve beside it.",
-            user=user,
-            id=f"{user}-{index}",
-            created_at=float(index),
-            embedding=embedding(index),
-            embedded_by="model",
-            sources=(MemorySource(turn_id=f"turn-{index}", end=12, quote=f"Fact {index}"),),
-        )
-        for index in range(number)
-    )
 
 
 def texts(loaded: UserMemories) -> list[str]:

@@ -134,10 +134,6 @@ class TestConversations:
         assert conversations.list(user="zoë") == []
         assert len(conversations.list()) == 2
         assert conversations.get(mine.id).info == mine
-        kept = conversations.get(mine.id)
-        conversations.delete(mine.id)
-        conversations.restore(kept)
-        assert conversations.get(mine.id).info == mine
 
 
 def test_each_has_a_scope_of_its_own(conversations: Conversations) -> None:
@@ -147,11 +143,6 @@ def test_each_has_a_scope_of_its_own(conversations: Conversations) -> None:
     conversations.set_scope(one, scope)
     conversations.save_turn(one, answer())
     assert {info.id: info.scope for info in conversations.list()} == {one: scope, other: ()}
-    kept = conversations.get(one)
-    assert kept.info.scope == scope
-    conversations.delete(one)
-    conversations.restore(kept)  # as a migration copies it
-    assert conversations.get(one).info.scope == scope
     conversations.set_scope(one, ())
     assert conversations.get(one).info.scope == ()
 
@@ -168,14 +159,10 @@ FOUND_AGAIN: list[tuple[dict[str, object], tuple[str, str]]] = [
     ({"text": "So [1], `x[1]` [2, 3]."}, ("Why?", "So, `x[1]`.")),
     ({"text": "a" * 3000}, ("Why?", "a" * 2000)),
     ({"status": "stopped"}, ("Why?", "")),
-    ({"status": "failed", "text": ""}, ("Why?", "")),
     ({"verdict": "closest"}, ("Why?", "")),
-    ({"verdict": None}, ("Why?", "")),
     ({"abstained": True}, ("Why?", "")),
     ({"mode": "reply"}, ("Why?", "")),
-    ({"mode": "reply", "steps": (NOTHING_KEPT,)}, ("Why?", "")),
     ({"mode": "memory"}, ("", "")),
-    ({"mode": "memory", "question": "Forget it."}, ("", "")),
     ({"mode": "memory", "question": "Forget it.", "steps": (NOTHING_KEPT,)}, ("", "")),
     *(
         ({"mode": "memory", "steps": (Step("remember", data={kept: ["m"]}),)}, ("Why?", ""))  # type: ignore[arg-type]
@@ -235,33 +222,21 @@ def test_an_embedding_stays_as_long_as_its_text(conversations: Conversations) ->
 def test_a_revision_rises_with_every_change_of_its_turns(conversations: Conversations) -> None:
     id_, other = (conversations.create(user="ann").info.id for _ in range(2))
     theirs = conversations.create(user="bob").info.id
-    turn = ""
-
-    def begin() -> None:
-        nonlocal turn
-        turn = conversations.save_turn(id_, answer())
-
-    changes = [
-        begin,
-        lambda: conversations.save_turn(id_, answer(text="Or so.", turn_id=turn)),
-        lambda: conversations.set_feedback(turn, 1),
-        lambda: conversations.restore(replace(whole := conversations.get(id_), turns=whole.turns * 0)),
-    ]
     at_first = conversations.revisions("ann")
     assert at_first.keys() == {id_, other}
     assert [*conversations.revisions("bob")] == [theirs]
-    before = at_first[id_]
-    for change in changes:
+    seen = [at_first[id_]]
+    turn = conversations.save_turn(id_, answer())
+    for change in (
+        lambda: conversations.save_turn(id_, answer(text="Or so.", turn_id=turn)),
+        lambda: conversations.set_feedback(turn, 1),
+        lambda: conversations.restore(replace(conversations.get(id_), turns=())),
+    ):
+        seen.append(conversations.revisions("ann")[id_])
         change()
-        now = conversations.revisions("ann")
-        assert now[id_] > before
-        assert now[other] == at_first[other]
-        before = now[id_]
-    kept = conversations.get(id_)
-    conversations.delete(id_)
-    assert conversations.revisions("ann").keys() == {other}
-    conversations.restore(kept)
-    assert conversations.revisions("ann")[id_] > before
+    seen.append(conversations.revisions("ann")[id_])
+    assert seen == sorted(set(seen))
+    assert conversations.revisions("ann")[other] == at_first[other]
 
 
 def said(conversations: Conversations, id_: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ManifestMismatch, StoreError
+from pipeline.errors import StoreError
 from pipeline.stores.base import SearchRequest, Store
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.migration import copy_conversations, copy_documents, copy_memories
@@ -87,13 +87,6 @@ def test_a_conversation_is_copied_again_only_where_it_went_on_in_the_source(
     target.conversations.save_turn(info.id, answer("More?"))
     assert copied(source, target)[1] == 0
     assert len(target.conversations.get(info.id).turns) == 3
-
-
-def test_an_outdated_target_takes_nothing(source: Store, target: Store) -> None:
-    with target.writing(replace(MANIFEST, recipe=2)) as writing:
-        writing.replace(FAN)
-    with pytest.raises(ManifestMismatch, match="outdated"):
-        copied(source, target)
 
 
 def test_documents_that_a_rebuild_has_not_reached_are_not_copied_and_are_copied_over(

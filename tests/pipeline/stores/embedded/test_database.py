@@ -14,7 +14,7 @@ import pytest
 from pipeline.errors import DiskFull, StoreError
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import database as module
-from pipeline.stores.embedded.database import Database, describe
+from pipeline.stores.embedded.database import Database
 from pipeline.stores.embedded.rows import EmbeddedRows
 from pipeline.stores.embedded.schema import FORMAT
 
@@ -68,15 +68,6 @@ def test_a_transaction_that_fails_is_undone(database: Database) -> None:
     assert names(database) == []
 
 
-def test_a_read_sees_one_state_and_waits_for_no_writer(database: Database) -> None:
-    with database.read() as reader:
-        reader.execute("SELECT count(*) FROM memory_user").fetchone()
-        with database.write() as connection:
-            connection.execute(KEY, ("1", "first"))
-        assert reader.execute("SELECT count(*) FROM memory_user").fetchone() == (0,)
-    assert names(database) == ["first"]
-
-
 def test_a_closed_database_says_so(database: Database) -> None:
     with database.read():
         database.close()  # while it is in use
@@ -108,10 +99,9 @@ def test_damage_is_found_by_the_quick_check_or_at_opening(path: Path) -> None:
         raise StoreError("", "backup")
 
 
-@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + bytes(200)])
-def test_a_file_that_is_no_database_is_named(path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_named(path: Path) -> None:
     path.parent.mkdir()
-    path.write_bytes(content)
+    path.write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match=r"athena\.sqlite.*damaged"):
         Database(path)
 
@@ -155,7 +145,3 @@ def test_a_busy_file_is_named(database: Database, monkeypatch: pytest.MonkeyPatc
 def test_text_that_is_not_unicode_is_named(database: Database) -> None:
     with pytest.raises(StoreError, match="Unicode"), database.write() as connection:
         connection.execute(KEY, ("1", "\udcff"))
-
-
-def test_other_errors_name_the_file(path: Path) -> None:
-    assert str(path) in str(describe(sqlite3.OperationalError("no such function"), path))

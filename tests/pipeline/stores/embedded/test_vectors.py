@@ -47,11 +47,3 @@ def test_ties_are_broken_by_number_also_at_the_cut() -> None:
     same = np.tile(unit_rows(1, seed=1), (50, 1))
     found = nearest([block(101, 1, same)], same[0].astype(np.float32), 5, None)
     assert [scored.number for scored in found] == [101, 102, 103, 104, 105]
-
-
-def test_an_index_without_rows_finds_nothing() -> None:
-    query = np.ones(DIMENSIONS, dtype=np.float32)
-    assert nearest([block(1, 1, unit_rows(0, seed=1))], query, 5, None) == []
-    rows = block(1, 1, unit_rows(3, seed=1))
-    assert nearest([rows], query, 5, frozenset()) == []
-    assert nearest([without(rows, {1})], query, 5, None) == []

@@ -65,14 +65,10 @@ def nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]
             assert not any(secret in told for secret in (PASSWORD, WRITTEN, KEY, OTHER)), record.name
 
 
-def test_the_right_key_and_password(private: Private, store: ServerStore) -> None:
+def test_the_right_key_and_password(store: ServerStore) -> None:
     assert found(store) == 1
     assert store.versions()[1].startswith("1.")
-    with closing(ServerStore(private.addresses)) as other:
-        conversations = other.conversations
-        kept = conversations.create("Kept").info.id
-        assert [info.id for info in conversations.list()] == [kept]
-        conversations.delete(kept)
+    assert store.conversations.list() == []
 
 
 @pytest.mark.parametrize("key", [OTHER, ""])

@@ -29,21 +29,16 @@ def configs(store: ServerStore) -> list[Any]:
     return found
 
 
-def test_a_collection_is_whole_and_kept_once_by_default(store: ServerStore) -> None:
-    write(store, "a.md", {"A": ["Alpha."]})
-    for config in configs(store):
-        assert config.replication_config.factor == 1
-        assert config.vector_config["default"].vector_index_config.quantizer is None
-
-
-@pytest.mark.parametrize("quantizer", ["rq", "bq"])
+@pytest.mark.parametrize("quantizer", ["none", "rq", "bq"])
 def test_the_settings_are_those_of_the_collections(addresses: ServerAddresses, quantizer: str) -> None:
     given = addresses.but(weaviate_quantizer=quantizer)
     with closing(ServerStore(given)) as store:
         write(store, "a.md", {"A": ["Alpha."], "B": ["Beta."]})
         assert found(store, "alpha") and found(store, "beta")
         for config in configs(store):
-            assert config.vector_config["default"].vector_index_config.quantizer is not None
+            assert config.replication_config.factor == 1
+            used = config.vector_config["default"].vector_index_config.quantizer
+            assert (used is None) is (quantizer == "none")
 
 
 def test_more_copies_than_servers_are_refused_with_the_setting(addresses: ServerAddresses) -> None:

