@@ -12,6 +12,7 @@ from pipeline.stores import memories as module
 from pipeline.stores.memories import MemoryChanges
 from pipeline.stores.rows import find
 from pipeline.stores.server import ServerAddresses, ServerStore
+from pipeline.stores.server.connections import FORMAT
 from pipeline.stores.server.rows import ServerRows
 from tests.answers import answer
 from tests.contracts.memories import adding, memory, texts
@@ -79,9 +80,11 @@ def test_a_writer_that_was_killed_holds_up_others_for_a_while(
 
 def test_records_of_another_format_are_refused(addresses: ServerAddresses, store: ServerStore) -> None:
     with store._connections.mongodb() as database:
-        database["index"].delete_one({"_id": "format"})  # the version before formats wrote none
-    with closing(ServerStore(addresses)) as other, pytest.raises(StoreError, match="format 0"):
-        other.conversations.list()
+        formats = database["index"]
+        formats.delete_one({"_id": "format"})  # the version before formats wrote none
+        with closing(ServerStore(addresses)) as other, pytest.raises(StoreError, match="format 0"):
+            other.conversations.list()
+        formats.insert_one({"_id": "format", "number": FORMAT})
 
 
 def test_a_change_of_many_megabytes_is_written(store: ServerStore) -> None:
