@@ -104,7 +104,7 @@ class Settings(
         "none", description="what other programs may use: api (HTTP and OpenAI's protocol), mcp, all or none"
     )
 
-    @field_validator("ollama_url", "openai_base_url", "phoenix_url")
+    @field_validator("ollama_url", "openai_base_url")
     @classmethod
     def _address(cls, url: str) -> str:
         """Return the address; raise where it can be none."""

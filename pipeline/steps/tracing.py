@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +18,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
 
 from pipeline.answer import Answer, Passage
-from pipeline.redaction import redacted
+from pipeline.errors import ConfigurationError
+from pipeline.redaction import redacted, without_password
 from pipeline.steps.records import Step
 
 PATH = "/v1/traces"
@@ -38,9 +40,13 @@ class TurnTracer:
     """Exports finished turns to a server of OpenTelemetry's protocol, in the background.
 
     OpenTelemetry's own variables set headers, certificates and compression, and it logs what is not taken.
+    Raises `ConfigurationError` for a URL that is not a web server's.
     """
 
     def __init__(self, url: str) -> None:
+        if not re.fullmatch(r"https?://[^\s/]+\S*", url):
+            problem = f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': no address of a web server."
+            raise ConfigurationError(problem, "Write it like http://127.0.0.1:6006, or leave it empty.")
         address = url.rstrip("/").removesuffix(PATH)
         names = {"service.name": "athena", ResourceAttributes.PROJECT_NAME: "athena"}
         exporter = OTLPSpanExporter(f"{address}{PATH}", timeout=TIMEOUT_S)

@@ -32,7 +32,6 @@ FIELDS = Settings.model_fields
 
 BAD = {
     "ollama_url": "localhost:11434",
-    "phoenix_url": "ftp://phoenix",
     "formats": "md,doc",
     "context_window": "many",
     "alpha": "1.01",

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from pipeline.answer import Answer
+from pipeline.errors import ConfigurationError
 from pipeline.steps.records import Step
 from pipeline.steps.tracing import LIMIT, TurnTracer
 from tests.pipeline.otlp_receiver import OtlpReceiver, Received
@@ -82,3 +83,10 @@ def test_values_have_no_secrets_and_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert received.root.attributes["input.value"] == "Is it ***?"
     value = received.steps()["condense"].attributes["output.value"]
     assert len(value) == LIMIT and "hunter2" not in value
+
+
+@pytest.mark.parametrize("url", ["localhost:6006", "ftp://phoenix", "http://", "me:secret@nowhere"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be") as caught:
+        TurnTracer(url)
+    assert "secret" not in str(caught.value)
