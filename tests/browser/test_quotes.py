@@ -55,8 +55,10 @@ def test_a_conversation_goes_on_is_rated_and_found_again(
     ).first.click()
     app.ready()
     assert box(app.tools(1))["y"] - box(app.turn(1))["y"] == before
-    app.ask("How is it refilled?")
-    app.answered(2)
+    follow_up = app.page.locator("[class*='st-key-next-'] button").first
+    topic = follow_up.inner_text()
+    follow_up.click()
+    expect(app.answered(2).locator(".question")).to_contain_text(topic)
     app.ask(OUTSIDE)
     expect(app.answered(3).locator(".verdict")).to_contain_text("Not in the documents")
     looked_at(app, "not-in-the-documents")

@@ -12,6 +12,7 @@ import streamlit as st
 
 from pipeline.answering.replies import without_model_note
 from pipeline.asking.questions import check_length
+from pipeline.asking.suggestions import next_topics
 from pipeline.errors import UnknownConversation
 from pipeline.stores.turns import Turn
 from pipeline.words import well_formed
@@ -124,7 +125,7 @@ def _last_turn(place: Place, position: int) -> None:
         st.rerun()
     else:
         with st.container(key="last-turn"):
-            _stored_turn(stored[-1], place, position, failure=now)
+            _stored_turn(stored[-1], place, position, failure=now, last=stored)
         shown = stored
     with st.container(key="evidence"):
         evidence_pane(shown, working=place.working)
@@ -145,13 +146,18 @@ def _stored_turn(
     position: int,
     *,
     failure: RunSnapshot | None = None,
+    last: Sequence[Turn] = (),
 ) -> None:
-    """Draw a finished turn with its tools."""
+    """Draw a finished turn with its tools; below the `last` turns, topics to ask next."""
     answer, memories = process.athena().with_memories(turn.answer, user=place.conversation.info.user)
     answer = replace(answer, notices=without_model_note(answer.notices))
     html = stored_html(answer, memories, failure=failure.failure if failure else None)
     _turn(html, place, position, question=turn.question, turn_id=turn.id)
     _tools(turn, answer, place, position)
+    if last and not (place.working or place.commands) and (topics := _follow_ups(last)):
+        key = f"next-{turn.id}-{len(turn.versions)}"
+        st.pills("Ask next", topics, key=key, label_visibility="collapsed", format_func=plain,
+                 on_change=_ask_next, args=(key, place.on_ask))  # fmt: skip
 
 
 # -- below an answer ---------------------------------------------------------------------------
@@ -206,6 +212,23 @@ def _edit(turn: Turn, place: Place) -> None:
 def _rate(turn_id: str, conversation_id: str) -> None:
     chosen = {"1": 1, "0": -1}.get(entered(f"rate-{turn_id}"))
     process.athena().rate(turn_id, chosen, private=whose.is_kept_here(conversation_id))
+
+
+def _follow_ups(turns: Sequence[Turn]) -> list[str]:
+    """Return headings near the passages that the last answer cites, without questions asked before."""
+    answer = turns[-1].answer
+    if answer.status != "complete" or answer.verdict != "answered":
+        return []
+    folded = {unit.marker for unit in answer.units if unit.folded}
+    cited = [citation for citation in answer.citations if citation.marker not in folded]
+    asked = [turn.question for turn in turns]
+    return next_topics(cited, process.athena().store, without=asked)
+
+
+@messages.noticed
+def _ask_next(key: str, on_ask: OnAsk) -> None:
+    if topic := entered(key):
+        on_ask(topic)
 
 
 # -- clicks in a turn --------------------------------------------------------------------------------------
