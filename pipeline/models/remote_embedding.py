@@ -17,6 +17,10 @@ from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
 from pipeline.options import ModelServerOptions
 
 MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
+WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)  # of an answer
+FAILURES: tuple[type[Exception], ...] = (
+    httpx.HTTPError, httpx.InvalidURL, ConnectionError, ollama.ResponseError, *WRONG_SHAPE,
+)  # fmt: skip
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
 PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
@@ -61,6 +65,14 @@ class RemoteEncoder(Encoder):
 
         return openai.OpenAI(api_key=self._key, base_url=self.url, http_client=httpx.Client(**http))
 
+    @cached_property
+    def _failures(self) -> tuple[type[Exception], ...]:
+        if self._server.provider == "ollama":
+            return FAILURES
+        import openai
+
+        return (*FAILURES, openai.OpenAIError)
+
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prefix, model = self._query_prefix if is_query else self.fingerprint, self._server.model
         cut = [(prefix + text)[:MOST_CHARACTERS] or " " for text in texts]  # servers refuse empty texts
@@ -69,5 +81,5 @@ class RemoteEncoder(Encoder):
                 return self._client.embed(model, cut, truncate=True).embeddings
             rows = self._client.embeddings.create(model=model, input=cut, encoding_format="float").data
             return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-        except Exception as error:  # those of the clients share no other base
+        except self._failures as error:
             raise translate(error, server=self._server, begun=False) from error

@@ -25,7 +25,7 @@ INDEX = {"_id": "index"}
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The index as it is at one moment; `generation` rises with every change of its documents."""
+    """The index as it is at one moment; documents are counted again where `generation` has risen."""
 
     build: str
     manifest: Manifest
