@@ -21,8 +21,6 @@ MOST_SHOWN = 300  # characters of a server's own words
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
 KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
 FIXES = {
-    401: KEY,
-    403: KEY,
     404: "Name a model that this server has, for example in ATHENA_LLM.",
     429: "Wait a minute and ask again.",
 }
@@ -137,13 +135,15 @@ def quoted(words: str) -> str:
 def _refused(server: Server, status: int, words: str) -> ModelError:
     """Return the error for an HTTP status of 300 or more."""
     is_missing = status == 404 and bool(server.model)
-    fix = FIXES.get(status, OTHER_FIX)
+    is_key = status in (401, 403) and server.provider == "openai"
+    fix = KEY if is_key else FIXES.get(status, OTHER_FIX)
     if is_missing and server.provider == "ollama":
         fix = f"Get it with `ollama pull {server.model}`."
     elif TOO_LONG.search(words):
         fix = "The prompt is too long: lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
     kind = ModelUnavailable if is_missing or status in (401, 403) else ModelError
-    return kind(f"{server.place} refused the request (HTTP {status}): {words or 'no reason given'}.", fix)
+    refused = f"{server.place} refused the {'key' if is_key else 'request'} (HTTP {status})"
+    return kind(f"{refused}: {words or 'no reason given'}.", fix)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -222,7 +222,7 @@ LONG = "This model's maximum context length is 4096 tokens. Please reduce the le
 @pytest.mark.parametrize(
     ("sent", "error", "fix"),
     [
-        (refusal(401, f"Incorrect API key: {KEY}"), ModelUnavailable, "ATHENA_OPENAI_API_KEY"),
+        (refusal(401, f"Not {KEY}"), ModelUnavailable, {"ollama": "URL", "openai": "ATHENA_OPENAI_API_KEY"}),
         (refusal(404, "no such model"), ModelUnavailable, {"ollama": "pull m", "openai": "ATHENA_LLM"}),
         (refusal(429, "slow down", **{"retry-after": "1"}), ModelError, "Wait"),
         (refusal(400, LONG), ModelError, "ATHENA_CONTEXT_WINDOW"),
